@@ -1,23 +1,106 @@
-"""Decompress record batches.
+"""Compress and decompress record batches.
 
 The records of a batch are compressed together, with a codec of https://kafka.apache.org/documentation/#recordbatch.
-Snappy data is either a single block, or blocks with their lengths as framed by snappy-java.
+Snappy data is either a single block, as librdkafka writes it, or blocks with their lengths as framed by snappy-java.
+LZ4 data is a frame of blocks that can be decompressed independently: the Java client supports no others.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.protocol.codec import MalformedResponse
 
 CODECS: Final = (None, "gzip", "snappy", "lz4", "zstd")
 _GZIP_WBITS: Final = 31  # selects the gzip format in zlib
+# of the Java client and librdkafka; zlib's -1 is its own default
+_DEFAULT_LEVELS: Final = {"gzip": -1, "lz4": 1, "zstd": 3}
+_MAX_LEVELS: Final = {"gzip": 9, "lz4": 12, "zstd": 22}
+_LZ4_BLOCK: Final = 1 << 16  # bytes, as in the Java client and librdkafka
+# magic number; version 1 with independent blocks; blocks of 64 KB; checksum of the last two
+_LZ4_HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
+_LZ4_UNCOMPRESSED: Final = 1 << 31  # flag in the length of a block
 _JAVA_MAGIC: Final = b"\x82SNAPPY\0"
 _JAVA_HEADER: Final = 16  # bytes: the magic and two versions
+
+
+class Compression(NamedTuple):
+    """How a producer compresses batches.
+
+    Attributes:
+        codec: the number of the codec; 0 for none.
+        level: the codec's compression level; Snappy has none.
+    """
+
+    codec: int
+    level: int
+
+
+def compression_settings(config: Mapping[str, str]) -> Compression:
+    """Return the compression in a producer's configuration.
+
+    Args:
+        config: librdkafka's configuration.
+
+    Raises:
+        InvalidOptionError: the codec is unknown, or the level is not a number.
+    """
+    names = [value for key, value in config.items() if key in ("compression.type", "compression.codec")]
+    name, level = (names[-1].strip().lower() if names else "none"), config.get("compression.level", "-1")
+    if name == "none":
+        return Compression(0, 0)
+    if name not in CODECS:
+        raise InvalidOptionError(
+            "Invalid value for option 'properties.compression.type'. Expected none, gzip, snappy, lz4 or zstd.",
+            option="properties.compression.type",
+        )
+    try:
+        number = int(level)
+    except ValueError:
+        raise InvalidOptionError(
+            "Invalid value for option 'properties.compression.level'. Expected an integer.",
+            option="properties.compression.level",
+        ) from None
+    if number == -1:
+        number = _DEFAULT_LEVELS.get(name, 0)
+    return Compression(CODECS.index(name), min(number, _MAX_LEVELS.get(name, 0)))
+
+
+def compress(compression: Compression, records: memoryview) -> bytes:
+    """Return the compressed records of a batch. Does not hold the GIL while it compresses.
+
+    Args:
+        compression: with a codec other than 0.
+        records: the batch without its header.
+    """
+    name = CODECS[compression.codec]
+    if name == "gzip":
+        stream = zlib.compressobj(compression.level, zlib.DEFLATED, _GZIP_WBITS)
+        return stream.compress(records) + stream.flush()
+    if name == "lz4":
+        return _lz4_frame(records, compression.level)
+    codec = pa.Codec(name, compression.level) if name == "zstd" else pa.Codec(name)
+    compressed: bytes = codec.compress(records, asbytes=True)
+    return compressed
+
+
+def _lz4_frame(records: memoryview, level: int) -> bytes:
+    # pyarrow's own frames have dependent blocks
+    codec, parts = pa.Codec("lz4_raw", level), [_LZ4_HEADER]
+    for start in range(0, len(records), _LZ4_BLOCK):
+        block = records[start : start + _LZ4_BLOCK]
+        compressed = codec.compress(block)
+        if compressed.size < len(block):
+            parts += [struct.pack("<I", compressed.size), compressed]
+        else:
+            parts += [struct.pack("<I", len(block) | _LZ4_UNCOMPRESSED), block]
+    return b"".join([*parts, bytes(4)])
 
 
 def decompress(codec: int, content: memoryview, max_size: int) -> bytes:
