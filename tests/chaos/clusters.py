@@ -57,8 +57,7 @@ def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
         for node in kafka.nodes:
             try:
                 connection = Connection((HOST, node.port), config)
-                request = transactions.find_coordinators([transactional_id])
-                coordinators = transactions.read_find_coordinators(connection.ask(request))
+                coordinators = transactions.find_coordinators(connection, [transactional_id])
                 connection.close()
             except OSError:
                 continue

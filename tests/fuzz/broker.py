@@ -17,7 +17,7 @@ from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
-from kafka_sql.kafka.protocol import connection, transactions
+from kafka_sql.kafka.protocol import codec, connection, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.protocol.metadata import read_metadata
@@ -27,28 +27,23 @@ from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from tests.fuzz.mutation import mutate
 
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
-_READERS: Final[dict[str, Callable[[Reader], Any]]] = {
-    f"{ApiKey.METADATA}.4": read_metadata,
-    f"{ApiKey.FIND_COORDINATOR}.4": transactions.read_find_coordinators,
-    f"{ApiKey.INIT_PRODUCER_ID}.1": transactions.read_init_producer_id,
-    f"{ApiKey.INIT_PRODUCER_ID}.3": transactions.read_error_code,
-    f"{ApiKey.END_TXN}.4": transactions.read_error_code,
-    f"{ApiKey.DESCRIBE_PRODUCERS}.0": transactions.read_describe_producers,
-    f"{ApiKey.DESCRIBE_TRANSACTIONS}.0": transactions.read_describe_transactions,
-    f"{ApiKey.LIST_TRANSACTIONS}.0": transactions.read_list_transactions,
-    f"{ApiKey.FETCH}.4": lambda response: read_fetch(response, 0),
-    f"{ApiKey.ADD_PARTITIONS_TO_TXN}.1": transactions.read_add_partitions_to_txn,
-    f"{ApiKey.PRODUCE}.7": read_produce,
-    f"{ApiKey.API_VERSIONS}.0": lambda response: response.array(lambda: [response.number("h") for _ in range(3)]),
+_READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
+    ApiKey.METADATA: read_metadata,
+    ApiKey.FIND_COORDINATOR: lambda response: (
+        transactions._read_coordinators(response)
+        if response.version >= _BATCHED_FIND_COORDINATOR
+        else transactions._read_coordinator(response)
+    ),
+    ApiKey.INIT_PRODUCER_ID: transactions.read_init_producer_id,
+    ApiKey.END_TXN: transactions.read_error_code,
+    ApiKey.DESCRIBE_PRODUCERS: transactions.read_describe_producers,
+    ApiKey.DESCRIBE_TRANSACTIONS: transactions.read_describe_transactions,
+    ApiKey.LIST_TRANSACTIONS: transactions.read_list_transactions,
+    ApiKey.FETCH: lambda response: read_fetch(response, 0),
+    ApiKey.ADD_PARTITIONS_TO_TXN: transactions.read_add_partitions_to_txn,
+    ApiKey.PRODUCE: read_produce,
 }
-_FLEXIBLE: Final = {
-    f"{ApiKey.FIND_COORDINATOR}.4",
-    f"{ApiKey.INIT_PRODUCER_ID}.3",
-    f"{ApiKey.END_TXN}.4",
-    f"{ApiKey.DESCRIBE_PRODUCERS}.0",
-    f"{ApiKey.DESCRIBE_TRANSACTIONS}.0",
-    f"{ApiKey.LIST_TRANSACTIONS}.0",
-}
+_BATCHED_FIND_COORDINATOR: Final = 4
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SASL_MESSAGES: Final = (
     *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),
@@ -80,19 +75,25 @@ def recorded_responses() -> dict[str, list[bytes]]:
 def make_responses() -> Callable[[random.Random], str]:
     """Return a target that parses single responses."""
     bodies = recorded_responses()
-    names = sorted(bodies.keys() & _READERS.keys())
+    names = sorted(name for name in bodies if _key_and_version(name)[0] in _READERS)
 
     def feed(rng: random.Random) -> str:
         name = rng.choice(names)
         body = mutated_body(rng, bodies[name])
         try:
-            parsed = _READERS[name](Reader(body))
+            key, version = _key_and_version(name)
+            parsed = _READERS[key](Reader(body, version, codec.is_flexible(key, version)))
         except MalformedResponse:
             return "malformed"
         assert not isinstance(parsed, Sized) or len(parsed) <= len(body)
         return "read"
 
     return feed
+
+
+def _key_and_version(name: str) -> tuple[ApiKey, int]:
+    key, _, version = name.partition(".")
+    return ApiKey(int(key)), int(version)
 
 
 def mutated_body(rng: random.Random, bodies: list[bytes]) -> bytes:
@@ -115,16 +116,17 @@ class HostileSocket:
         while at + 12 <= len(data):
             size = int.from_bytes(data[at : at + 4], "big")
             key, version = (int.from_bytes(data[at + i : at + i + 2], "big") for i in (4, 6))
-            self._received += self._frame(f"{key}.{version}", data[at + 8 : at + 12])
+            self._received += self._frame(ApiKey(key), version, data[at + 8 : at + 12])
             at += 4 + size
 
-    def _frame(self, key: str, number: bytes) -> bytes:
+    def _frame(self, key: ApiKey, version: int, number: bytes) -> bytes:
         rng = self._rng
-        bodies = self._bodies.get(key, [b"\0\0"])
+        bodies = self._bodies.get(f"{key}.{version}", [b"\0\0"])
         body = rng.choice(bodies) if rng.random() < self._unchanged else mutated_body(rng, bodies)
-        if key == f"{ApiKey.SASL_AUTHENTICATE}.0":
-            body = _sasl_response(rng)
-        message = number + (b"\0" if key in _FLEXIBLE else b"") + body
+        flexible = codec.is_flexible(key, version)
+        if key == ApiKey.SASL_AUTHENTICATE:
+            body = _sasl_response(rng, flexible)
+        message = number + (b"" if key == ApiKey.API_VERSIONS else codec.tags(flexible)) + body
         chance = rng.random()
         if chance < 0.02:
             return mutate(rng, len(message).to_bytes(4, "big") + message)
@@ -151,10 +153,10 @@ class HostileSocket:
         pass
 
 
-def _sasl_response(rng: random.Random) -> bytes:
+def _sasl_response(rng: random.Random, flexible: bool) -> bytes:
     message = rng.choice(_SASL_MESSAGES)
     body = mutate(rng, message) if rng.random() < 0.5 else message
-    return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + b"\xff\xff" + len(body).to_bytes(4, "big") + body
+    return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + codec.string(None, flexible) + codec.data(body, flexible)
 
 
 @contextmanager

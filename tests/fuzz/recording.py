@@ -34,7 +34,7 @@ def responses() -> dict[str, set[str]]:
 
     def record(self: Connection, request: Request, number: int) -> Any:
         response = receive(self, request, number)
-        recorded.setdefault(f"{request.key}.{request.version}", set()).add(response._body[response._at :].hex())
+        recorded.setdefault(f"{request.key}.{response.version}", set()).add(response._body[response._at :].hex())
         return response
 
     with EmbeddedKafka() as kafka, mock.patch.object(Connection, "receive", record):

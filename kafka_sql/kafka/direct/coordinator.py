@@ -99,8 +99,7 @@ class Coordinator:
         return self._connections.connect_to(self.address or self._find())
 
     def _find(self) -> Address:
-        response = self._connections.any_connection().ask(transactions.find_coordinators([self._id]))
-        found = transactions.read_find_coordinators(response)
+        found = transactions.find_coordinators(self._connections.any_connection(), [self._id])
         check_complete(found, [self._id])
         code, address = found[self._id]
         raise_if_retriable(code, ApiKey.FIND_COORDINATOR)

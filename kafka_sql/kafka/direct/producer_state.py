@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
@@ -83,8 +82,7 @@ def open_connections(config: Mapping[str, str]) -> ConnectionPool:
 
 def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:
     connection = connections.any_connection()
-    if connection.versions.get(ApiKey.PRODUCE, (0, 0))[1] < produce.VERSION:
-        raise BrokerError("The brokers are older than Apache Kafka 2.1, the oldest supported version for writing.")
+    connection.choose_version(ApiKey.PRODUCE, produce.OLDEST_VERSION, produce.LATEST_VERSION)  # fail early
     response = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
     code, producer_id, epoch = transactions.read_init_producer_id(response)
     raise_if_retriable(code, ApiKey.INIT_PRODUCER_ID)

@@ -106,13 +106,13 @@ class Sender:
         in_flight = self._in_flight.setdefault(connection, deque())
         while len(in_flight) >= _MAX_IN_FLIGHT or (in_flight and self._must_wait(batches)):
             self._receive(connection)
-        request, heads = produce.produce(
+        request, tails = produce.produce(
+            connection,
             self._state.producer_id_and_epoch().transactional_id,
-            self._topic,
-            [(batch.partition, batch.size) for batch in batches],
+            [(self._topic, batch.partition, batch.size) for batch in batches],
             self._acks_timeout_ms,
         )
-        parts = [part for head, batch in zip(heads, batches, strict=True) for part in (head, batch.head, batch.body)]
+        parts = [part for batch, tail in zip(batches, tails, strict=True) for part in (batch.head, batch.body, tail)]
         in_flight.append(_InFlight(request, connection.send(request, parts), batches))
 
     def _must_wait(self, batches: Sequence[Batch]) -> bool:
@@ -127,11 +127,12 @@ class Sender:
         """Handle the oldest response of a connection."""
         sent = self._in_flight[connection].popleft()
         results = produce.read_produce(connection.receive(sent.request, sent.correlation_id))
-        check_complete(results, [batch.partition for batch in sent.batches])
+        check_complete(results, [(self._topic, batch.partition) for batch in sent.batches])
         for batch in sent.batches:
-            self._complete(batch, *results[batch.partition])
+            code, offset, message = results[self._topic, batch.partition]
+            self._complete(batch, code, offset, message)
 
-    def _complete(self, batch: Batch, code: int, offset: int) -> None:
+    def _complete(self, batch: Batch, code: int, offset: int, message: str) -> None:
         """Handle the result of a batch.
 
         Raises:
@@ -144,7 +145,7 @@ class Sender:
         raise_if_retriable(code, ApiKey.PRODUCE)
         # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
         if code not in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            raise self._error(code, f"{self._topic}[{batch.partition}]", "")
+            raise self._error(code, f"{self._topic}[{batch.partition}]", f"Broker: {message}." if message else "")
         is_first = batch.partition not in self._acknowledged and batch is self._pending[batch.partition][0]
         if is_first and self.first_record is None and code == ErrorCode.NONE and offset >= 0:
             self.first_record = self._topic, batch.partition, offset

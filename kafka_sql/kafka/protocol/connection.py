@@ -6,9 +6,10 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_sql import __version__
 from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
@@ -20,6 +21,13 @@ from kafka_sql.kafka.protocol.tls import tls_context
 Address = tuple[str, int]
 
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
+_LATEST_API_VERSIONS: Final = 3
+_FIRST_RELEASES: Final = {
+    ApiKey.PRODUCE: "2.1",
+    ApiKey.DESCRIBE_PRODUCERS: "3.0",
+    ApiKey.DESCRIBE_TRANSACTIONS: "3.0",
+    ApiKey.LIST_TRANSACTIONS: "3.0",
+}
 _LARGE_PART: Final = 1 << 16  # bytes; from this size on, parts of a request are sent without copying them
 _MAX_RESPONSE: Final = "receive.message.max.bytes"
 # Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
@@ -28,16 +36,17 @@ _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTV
 
 
 class Request(NamedTuple):
-    """An encoded request.
+    """A request in every version that this package supports.
 
     Attributes:
-        flexible: whether this version of the API has compact types, and tagged fields in the headers.
+        oldest, latest: the versions.
+        encode: returns the body in a version, given the version and whether it is flexible.
     """
 
     key: ApiKey
-    version: int
-    body: bytes
-    flexible: bool = False
+    oldest: int
+    latest: int
+    encode: Callable[[int, bool], bytes]
 
 
 class Connection:
@@ -72,9 +81,10 @@ class Connection:
             _set_options(self._socket)
             if protocol in ("ssl", "sasl_ssl"):
                 self._socket = self._start_tls(address, config)
+            self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, _LATEST_API_VERSIONS)}
+            self.versions = self._request_versions()
             if protocol.startswith("sasl"):
                 self._authenticate(address, config)
-            self.versions = self._request_versions()
             self._timeout, self._setup_deadline = int(config.get("socket.timeout.ms", "60000")) / 1000, None
             self._socket.settimeout(self._timeout)
         except BaseException:
@@ -93,11 +103,18 @@ class Connection:
         supported = self.versions.get(api)
         if supported is not None and max(oldest, supported[0]) <= min(latest, supported[1]):
             return min(latest, supported[1])
-        has = "does not support it" if supported is None else f"supports versions {supported[0]} to {supported[1]}"
-        servers = f"{self.address[0]}:{self.address[1]}"
+        broker = f"{self.address[0]}:{self.address[1]}"
+        has = "none" if supported is None else f"{supported[0]} to {supported[1]}"
+        needed = f"kafka_sql needs one of {oldest} to {latest}"
+        if supported is not None and supported[0] > latest:
+            advice = "Upgrade kafka_sql"
+        else:
+            release = _FIRST_RELEASES.get(api)
+            advice = "Upgrade the brokers" + (f" to Apache Kafka {release} or later" if release else "")
         raise UnsupportedVersionError(
-            f"Request {api.title} is needed in one of the versions {oldest} to {latest}, but broker {servers} {has}.",
-            servers=servers,
+            f"Broker {broker} does not support request {api.title} in a suitable version: it supports {has}, {needed}. "
+            f"{advice}.",
+            servers=broker,
         )
 
     def throttle(self, milliseconds: int) -> None:
@@ -172,9 +189,11 @@ class Connection:
         self._socket.close()
 
     def _frame(self, request: Request, parts_size: int = 0) -> bytes:
+        version = self.choose_version(request.key, request.oldest, request.latest)
+        flexible = codec.is_flexible(request.key, version)
         self._correlation_id += 1
-        header = codec.pack("hhi", request.key, request.version, self._correlation_id) + codec.string(self._client_id)
-        message = header + (codec.NO_TAGS if request.flexible else b"") + request.body
+        header = codec.pack("hhi", request.key, version, self._correlation_id) + codec.string(self._client_id)
+        message = header + codec.tags(flexible) + request.encode(version, flexible)
         return codec.pack("i", len(message) + parts_size) + message
 
     def receive(self, request: Request, correlation_id: int, seconds: float | None = None) -> Reader:
@@ -186,17 +205,18 @@ class Connection:
         Raises:
             OSError: the connection broke, or the response is incomplete after the timeout, or is malformed.
         """
-        now = time.monotonic()
-        deadline = now + (self._timeout if seconds is None else seconds)
+        deadline = time.monotonic() + (self._timeout if seconds is None else seconds)
         try:
             self._read_message(deadline if self._setup_deadline is None else self._setup_deadline)
         finally:
             self._socket.settimeout(self._timeout)
-        response = Reader(self._message)
+        version = self.choose_version(request.key, request.oldest, request.latest)
+        throttle = self.throttle if codec.is_throttled_by_client(request.key, version) else lambda milliseconds: None
+        response = Reader(self._message, version, codec.is_flexible(request.key, version), throttle)
         self._message, self._filled, self._has_size = bytearray(4), 0, False
         if response.number("i") != correlation_id:
             raise MalformedResponse("the responses are out of order")
-        if request.flexible:
+        if request.key != ApiKey.API_VERSIONS:  # its response has the oldest header in all versions (KIP-511)
             response.tags()
         return response
 
@@ -220,11 +240,8 @@ class Connection:
                 f"the size of the response is {size} bytes. Check that the server is a Kafka broker, and "
                 f"'properties.{_MAX_RESPONSE}'"
             )
-        self._message, self._filled, self._has_size = (
-            bytearray(size),
-            0,
-            True,
-        )  # the kernel allocates written pages only
+        # the kernel allocates only the pages that are written
+        self._message, self._filled, self._has_size = bytearray(size), 0, True
         self._fill(deadline)
 
     def _fill(self, deadline: float | None) -> None:
@@ -251,7 +268,7 @@ class Connection:
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)
-        response = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, codec.string(name)))
+        response = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, 1, lambda _, flexible: codec.string(name, flexible)))
         if response.number("h") != ErrorCode.NONE:
             supported = ", ".join(str(m) for m in response.array(response.string))
             raise BrokerError(
@@ -262,7 +279,7 @@ class Connection:
         try:
             message = next(exchange)
             while True:
-                response = self.ask(Request(ApiKey.SASL_AUTHENTICATE, 0, codec.data(message)))
+                response = self.ask(_sasl_authenticate(message))
                 code, text, challenge = response.number("h"), response.string(), response.data()
                 if code != ErrorCode.NONE:
                     raise BrokerError(
@@ -280,12 +297,37 @@ class Connection:
             ) from None
 
     def _request_versions(self) -> dict[int, tuple[int, int]]:
-        response = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))
+        response = self.ask(Request(ApiKey.API_VERSIONS, 0, _LATEST_API_VERSIONS, _encode_api_versions))
         code = response.number("h")
+        if code == ErrorCode.UNSUPPORTED_VERSION and response.version > 0:
+            self.versions = {ApiKey.API_VERSIONS: (0, 0)}  # which every broker supports
+            return self._request_versions()
         if code != ErrorCode.NONE:
             raise BrokerError(f"The broker did not return its API versions: {error_text(code)}.")
-        ranges = response.array(lambda: (response.number("h"), response.number("h"), response.number("h")))
-        return {key: (oldest, latest) for key, oldest, latest in ranges}
+
+        def supported() -> tuple[int, tuple[int, int]]:
+            key, versions = response.number("h"), (response.number("h"), response.number("h"))
+            response.tags()
+            return key, versions
+
+        versions = dict(response.array(supported))
+        if response.version > 0:
+            response.throttle_time()
+        return versions
+
+
+def _encode_api_versions(version: int, flexible: bool) -> bytes:
+    """Encode the name and version of this client, which brokers show to their operators (KIP-511)."""
+    if not flexible:
+        return b""
+    return codec.string("kafka-sql", flexible) + codec.string(__version__, flexible) + codec.tags(flexible)
+
+
+def _sasl_authenticate(message: bytes) -> Request:
+    def encode(version: int, flexible: bool) -> bytes:
+        return codec.data(message, flexible) + codec.tags(flexible)
+
+    return Request(ApiKey.SASL_AUTHENTICATE, 0, 2, encode)
 
 
 def _connect(address: Address, seconds: float) -> socket.socket:

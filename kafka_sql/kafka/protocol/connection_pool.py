@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import selectors
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
@@ -104,18 +104,22 @@ class ConnectionPool:
                 raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
         return self._open[address]
 
-    def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
-        """Request the leaders of a topic's partitions from any broker.
+    def cluster_metadata(self, topics: Sequence[str], seconds: float | None = None) -> metadata.Metadata:
+        """Request the brokers, and the leaders of the topics' partitions, from any broker.
 
         Args:
+            topics: the topics; empty for the brokers only.
             seconds: the timeout for the response; None for 'socket.timeout.ms'.
 
         Raises:
             OSError: no broker is reachable now, or the response is malformed.
             BrokerError: the broker rejected the client or its credentials.
         """
-        response = self.any_connection().ask(metadata.metadata([topic]), seconds)
-        return metadata.read_metadata(response).topic(topic)
+        return metadata.read_metadata(self.any_connection().ask(metadata.metadata(topics), seconds))
+
+    def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
+        """Request the leaders of one topic's partitions, as ``cluster_metadata`` does."""
+        return self.cluster_metadata([topic], seconds).topic(topic)
 
 
 def _address(server: str) -> Address:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from kafka_sql.errors import AuthorizationError, TransactionError
 from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse
-from kafka_sql.kafka.protocol.connection import Connection
-
-BROKER_REQUIREMENT: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
 
 T = TypeVar("T")
 
@@ -54,16 +51,6 @@ def raise_for_code(subject: str, code: int, result: T) -> T:
     if code != ErrorCode.NONE:
         raise TransactionError(f"{subject}: {error_text(code)}.")
     return result
-
-
-def require_api(connection: Connection, key: ApiKey) -> None:
-    """Check that the broker supports an API.
-
-    Raises:
-        TransactionError: the broker is too old.
-    """
-    if key not in connection.versions:
-        raise TransactionError(f"The brokers cannot list or describe transactions: {BROKER_REQUIREMENT}.")
 
 
 def check_complete(response: Collection[object], requested: Collection[object]) -> None:

@@ -40,12 +40,13 @@ def fetch(topic: str, partition: int, offset: int, max_bytes: int, *, wait_ms: i
         committed: whether to read with isolation level ``read_committed``.
     """
     head = codec.pack("iiiibi", _CONSUMER, wait_ms, int(wait_ms > 0), max_bytes, int(committed), 1)
-    return Request(ApiKey.FETCH, 4, head + codec.string(topic) + codec.pack("iiqi", 1, partition, offset, max_bytes))
+    body = head + codec.string(topic) + codec.pack("iiqi", 1, partition, offset, max_bytes)
+    return Request(ApiKey.FETCH, 4, 4, lambda version, flexible: body)
 
 
 def read_fetch(response: Reader, partition: int) -> FetchResult:
     """Read the response to ``fetch``."""
-    response.number("i")  # throttle time
+    response.throttle_time()
 
     def result() -> FetchResult:
         number, code = response.number("i"), response.number("h")

@@ -22,12 +22,13 @@ def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Reques
         committed: whether to return the last stable offset instead (isolation level ``read_committed``).
     """
     body = codec.pack("ibi", _CONSUMER, int(committed), 1) + codec.string(topic)
-    return Request(ApiKey.LIST_OFFSETS, 2, body + codec.pack("iiq", 1, partition, _LATEST))
+    body += codec.pack("iiq", 1, partition, _LATEST)
+    return Request(ApiKey.LIST_OFFSETS, 2, 2, lambda version, flexible: body)
 
 
 def read_list_offsets(response: Reader, partition: int) -> tuple[int, int]:
     """Read the response to ``list_latest_offset``: the error code and the offset."""
-    response.number("i")  # throttle time
+    response.throttle_time()
 
     def result() -> tuple[int, int]:
         number, code = response.number("i"), response.number("h")

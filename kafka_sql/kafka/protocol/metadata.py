@@ -1,6 +1,6 @@
 """Metadata: the brokers of a cluster, and the leaders of topics' partitions.
 
-Layout: Metadata version 4 of Apache Kafka's message definitions, the oldest that can avoid creating missing topics.
+Layout: Metadata versions 4 to 12 of Apache Kafka's message definitions. Older ones may create missing topics.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from kafka_sql.kafka.protocol.connection import Address, Request
 from kafka_sql.kafka.protocol.errors import RetriableError
 
 _AUTO_TOPIC_CREATION: Final = False
+_AUTHORIZED_OPERATIONS: Final = False  # not requested
+_NO_TOPIC_ID: Final = bytes(16)
+# versions that add a field
+_FIRST_OFFLINE_REPLICAS: Final = 5
+_FIRST_LEADER_EPOCH: Final = 7
+_FIRST_OPERATIONS: Final = 8
+_CLUSTER_OPERATIONS: Final = range(8, 11)
+_FIRST_TOPIC_ID: Final = 10
 
 
 class TopicMetadata(NamedTuple):
@@ -68,8 +76,18 @@ class Metadata(NamedTuple):
 
 def metadata(topics: Sequence[str]) -> Request:
     """Request the brokers and the given topics; without topics, the brokers only. Missing topics are not created."""
-    names = b"".join(map(codec.string, topics))
-    return Request(ApiKey.METADATA, 4, codec.pack("i", len(topics)) + names + codec.pack("?", _AUTO_TOPIC_CREATION))
+
+    def encode(version: int, flexible: bool) -> bytes:
+        topic_id = _NO_TOPIC_ID if version >= _FIRST_TOPIC_ID else b""
+        names = (topic_id + codec.string(name, flexible) + codec.tags(flexible) for name in topics)
+        options = [_AUTO_TOPIC_CREATION]
+        if version >= _FIRST_OPERATIONS:
+            options.append(_AUTHORIZED_OPERATIONS)  # of the topics
+        if version in _CLUSTER_OPERATIONS:
+            options.append(_AUTHORIZED_OPERATIONS)  # of the cluster
+        return codec.array(names, flexible) + codec.pack(f"{len(options)}?", *options) + codec.tags(flexible)
+
+    return Request(ApiKey.METADATA, 4, 12, encode)
 
 
 def read_metadata(response: Reader) -> Metadata:
@@ -80,23 +98,32 @@ def read_metadata(response: Reader) -> Metadata:
         node = response.number("i")
         nodes[node] = (str(response.string()), response.number("i"))
         response.string()  # rack
+        response.tags()
 
     def partition() -> tuple[int, int]:
         response.number("h")  # error code: the leader is -1 then
         number, leader = response.number("i"), response.number("i")
-        for _ in range(2):  # replicas, in-sync replicas
+        if response.version >= _FIRST_LEADER_EPOCH:
+            response.number("i")
+        for _ in range(3 if response.version >= _FIRST_OFFLINE_REPLICAS else 2):  # replicas, in-sync replicas
             response.array(lambda: response.number("i"))
+        response.tags()
         return number, leader
 
     def topic() -> tuple[str, TopicMetadata]:
         code, name = response.number("h"), str(response.string())
+        if response.version >= _FIRST_TOPIC_ID:
+            response.number("16s")
         response.number("?")  # internal
         leaders = dict(response.array(partition))
         if sorted(leaders) != list(range(len(leaders))):
             raise MalformedResponse(f"the response leaves out partitions of topic {name!r}")
+        if response.version >= _FIRST_OPERATIONS:
+            response.number("i")
+        response.tags()
         return name, TopicMetadata(code, [nodes.get(leaders[number]) for number in range(len(leaders))])
 
-    response.number("i")  # throttle time
+    response.throttle_time()
     response.array(broker)
     response.string()  # cluster id
     response.number("i")  # controller

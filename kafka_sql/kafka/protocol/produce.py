@@ -1,19 +1,27 @@
 """Produce: send record batches to the leader of their partitions.
 
-Layout: Produce version 7 of Apache Kafka's message definitions, which brokers from 2.1 to 4.x support.
+Layout: Produce versions 3 to 11 of Apache Kafka's message definitions. Version 12 adds partitions to transactions
+implicitly (KIP-890), which this package does by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Request
+from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.types import TopicPartition
 
-VERSION: Final = 7
+OLDEST_VERSION: Final = 3
+OLDEST_VERSION_WITH_ZSTD: Final = 7  # KIP-110
+LATEST_VERSION: Final = 11
+_FIRST_LOG_START_OFFSET: Final = 5
+_FIRST_ERROR_MESSAGE: Final = 8
 _ACKS_ALL: Final = -1
+_MAX_RECORD_ERRORS: Final = 3  # in a message
 
 
 class ProduceResult(NamedTuple):
@@ -22,41 +30,79 @@ class ProduceResult(NamedTuple):
     Attributes:
         code: the error code.
         offset: the offset of the batch's first record; -1 if it is unknown.
+        message: the broker's explanation of the error (KIP-467); empty if there is none.
     """
 
     code: int
     offset: int
+    message: str = ""
 
 
 def produce(
-    transactional_id: str | None, topic: str, batches: Iterable[tuple[int, int]], timeout_ms: int
+    connection: Connection,
+    transactional_id: str | None,
+    batches: Sequence[tuple[str, int, int]],
+    timeout_ms: int,
+    oldest_version: int = OLDEST_VERSION,
 ) -> tuple[Request, list[bytes]]:
     """Send record batches, to be acknowledged by all in-sync replicas.
 
     Args:
-        batches: partition and size in bytes of each.
+        connection: to which the request will be sent.
+        batches: topic, partition and size in bytes of each, grouped by topic, at most one per partition.
         timeout_ms: milliseconds that the leader waits for the other replicas.
 
     Returns:
-        the request up to the first batch, and the bytes that precede each batch.
+        the request up to the content of the first batch, and for each batch the bytes that follow it.
+
+    Raises:
+        UnsupportedVersionError: the broker supports no version from ``oldest_version`` on.
     """
-    sizes = list(batches)
-    start = codec.string(transactional_id) + codec.pack("hii", _ACKS_ALL, timeout_ms, 1) + codec.string(topic)
-    heads = [codec.pack("ii", partition, size) for partition, size in sizes]
-    return Request(ApiKey.PRODUCE, VERSION, start + codec.pack("i", len(sizes))), heads
+    version = connection.choose_version(ApiKey.PRODUCE, oldest_version, LATEST_VERSION)
+    flexible = codec.is_flexible(ApiKey.PRODUCE, version)
+    topics = [(topic, list(group)) for topic, group in itertools.groupby(batches, lambda batch: batch[0])]
+    before, end = list[bytes](), codec.tags(flexible)  # the bytes before each batch; the end of each structure
+    for topic, group in topics:
+        start = codec.string(topic, flexible) + codec.array_length(len(group), flexible)
+        if before:
+            start = end + start  # of the topic before
+        for _, partition, size in group:
+            before.append(start + codec.pack("i", partition) + codec.data_length(size, flexible))
+            start = b""
+    head = codec.string(transactional_id, flexible) + codec.pack("hi", _ACKS_ALL, timeout_ms)
+    body = head + codec.array_length(len(topics), flexible) + before[0]
+    after = [end + start for start in before[1:]] + [end * 3]  # of the last partition, its topic and the request
+    return Request(ApiKey.PRODUCE, version, version, lambda *_: body), after
 
 
-def read_produce(response: Reader) -> dict[int, ProduceResult]:
+def read_produce(response: Reader) -> dict[TopicPartition, ProduceResult]:
     """Read the response to ``produce``: the result of each partition."""
 
+    def record_error() -> str:
+        index, text = response.number("i"), response.string()
+        response.tags()
+        return f"record {index} of the batch: {text}"
+
+    def message() -> str:
+        errors, summary = response.array(record_error), response.string()
+        listed = errors[:_MAX_RECORD_ERRORS] + ["..."] * (len(errors) > _MAX_RECORD_ERRORS)
+        return "; ".join(([summary] if summary else []) + listed)
+
     def result() -> tuple[int, ProduceResult]:
-        partition, written = response.number("i"), ProduceResult(response.number("h"), response.number("q"))
-        for _ in range(2):  # log append time, log start offset
+        partition, code, offset = response.number("i"), response.number("h"), response.number("q")
+        response.number("q")  # log append time
+        if response.version >= _FIRST_LOG_START_OFFSET:
             response.number("q")
-        return partition, written
+        text = message() if response.version >= _FIRST_ERROR_MESSAGE else ""
+        response.tags()
+        return partition, ProduceResult(code, offset, text)
 
-    def topic() -> list[tuple[int, ProduceResult]]:
-        response.string()
-        return response.array(result)
+    def topic() -> list[tuple[TopicPartition, ProduceResult]]:
+        name = str(response.string())
+        results = response.array(result)
+        response.tags()
+        return [((name, partition), written) for partition, written in results]
 
-    return {partition: written for results in response.array(topic) for partition, written in results}
+    results = dict(itertools.chain.from_iterable(response.array(topic)))
+    response.throttle_time()
+    return results

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from kafka_sql.errors import TransactionError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.error_codes import FENCED, ErrorCode, is_retriable
-from kafka_sql.kafka.protocol import metadata, transaction_outcome, transactions
+from kafka_sql.kafka.protocol import transaction_outcome, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import (
-    BROKER_REQUIREMENT,
     RetriableError,
     check_complete,
     raise_for_code,
     raise_if_retriable,
-    require_api,
 )
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
@@ -27,8 +24,6 @@ from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDes
 from kafka_sql.kafka.types import TopicPartition
 
 T = TypeVar("T")
-
-_BATCHED_FIND_COORDINATOR: Final = 4  # version
 
 
 class EndTxnTarget(NamedTuple):
@@ -107,7 +102,6 @@ class TransactionAdmin:
         """
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, TransactionDescription]]:
-            require_api(connection, ApiKey.DESCRIBE_TRANSACTIONS)
             return transactions.read_describe_transactions(connection.ask(transactions.describe_transactions(group)))
 
         results = self._request_coordinators(ApiKey.DESCRIBE_TRANSACTIONS, list(ids), request)
@@ -128,11 +122,7 @@ class TransactionAdmin:
         by_id = {target.transactional_id: target for target in targets}
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
-            require_api(connection, ApiKey.END_TXN)
-            latest = connection.versions[ApiKey.END_TXN][1]
-            responses = connection.ask_all(
-                [transactions.end_txn(*by_id[key], committed=True, latest_version=latest) for key in group]
-            )
+            responses = connection.ask_all([transactions.end_txn(*by_id[key], committed=True) for key in group])
             return {key: (transactions.read_error_code(a), None) for key, a in zip(group, responses, strict=True)}
 
         return {
@@ -206,11 +196,10 @@ class TransactionAdmin:
         return self._retry(request)
 
     def _list_ongoing(self) -> list[str]:
-        cluster = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata([])))
+        cluster = self._connections.cluster_metadata([])
         ongoing: list[str] = []
         for address in cluster.brokers:
             connection = self._connections.connect_to(address)
-            require_api(connection, ApiKey.LIST_TRANSACTIONS)
             response = connection.ask(transactions.list_ongoing_transactions())
             code, ids = transactions.read_list_transactions(response)
             raise_if_retriable(code, ApiKey.LIST_TRANSACTIONS)
@@ -219,7 +208,7 @@ class TransactionAdmin:
 
     def _describe_producers(self, partitions: set[TopicPartition]) -> dict[TopicPartition, list[ActiveProducer]]:
         topics = sorted({topic for topic, _ in partitions})
-        cluster = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata(topics)))
+        cluster = self._connections.cluster_metadata(topics)
         groups: dict[Address, list[TopicPartition]] = {}
         for topic, partition in sorted(partitions):
             groups.setdefault(cluster.topic(topic).require_leader(partition), []).append((topic, partition))
@@ -259,10 +248,7 @@ class TransactionAdmin:
     def _group_by_coordinator(self, ids: list[str]) -> dict[Address, list[str]]:
         unknown = [key for key in ids if key not in self._coordinators]
         if unknown:
-            connection = self._connections.any_connection()
-            if connection.versions.get(ApiKey.FIND_COORDINATOR, (0, 0))[1] < _BATCHED_FIND_COORDINATOR:
-                raise TransactionError(f"The brokers cannot find several coordinators at once: {BROKER_REQUIREMENT}.")
-            found = transactions.read_find_coordinators(connection.ask(transactions.find_coordinators(unknown)))
+            found = transactions.find_coordinators(self._connections.any_connection(), unknown)
             check_complete(found, unknown)
             for key, (code, address) in found.items():
                 raise_if_retriable(code, ApiKey.FIND_COORDINATOR)

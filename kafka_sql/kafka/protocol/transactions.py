@@ -1,8 +1,7 @@
 """The requests about transactions: find their coordinator, initialize producers, add partitions, end, list, describe.
 
 Layouts: the message definitions of Apache Kafka (clients/src/main/resources/common/message). Listing and describing:
-KIP-664. Finding several coordinators with one request: KIP-699. Requests of producers have the oldest version with all
-required fields, which brokers from 2.1 to 4.x support.
+KIP-664. Finding several coordinators with one request: KIP-699. Identifying a producer by its epoch: KIP-360.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import NO_TAGS, ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Address, Request
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
+from kafka_sql.kafka.protocol.connection import Address, Connection, Request
 from kafka_sql.kafka.types import TopicPartition
 
 ONGOING: Final = "Ongoing"
@@ -21,8 +20,12 @@ ONGOING: Final = "Ongoing"
 _TRANSACTION: Final = 1  # the coordinator type of FindCoordinator
 # Brokers without the feature transaction.version = 2 offer EndTxn version 5, but reject it and leave the transactional
 # id unusable until the coordinator restarts. Version 4 works everywhere and does not change the epoch.
-_MAX_END_TXN_VERSION: Final = 4
-_FIRST_FLEXIBLE_END_TXN: Final = 3
+_LATEST_END_TXN: Final = 4
+_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_CURRENT_EPOCH: Final = 3  # of InitProducerId
+_FIRST_DURATION: Final = 1  # of ListTransactions (KIP-994)
+_ANY_DURATION: Final = -1
+_UNKNOWN_PRODUCER: Final = (-1, -1)  # id and epoch
 
 
 @dataclass(frozen=True)
@@ -57,30 +60,57 @@ class ActiveProducer:
     txn_start_offset: int
 
 
-def find_coordinators(transactional_ids: Sequence[str]) -> Request:
-    """Request the coordinator of each transactional id."""
-    return Request(
-        ApiKey.FIND_COORDINATOR,
-        4,
-        codec.pack("b", _TRANSACTION) + codec.compact_array(map(codec.compact_string, transactional_ids)) + NO_TAGS,
-        flexible=True,
-    )
+def find_coordinators(connection: Connection, transactional_ids: Sequence[str]) -> dict[str, tuple[int, Address]]:
+    """Request the coordinator of each transactional id: an error code and an address for each id.
+
+    Brokers before Apache Kafka 3.0 are asked about one id after another.
+
+    Raises:
+        OSError: as ``Connection.ask_all``.
+        UnsupportedVersionError: the broker supports no suitable version.
+    """
+    version = connection.choose_version(ApiKey.FIND_COORDINATOR, 1, _BATCHED_FIND_COORDINATOR)
+    if version == _BATCHED_FIND_COORDINATOR:
+        return _read_coordinators(connection.ask(_find_coordinators(transactional_ids)))
+    responses = connection.ask_all([_find_coordinator(key) for key in transactional_ids])
+    return {key: _read_coordinator(response) for key, response in zip(transactional_ids, responses, strict=True)}
 
 
-def read_find_coordinators(response: Reader) -> dict[str, tuple[int, Address]]:
-    """Read the response to ``find_coordinators``: an error code and an address for each id."""
+def _find_coordinators(transactional_ids: Sequence[str]) -> Request:
+    def encode(_: int, flexible: bool) -> bytes:
+        keys = codec.array((codec.string(key, flexible) for key in transactional_ids), flexible)
+        return codec.pack("b", _TRANSACTION) + keys + codec.tags(flexible)
 
+    return Request(ApiKey.FIND_COORDINATOR, _BATCHED_FIND_COORDINATOR, _BATCHED_FIND_COORDINATOR, encode)
+
+
+def _read_coordinators(response: Reader) -> dict[str, tuple[int, Address]]:
     def coordinator() -> tuple[str, tuple[int, Address]]:
-        key = str(response.compact_string())
+        key = str(response.string())
         response.number("i")  # node id
-        address = (str(response.compact_string()), response.number("i"))
+        address = (str(response.string()), response.number("i"))
         code = response.number("h")
-        response.compact_string()  # error message
+        response.string()  # error message
         response.tags()
         return key, (code, address)
 
-    response.number("i")  # throttle time
-    return dict(response.compact_array(coordinator))
+    response.throttle_time()
+    return dict(response.array(coordinator))
+
+
+def _find_coordinator(transactional_id: str) -> Request:
+    def encode(_: int, flexible: bool) -> bytes:
+        return codec.string(transactional_id, flexible) + codec.pack("b", _TRANSACTION) + codec.tags(flexible)
+
+    return Request(ApiKey.FIND_COORDINATOR, 1, _BATCHED_FIND_COORDINATOR - 1, encode)
+
+
+def _read_coordinator(response: Reader) -> tuple[int, Address]:
+    response.throttle_time()
+    code = response.number("h")
+    response.string()  # error message
+    response.number("i")  # node id
+    return code, (str(response.string()), response.number("i"))
 
 
 def init_producer_id(transactional_id: str | None, timeout_ms: int) -> Request:
@@ -89,7 +119,7 @@ def init_producer_id(transactional_id: str | None, timeout_ms: int) -> Request:
     Args:
         timeout_ms: milliseconds after which the brokers abort a transaction.
     """
-    return Request(ApiKey.INIT_PRODUCER_ID, 1, codec.string(transactional_id) + codec.pack("i", timeout_ms))
+    return _init_producer_id(0, transactional_id, timeout_ms, *_UNKNOWN_PRODUCER)
 
 
 def bump_producer_epoch(transactional_id: str, current: TransactionDescription) -> Request:
@@ -97,15 +127,24 @@ def bump_producer_epoch(transactional_id: str, current: TransactionDescription) 
 
     The coordinator returns an error if the epoch differs from ``current`` (KIP-360).
     """
-    numbers = codec.pack("iqh", current.timeout_ms, current.producer_id, current.producer_epoch)
-    return Request(
-        ApiKey.INIT_PRODUCER_ID, 3, codec.compact_string(transactional_id) + numbers + NO_TAGS, flexible=True
+    return _init_producer_id(
+        _FIRST_CURRENT_EPOCH, transactional_id, current.timeout_ms, current.producer_id, current.producer_epoch
     )
+
+
+def _init_producer_id(
+    oldest_version: int, transactional_id: str | None, timeout_ms: int, producer_id: int, producer_epoch: int
+) -> Request:
+    def encode(version: int, flexible: bool) -> bytes:
+        current = codec.pack("qh", producer_id, producer_epoch) if version >= _FIRST_CURRENT_EPOCH else b""
+        return codec.string(transactional_id, flexible) + codec.pack("i", timeout_ms) + current + codec.tags(flexible)
+
+    return Request(ApiKey.INIT_PRODUCER_ID, oldest_version, 4, encode)
 
 
 def read_init_producer_id(response: Reader) -> tuple[int, int, int]:
     """Read the response to ``init_producer_id``: error code, producer id, producer epoch."""
-    response.number("i")  # throttle time
+    response.throttle_time()
     return response.number("h"), response.number("q"), response.number("h")
 
 
@@ -113,92 +152,107 @@ def add_partitions_to_txn(
     transactional_id: str, producer_id: int, producer_epoch: int, topic: str, partitions: Sequence[int]
 ) -> Request:
     """Announce partitions to which the transaction is going to write."""
-    numbers = codec.pack(f"{len(partitions) + 1}i", len(partitions), *partitions)
-    producer = codec.string(transactional_id) + codec.pack("qhi", producer_id, producer_epoch, 1)
-    return Request(ApiKey.ADD_PARTITIONS_TO_TXN, 1, producer + codec.string(topic) + numbers)
+
+    def encode(_: int, flexible: bool) -> bytes:
+        numbers = codec.array((codec.pack("i", partition) for partition in partitions), flexible)
+        topics = codec.array([codec.string(topic, flexible) + numbers + codec.tags(flexible)], flexible)
+        producer = codec.string(transactional_id, flexible) + codec.pack("qh", producer_id, producer_epoch)
+        return producer + topics + codec.tags(flexible)
+
+    return Request(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 3, encode)  # later versions are for brokers only
 
 
 def read_add_partitions_to_txn(response: Reader) -> dict[int, int]:
     """Read the response to ``add_partitions_to_txn``: the error code of each partition."""
 
+    def partition() -> tuple[int, int]:
+        number, code = response.number("i"), response.number("h")
+        response.tags()
+        return number, code
+
     def topic() -> list[tuple[int, int]]:
         response.string()
-        return response.array(lambda: (response.number("i"), response.number("h")))
+        codes = response.array(partition)
+        response.tags()
+        return codes
 
-    response.number("i")  # throttle time
-    return {partition: code for codes in response.array(topic) for partition, code in codes}
+    response.throttle_time()
+    return {number: code for codes in response.array(topic) for number, code in codes}
 
 
-def end_txn(
-    transactional_id: str, producer_id: int, producer_epoch: int, *, committed: bool, latest_version: int = 1
-) -> Request:
-    """Commit or abort the open transaction.
+def end_txn(transactional_id: str, producer_id: int, producer_epoch: int, *, committed: bool) -> Request:
+    """Commit or abort the open transaction."""
 
-    Args:
-        latest_version: the latest version of EndTxn that the broker supports.
-    """
-    version = min(_MAX_END_TXN_VERSION, latest_version)
-    numbers = codec.pack("qh?", producer_id, producer_epoch, committed)
-    if version < _FIRST_FLEXIBLE_END_TXN:
-        return Request(ApiKey.END_TXN, version, codec.string(transactional_id) + numbers)
-    return Request(ApiKey.END_TXN, version, codec.compact_string(transactional_id) + numbers + NO_TAGS, flexible=True)
+    def encode(_: int, flexible: bool) -> bytes:
+        numbers = codec.pack("qh?", producer_id, producer_epoch, committed)
+        return codec.string(transactional_id, flexible) + numbers + codec.tags(flexible)
+
+    return Request(ApiKey.END_TXN, 0, _LATEST_END_TXN, encode)
 
 
 def read_error_code(response: Reader) -> int:
     """Read the error code of a response to ``end_txn`` or ``bump_producer_epoch``."""
-    response.number("i")  # throttle time
+    response.throttle_time()
     code: int = response.number("h")
     return code
 
 
 def describe_transactions(transactional_ids: Sequence[str]) -> Request:
     """Request the state of transactions. Goes to their coordinator."""
-    body = codec.compact_array(map(codec.compact_string, transactional_ids)) + NO_TAGS
-    return Request(ApiKey.DESCRIBE_TRANSACTIONS, 0, body, flexible=True)
+
+    def encode(_: int, flexible: bool) -> bytes:
+        return codec.array((codec.string(key, flexible) for key in transactional_ids), flexible) + codec.tags(flexible)
+
+    return Request(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, encode)
 
 
 def read_describe_transactions(response: Reader) -> dict[str, tuple[int, TransactionDescription]]:
     """Read the response to ``describe_transactions``: an error code and the state for each id."""
 
     def topic() -> list[TopicPartition]:
-        name = str(response.compact_string())
-        numbers = response.compact_array(lambda: response.number("i"))
+        name = str(response.string())
+        numbers = response.array(lambda: response.number("i"))
         response.tags()
         return [(name, number) for number in numbers]
 
     def transaction() -> tuple[str, tuple[int, TransactionDescription]]:
         code = response.number("h")
-        key, state = str(response.compact_string()), str(response.compact_string())
+        key, state = str(response.string()), str(response.string())
         timeout_ms, start_time_ms, producer_id = response.number("i"), response.number("q"), response.number("q")
         epoch = response.number("h")
-        partitions = tuple(partition for topics in response.compact_array(topic) for partition in topics)
+        partitions = tuple(partition for topics in response.array(topic) for partition in topics)
         response.tags()
         return key, (code, TransactionDescription(state, producer_id, epoch, timeout_ms, start_time_ms, partitions))
 
-    response.number("i")  # throttle time
-    return dict(response.compact_array(transaction))
+    response.throttle_time()
+    return dict(response.array(transaction))
 
 
 def list_ongoing_transactions() -> Request:
     """Request the transactions in the state Ongoing that a broker coordinates."""
-    states = codec.compact_array([codec.compact_string(ONGOING)])
-    return Request(ApiKey.LIST_TRANSACTIONS, 0, states + codec.compact_array([]) + NO_TAGS, flexible=True)
+
+    def encode(version: int, flexible: bool) -> bytes:
+        states = codec.array([codec.string(ONGOING, flexible)], flexible)
+        duration = codec.pack("q", _ANY_DURATION) if version >= _FIRST_DURATION else b""
+        return states + codec.array([], flexible) + duration + codec.tags(flexible)  # of all producers
+
+    return Request(ApiKey.LIST_TRANSACTIONS, 0, 1, encode)
 
 
 def read_list_transactions(response: Reader) -> tuple[int, list[str]]:
     """Read the response to ``list_ongoing_transactions``: the error code and the transactional ids."""
 
     def transaction() -> str:
-        key = str(response.compact_string())
+        key = str(response.string())
         response.number("q")  # producer id
-        response.compact_string()  # state
+        response.string()  # state
         response.tags()
         return key
 
-    response.number("i")  # throttle time
+    response.throttle_time()
     code = response.number("h")
-    response.compact_array(response.compact_string)  # unknown states
-    return code, response.compact_array(transaction)
+    response.array(response.string)  # unknown states
+    return code, response.array(transaction)
 
 
 def describe_producers(partitions: Sequence[TopicPartition]) -> Request:
@@ -206,11 +260,17 @@ def describe_producers(partitions: Sequence[TopicPartition]) -> Request:
     topics: dict[str, list[int]] = {}
     for name, number in partitions:
         topics.setdefault(name, []).append(number)
-    body = codec.compact_array(
-        codec.compact_string(name) + codec.compact_array(codec.pack("i", n) for n in numbers) + NO_TAGS
-        for name, numbers in topics.items()
-    )
-    return Request(ApiKey.DESCRIBE_PRODUCERS, 0, body + NO_TAGS, flexible=True)
+
+    def encode(_: int, flexible: bool) -> bytes:
+        encoded = (
+            codec.string(name, flexible)
+            + codec.array((codec.pack("i", number) for number in numbers), flexible)
+            + codec.tags(flexible)
+            for name, numbers in topics.items()
+        )
+        return codec.array(encoded, flexible) + codec.tags(flexible)
+
+    return Request(ApiKey.DESCRIBE_PRODUCERS, 0, 0, encode)
 
 
 def read_describe_producers(response: Reader) -> dict[TopicPartition, tuple[int, list[ActiveProducer]]]:
@@ -228,15 +288,15 @@ def read_describe_producers(response: Reader) -> dict[TopicPartition, tuple[int,
 
     def partition(topic: str) -> None:
         number, code = response.number("i"), response.number("h")
-        response.compact_string()  # error message
-        partitions[topic, number] = code, response.compact_array(producer)
+        response.string()  # error message
+        partitions[topic, number] = code, response.array(producer)
         response.tags()
 
     def topic() -> None:
-        name = str(response.compact_string())
-        response.compact_array(lambda: partition(name))
+        name = str(response.string())
+        response.array(lambda: partition(name))
         response.tags()
 
-    response.number("i")  # throttle time
-    response.compact_array(topic)
+    response.throttle_time()
+    response.array(topic)
     return partitions

@@ -115,7 +115,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 
     def ask(request: Request, seconds: float | None = None) -> Reader:
         sent.append(request)
-        return Reader(response)
+        return Reader(response, version=4)
 
     monkeypatch.setattr(decision_log, "_clusters_with_log", set())
     monkeypatch.setattr(ConnectionPool, "any_connection", lambda _: SimpleNamespace(ask=ask))

@@ -384,8 +384,10 @@ def test_first_batch_of_a_partition_is_rejected(
     def misdirect_first(connection: Connection, request: Request, parts: Sequence[bytes] = ()) -> int:
         if request.key == ApiKey.PRODUCE and not rejected:
             rejected.append(1)
-            body = request.body.replace(topic.encode(), b"?" * len(topic))  # a missing topic
-            request = request._replace(body=body)
+            encode = request.encode
+            request = request._replace(
+                encode=lambda *version: encode(*version).replace(topic.encode(), b"?" * len(topic))  # a missing topic
+            )
         return send(connection, request, parts)
 
     monkeypatch.setattr(Connection, "send", misdirect_first)

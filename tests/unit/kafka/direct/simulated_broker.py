@@ -14,24 +14,23 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.reader import FetchedBatches, to_records
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import NO_TAGS, ApiKey, Reader, pack
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack
 from kafka_sql.kafka.records import RecordFields
 from kafka_sql.kafka.types import TopicPartition
 
 LOST: Final = -1000  # instead of an error code: the request is processed, and the connection is closed
 SILENT: Final = -1001  # instead of an error code: the request is processed, and no response is sent
 _VERSIONS: Final[dict[int, tuple[int, int]]] = {
-    ApiKey.PRODUCE: (7, 7),
+    ApiKey.PRODUCE: (3, 11),
     ApiKey.FETCH: (4, 4),
     ApiKey.LIST_OFFSETS: (2, 2),
-    ApiKey.METADATA: (4, 4),
-    ApiKey.FIND_COORDINATOR: (4, 4),
-    ApiKey.API_VERSIONS: (0, 0),
-    ApiKey.INIT_PRODUCER_ID: (1, 3),
-    ApiKey.ADD_PARTITIONS_TO_TXN: (1, 1),
-    ApiKey.END_TXN: (1, 1),
+    ApiKey.METADATA: (4, 12),
+    ApiKey.FIND_COORDINATOR: (1, 4),
+    ApiKey.API_VERSIONS: (0, 3),
+    ApiKey.INIT_PRODUCER_ID: (0, 4),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (0, 3),
+    ApiKey.END_TXN: (0, 4),
 }
-_FLEXIBLE: Final = ((ApiKey.FIND_COORDINATOR, 4), (ApiKey.INIT_PRODUCER_ID, 3))
 
 
 class SimulatedBroker:
@@ -43,9 +42,12 @@ class SimulatedBroker:
         logs: the record batches of each partition, with their offsets.
         last_stable_offset: of all partitions; None if no transaction is open.
         aborted: producer id and first offset of the aborted transactions that Fetch responses list.
-        versions: the oldest and the latest supported version of each API.
+        versions: the oldest and the latest supported version of each API; the default is all that it can simulate.
+        throttle_ms: throttle time of the responses.
+        messages: error messages of Produce responses, by error code.
         errors: error codes, LOST or SILENT, for the next requests of an API.
         requests: the APIs of all requests so far, except ApiVersions.
+        requested_versions: the versions of all requests so far, by API.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
     """
 
@@ -56,6 +58,9 @@ class SimulatedBroker:
         self.last_stable_offset: int | None = None
         self.aborted = list[tuple[int, int]]()
         self.versions = dict(_VERSIONS)
+        self.throttle_ms = 0
+        self.messages: dict[int, str] = {}
+        self.requested_versions: dict[ApiKey, list[int]] = defaultdict(list)
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
         self.requests = list[ApiKey]()
         self.ended = list[tuple[int, int, bool]]()
@@ -78,87 +83,141 @@ class SimulatedBroker:
         """Respond to the requests of a connection."""
         while True:
             (size,) = struct.unpack(">i", _receive(connection, 4))
-            request = Reader(_receive(connection, size))
-            key, version, number = ApiKey(request.number("h")), request.number("h"), request.number("i")
-            is_flexible = (key, version) in _FLEXIBLE
-            assert _VERSIONS[key][0] <= version <= _VERSIONS[key][1]
+            frame = _receive(connection, size)
+            key, version, number = struct.unpack_from(">hhi", frame)
+            request = Reader(frame[8:], version)
             request.string()  # client id
-            with self._lock:
-                code = ErrorCode.NONE
-                if key != ApiKey.API_VERSIONS:
-                    self.requests.append(key)
-                    code = self.errors[key].pop(0) if self.errors[key] else ErrorCode.NONE
-                body = self._handlers[key](self, request, code if code not in (LOST, SILENT) else ErrorCode.NONE)
-            if code == LOST:
+            request.flexible = codec.is_flexible(ApiKey(key), version)
+            request.tags()
+            response = self._respond(ApiKey(key), request, number)
+            if response == LOST:
                 return
-            if code != SILENT:
-                head = pack("i", number) + (NO_TAGS if is_flexible else b"")
-                connection.sendall(codec.data(head + body))
+            if isinstance(response, bytes):
+                connection.sendall(codec.data(response))
 
-    def _api_versions(self, _: Reader, code: int) -> bytes:
-        versions = b"".join(pack("hhh", key, *versions) for key, versions in self.versions.items())
-        return pack("hi", code, len(self.versions)) + versions
+    def _respond(self, key: ApiKey, request: Reader, number: int) -> bytes | int:
+        """Return the response, or LOST or SILENT."""
+        oldest, latest = self.versions.get(key, (-1, -1))
+        if key == ApiKey.API_VERSIONS and not oldest <= request.version <= latest:
+            return pack("ihi", number, ErrorCode.UNSUPPORTED_VERSION, 0)
+        assert oldest <= request.version <= latest, (key, request.version)
+        with self._lock:
+            self.requested_versions[key].append(request.version)
+            if key != ApiKey.API_VERSIONS:
+                self.requests.append(key)
+            code = self.errors[key].pop(0) if self.errors[key] else ErrorCode.NONE
+            body = self._handlers[key](self, request, code if code not in (LOST, SILENT) else ErrorCode.NONE)
+        if code in (LOST, SILENT):
+            return code
+        head = b"" if key == ApiKey.API_VERSIONS else codec.tags(request.flexible)
+        return pack("i", number) + head + body + codec.tags(request.flexible)
+
+    def _api_versions(self, request: Reader, code: int) -> bytes:
+        tags = codec.tags(request.flexible)
+        versions = (pack("hhh", key, *versions) + tags for key, versions in self.versions.items())
+        throttle = pack("i", self.throttle_ms) if request.version > 0 else b""
+        return pack("h", code) + codec.array(versions, request.flexible) + throttle
 
     def _metadata(self, request: Reader, code: int) -> bytes:
-        names = [str(name) for name in request.array(request.string)]
-        broker = pack("ii", 1, 7) + codec.string(self.address[0]) + pack("i", self.address[1]) + codec.string(None)
-        topics = b"".join(self._topic(name, code) for name in names)
-        return pack("i", 0) + broker + codec.string(None) + pack("ii", 7, len(names)) + topics
+        flexible, version = request.flexible, request.version
 
-    def _topic(self, name: str, code: int) -> bytes:
+        def name() -> str:
+            if version >= 10:
+                assert request.number("16s") == bytes(16)
+            requested = str(request.string())
+            request.tags()
+            return requested
+
+        topics = codec.array([self._topic(requested, code, version) for requested in request.array(name)], flexible)
+        host, port = self.address
+        broker = pack("i", 7) + codec.string(host, flexible) + pack("i", port) + codec.string(None, flexible)
+        brokers = codec.array([broker + codec.tags(flexible)], flexible)
+        operations = pack("i", 0) if 8 <= version <= 10 else b""
+        return pack("i", self.throttle_ms) + brokers + codec.string(None, flexible) + pack("i", 7) + topics + operations
+
+    def _topic(self, name: str, code: int, version: int) -> bytes:
+        flexible = codec.is_flexible(ApiKey.METADATA, version)
         if name not in self.topics:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         count = self.topics[name] if code == ErrorCode.NONE else 0
-        partitions = b"".join(
-            pack("hiiii", 0, number, -1 if (name, number) in self.leaderless else 7, 0, 0) for number in range(count)
-        )
-        return pack("h", code) + codec.string(name) + pack("?i", False, count) + partitions
+        replicas = codec.array([pack("i", 7)], flexible)
+
+        def partition(number: int) -> bytes:
+            leader = pack("i", -1 if (name, number) in self.leaderless else 7)
+            epoch = pack("i", 5) if version >= 7 else b""
+            offline = codec.array([], flexible) if version >= 5 else b""
+            return pack("hi", 0, number) + leader + epoch + replicas * 2 + offline + codec.tags(flexible)
+
+        topic_id = bytes(range(16)) if version >= 10 else b""
+        operations = pack("i", 0) if version >= 8 else b""
+        partitions = codec.array([partition(number) for number in range(count)], flexible)
+        start = pack("h", code) + codec.string(name, flexible) + topic_id + pack("?", False)
+        return start + partitions + operations + codec.tags(flexible)
 
     def _find_coordinator(self, request: Reader, code: int) -> bytes:
-        request.tags()
+        flexible = request.flexible
+        host, port = codec.string(self.address[0], flexible), self.address[1]
+        start = pack("i", self.throttle_ms)
+        if request.version < 4:
+            request.string(), request.number("b")
+            return start + pack("h", code) + codec.string(None, flexible) + pack("i", 7) + host + pack("i", port)
         request.number("b")
-        keys = [str(key) for key in request.compact_array(request.compact_string)]
-        host, port = self.address
-        coordinators = [
-            codec.compact_string(key)
+        coordinators = (
+            codec.string(key, flexible)
             + pack("i", 7)
-            + codec.compact_string(host)
+            + host
             + pack("ih", port, code)
-            + codec.uvarint(0)
-            + NO_TAGS
-            for key in keys
-        ]
-        return pack("i", 0) + codec.compact_array(coordinators) + NO_TAGS
+            + codec.string(None, flexible)
+            + codec.tags(flexible)
+            for key in request.array(request.string)
+        )
+        return start + codec.array(coordinators, flexible)
 
     def _init_producer_id(self, _: Reader, code: int) -> bytes:
         self._producer_id += code == ErrorCode.NONE
-        return pack("ihqh", 0, code, self._producer_id, 3)
+        return pack("ihqh", self.throttle_ms, code, self._producer_id, 3)
 
     def _add_partitions(self, request: Reader, code: int) -> bytes:
-        request.string()
-        request.number("q"), request.number("h"), request.number("i")
-        topic = request.string()
-        partitions = request.array(lambda: request.number("i"))
-        codes = b"".join(pack("ih", partition, code) for partition in partitions)
-        return pack("ii", 0, 1) + codec.string(topic) + pack("i", len(partitions)) + codes
+        flexible, tags = request.flexible, codec.tags(request.flexible)
+        request.string(), request.number("q"), request.number("h")
+
+        def topic() -> bytes:
+            name, partitions = request.string(), request.array(lambda: request.number("i"))
+            request.tags()
+            codes = codec.array((pack("ih", partition, code) + tags for partition in partitions), flexible)
+            return codec.string(name, flexible) + codes + tags
+
+        return pack("i", self.throttle_ms) + codec.array(request.array(topic), flexible)
 
     def _end_txn(self, request: Reader, code: int) -> bytes:
         request.string()
         if code == ErrorCode.NONE:
             self.ended.append((request.number("q"), request.number("h"), request.number("?")))
-        return pack("ih", 0, code)
+        return pack("ih", self.throttle_ms, code)
 
     def _produce(self, request: Reader, code: int) -> bytes:
+        flexible, tags = request.flexible, codec.tags(request.flexible)
         request.string()
-        acks, _, topic_count = request.number("h"), request.number("i"), request.number("i")
-        assert (acks, topic_count) == (-1, 1)
-        topic = str(request.string())
-        batches = request.array(lambda: (request.number("i"), request.data()))
-        results = b"".join(
-            pack("ihqqq", partition, *self._append((topic, partition), batch, code), -1, 0)
-            for partition, batch in batches
-        )
-        return pack("i", 1) + codec.string(topic) + pack("i", len(batches)) + results + pack("i", 0)
+        acks, _ = request.number("h"), request.number("i")
+        assert acks == -1
+
+        def partition(topic: str) -> bytes:
+            number, batch = request.number("i"), request.data()
+            request.tags()
+            result, offset = self._append((topic, number), batch, code)
+            start_offset = pack("q", 0) if request.version >= 5 else b""
+            details = b""
+            if request.version >= 8:
+                details = codec.array([], flexible) + codec.string(self.messages.get(result), flexible)
+            return pack("ihqq", number, result, offset, -1) + start_offset + details + tags
+
+        def topic() -> bytes:
+            name = str(request.string())
+            results = codec.array(request.array(lambda: partition(name)), flexible)
+            request.tags()
+            return codec.string(name, flexible) + results + tags
+
+        return codec.array(request.array(topic), flexible) + pack("i", self.throttle_ms)
 
     def _append(self, partition: TopicPartition, batch: bytes, code: int) -> tuple[int, int]:
         """Append a batch; return the error code and the offset."""

@@ -77,13 +77,13 @@ def test_changed_credentials(broker: SimulatedBroker, monkeypatch: pytest.Monkey
 def test_metadata_of_topics_and_of_brokers_only(broker: SimulatedBroker) -> None:
     broker.leaderless.add(("b", 1))
     with closing(ConnectionPool(broker.config())) as pool:
-        cluster = read_metadata(pool.any_connection().ask(metadata(["a", "b"])))
+        cluster = pool.cluster_metadata(["a", "b"])
         assert cluster.brokers == [broker.address]
         assert cluster.topic("a") == (ErrorCode.NONE, [broker.address])
         assert cluster.topic("b").leaders == [broker.address, None, broker.address]
         with pytest.raises(MalformedResponse, match="lacks topic 'c'"):
             cluster.topic("c")
-        assert read_metadata(pool.any_connection().ask(metadata([]))) == ([broker.address], {})
+        assert pool.cluster_metadata([]) == ([broker.address], {})
         assert pool.topic_metadata("b") == cluster.topic("b")
         assert pool.topic_metadata("c").code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -107,7 +107,7 @@ def test_metadata_that_leaves_out_a_partition() -> None:
     partition = codec.pack("hiiii", 0, 1, 7, 0, 0)
     topic = codec.pack("h", 0) + codec.string("t") + codec.pack("?i", False, 1) + partition
     with pytest.raises(MalformedResponse, match="leaves out partitions of topic 't'"):
-        read_metadata(Reader(codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("ii", 7, 1) + topic))
+        read_metadata(Reader(codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("ii", 7, 1) + topic, version=4))
 
 
 def test_pipelined_requests(broker: SimulatedBroker) -> None:
@@ -124,9 +124,9 @@ def test_pipelined_requests(broker: SimulatedBroker) -> None:
 
 
 def test_versions_are_those_of_the_broker(broker: SimulatedBroker) -> None:
-    broker.versions = {ApiKey.METADATA: (4, 12)}
+    broker.versions = {ApiKey.METADATA: (4, 12), ApiKey.API_VERSIONS: (0, 2)}
     with closing(ConnectionPool(broker.config())) as pool:
-        assert pool.any_connection().versions == {ApiKey.METADATA: (4, 12)}
+        assert pool.any_connection().versions == {ApiKey.METADATA: (4, 12), ApiKey.API_VERSIONS: (0, 2)}
 
 
 def failing(*errors: Exception) -> Callable[[], str]:

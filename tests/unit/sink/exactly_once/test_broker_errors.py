@@ -16,7 +16,6 @@ from kafka_sql.errors import BrokerError, BrokerUnreachableError, InvalidOptionE
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import metadata, transaction_admin, transaction_outcome, transactions
-from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.metadata import Metadata, TopicMetadata
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
@@ -34,9 +33,6 @@ UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 
 class Broker:
     """Returns each request as its response; the parsers are patched."""
-
-    def __init__(self) -> None:
-        self.versions = {ApiKey.LIST_TRANSACTIONS: 0}
 
     def ask(self, request: Any, seconds: float | None = None) -> Any:
         return request

@@ -41,7 +41,7 @@ def test_null_string_round_trip() -> None:
 @given(st.text(max_size=300))
 def test_string_round_trip(text: str) -> None:
     assert Reader(codec.string(text)).string() == text
-    assert Reader(codec.compact_string(text)).compact_string() == text
+    assert Reader(codec.string(text, flexible=True), flexible=True).string() == text
 
 
 def test_a_truncated_response_is_an_error() -> None:
@@ -50,22 +50,22 @@ def test_a_truncated_response_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "version", "body"),
+    ("version", "flexible", "body"),
     [
-        (1, 1, b"\0\1x" + struct.pack(">qh?", 7, 2, True)),
-        (4, 4, b"\2x" + struct.pack(">qh?", 7, 2, True) + b"\0"),
-        (5, 4, b"\2x" + struct.pack(">qh?", 7, 2, True) + b"\0"),  # never version 5
+        (0, False, b"\0\1x" + struct.pack(">qh?", 7, 2, True)),
+        (4, True, b"\2x" + struct.pack(">qh?", 7, 2, True) + b"\0"),
     ],
 )
-def test_end_txn_uses_version_4_at_most(last: int, version: int, body: bytes) -> None:
-    request = transactions.end_txn("x", 7, 2, committed=True, latest_version=last)
-    assert (request.key, request.version, request.flexible, request.body) == (26, version, version >= 3, body)
+def test_end_txn_uses_version_4_at_most(version: int, flexible: bool, body: bytes) -> None:
+    request = transactions.end_txn("x", 7, 2, committed=True)
+    assert (request.key, request.oldest, request.latest) == (26, 0, 4)  # never version 5
+    assert (codec.is_flexible(request.key, version), request.encode(version, flexible)) == (flexible, body)
 
 
 def test_init_producer_id_names_the_fenced_epoch() -> None:
     request = transactions.bump_producer_epoch("x", TransactionDescription("Ongoing", 7, 2, 60_000, 1, ()))
     body = b"\2x" + struct.pack(">iqh", 60_000, 7, 2) + b"\0"
-    assert (request.key, request.version, request.flexible, request.body) == (22, 3, True, body)
+    assert (request.key, request.oldest, request.encode(3, True)) == (22, 3, body)
 
 
 @given(PREFIXES, PREFIXES)
