@@ -137,13 +137,13 @@ def test_a_clock_that_is_behind_the_newest_record(cluster: Cluster, brokers: str
 
 def test_a_topic_that_does_not_exist(cluster: Cluster, brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def not_found(*_: object) -> Any:
-        raise TopicNotFoundError("Topic 't' not results")
+        raise TopicNotFoundError("Topic 't' not found")
 
     monkeypatch.setattr(table, "list_partitions", not_found)
     monkeypatch.setattr(clock, "list_partitions", not_found)
     results = findings(brokers, properties_group_id="g")
     assert results["topic"][0] is False
-    assert "Topic 't' not results" in results["topic"][1]
+    assert "Topic 't' not found" in results["topic"][1]
     assert "read 't'" not in results
     assert results["group"][0] is True  # the group does not depend on the topic
     assert results["clock"][0] is None
