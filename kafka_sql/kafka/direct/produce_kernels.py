@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numba import types
 
 from kafka_sql.kafka.binary_columns import ColumnView
-from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
+from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
 # constants of murmur2 in the Java client (org.apache.kafka.common.utils.Utils)
 _SEED: Final = np.uint32(0x9747B28C)
 _M: Final = np.uint32(0x5BD1E995)
 
-# columns about an open batch: the addresses of its next record and of its end, and its number of records
-AT, END, RECORDS = range(3)
+# columns about an open batch: the addresses of its next record and of its end, its number of records, and the first and
+# the highest of their timestamps
+AT, END, RECORDS, FIRST_TIMESTAMP, MAX_TIMESTAMP = range(5)
+
+# int32 list offsets of each row's headers, their names and their values
+HeaderViews: TypeAlias = tuple["np.ndarray[Any, Any]", ColumnView, ColumnView]
 
 
 @helper
@@ -54,8 +58,137 @@ def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> No
             partitions[i] = positive % np.uint32(count)
 
 
-@helper
+@inline_helper
+def _zigzag(value: int) -> int:
+    """Return the unsigned value that encodes a VARINT or VARLONG."""
+    return (types.uint64(value) << types.uint64(1)) ^ types.uint64(value >> 63)
+
+
+@inline_helper
 def _varint_size(value: int) -> int:
+    """Return the encoded size of an unsigned value. Most have one or two bytes."""
+    if value < types.uint64(1 << 7):
+        return 1
+    if value < types.uint64(1 << 14):
+        return 2
+    size, value = 3, value >> types.uint64(21)
+    while value:
+        size, value = size + 1, value >> types.uint64(7)
+    return size
+
+
+@inline_helper
+def _write_varint(at: int, value: int) -> int:
+    """Write an unsigned value, 7 bits per byte. Return the next address."""
+    while value > types.uint64(0x7F):
+        store(at, types.uint8((value & types.uint64(0x7F)) | types.uint64(0x80)))
+        value >>= types.uint64(7)
+        at += 1
+    store(at, types.uint8(value))
+    return at + 1
+
+
+@inline_helper
+def _bytes_size(column: ColumnView, row: int) -> int:
+    """Return the encoded size of a row's bytes with their length prefix."""
+    positions, _, valid = column
+    if not valid[row]:
+        return 1
+    size = types.int64(positions[row + 1] - positions[row])
+    return _varint_size(_zigzag(size)) + size
+
+
+@inline_helper
+def _write_bytes(at: int, column: ColumnView, row: int) -> int:
+    """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
+    positions, data, valid = column
+    if not valid[row]:
+        store(at, types.uint8(1))
+        return at + 1
+    start = positions[row]
+    size = types.int64(positions[row + 1] - start)
+    at = _write_varint(at, _zigzag(size))
+    copy(at, data + start, size)
+    return at + size
+
+
+@helper
+def _measure_headers(headers: HeaderViews, row: int) -> tuple[int, int]:
+    """Return the encoded number of a row's headers and their encoded size. Headers without a name do not count."""
+    lists, names, values = headers
+    count, size = 0, 0
+    for i in range(lists[row], lists[row + 1]):
+        if names[2][i]:
+            count += 1
+            size += _bytes_size(names, i) + _bytes_size(values, i)
+    return _zigzag(count), size
+
+
+@helper
+def _write_headers(at: int, headers: HeaderViews, row: int) -> int:
+    """Write a row's headers; those without a name are omitted, as in Flink. Return the next address."""
+    lists, names, values = headers
+    for i in range(lists[row], lists[row + 1]):
+        if names[2][i]:
+            at = _write_bytes(_write_bytes(at, names, i), values, i)
+    return at
+
+
+@compiled
+def append_records(
+    batches: np.ndarray,
+    values: ColumnView,
+    keys: ColumnView,
+    timestamps: np.ndarray | None,
+    headers: HeaderViews | None,
+    now: int,
+    indices: np.ndarray,
+    row: int,
+) -> int:
+    """Append rows to open batches, as records.
+
+    Layout: https://kafka.apache.org/documentation/#record. numba compiles a variant without the code for timestamps or
+    headers if they are None.
+
+    Args:
+        batches: int64, batches x 5: ``AT``, ``END``, ``RECORDS``, ``FIRST_TIMESTAMP`` and ``MAX_TIMESTAMP``; updated in
+            place.
+        timestamps: int64 milliseconds since 1970; None for ``now`` in all rows.
+        headers: None for none in all rows.
+        now: int64 milliseconds since 1970.
+        indices: int32, the batch of each row.
+        row: the first row to append.
+
+    Returns:
+        the first row that does not fit into its batch; the number of rows if all were appended.
+    """
+    for i in range(row, len(indices)):
+        batch = batches[indices[i]]
+        at, offset = batch[AT], batch[RECORDS]
+        timestamp = now if timestamps is None else timestamps[i]
+        if not offset:
+            batch[FIRST_TIMESTAMP] = batch[MAX_TIMESTAMP] = timestamp
+        delta, offset_delta = _zigzag(timestamp - batch[FIRST_TIMESTAMP]), _zigzag(offset)
+        header_count, header_size = (types.uint64(0), 0) if headers is None else _measure_headers(headers, i)
+        size = 1 + _varint_size(delta) + _varint_size(offset_delta) + _varint_size(header_count)
+        size += _bytes_size(keys, i) + _bytes_size(values, i) + header_size
+        prefix = _zigzag(size)
+        if at + _varint_size(prefix) + size > batch[END]:
+            return i
+        at = _write_varint(at, prefix)
+        store(at, types.uint8(0))  # attributes
+        at = _write_varint(_write_varint(at + 1, delta), offset_delta)
+        at = _write_bytes(_write_bytes(at, keys, i), values, i)
+        at = _write_varint(at, header_count)
+        if headers is not None:
+            at = _write_headers(at, headers, i)
+        batch[MAX_TIMESTAMP] = max(timestamp, batch[MAX_TIMESTAMP])
+        batch[AT], batch[RECORDS] = at, offset + 1
+    return len(indices)
+
+
+@helper
+def _old_varint_size(value: int) -> int:
     """Return the encoded size of a non-negative VARINT."""
     size, value = 1, value >> 6
     while value:
@@ -64,7 +197,7 @@ def _varint_size(value: int) -> int:
 
 
 @helper
-def _write_varint(at: int, value: int) -> int:
+def _old_write_varint(at: int, value: int) -> int:
     """Write a non-negative VARINT (zigzag doubles it). Return the next address."""
     rest = types.uint64(value) << types.uint64(1)
     while rest > types.uint64(0x7F):
@@ -76,7 +209,7 @@ def _write_varint(at: int, value: int) -> int:
 
 
 @helper
-def _write_bytes(at: int, column: ColumnView, row: int) -> int:
+def _old_write_bytes(at: int, column: ColumnView, row: int) -> int:
     """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
     positions, data, valid = column
     if not valid[row]:
@@ -84,18 +217,18 @@ def _write_bytes(at: int, column: ColumnView, row: int) -> int:
         return at + 1
     start = positions[row]
     size = types.int64(positions[row + 1] - start)
-    at = _write_varint(at, size)
+    at = _old_write_varint(at, size)
     copy(at, data + start, size)
     return at + size
 
 
 @helper
-def _encoded_size(column: ColumnView, row: int) -> int:
+def _old_encoded_size(column: ColumnView, row: int) -> int:
     positions, _, valid = column
     if not valid[row]:
         return 1
     size = types.int64(positions[row + 1] - positions[row])
-    return _varint_size(size) + size
+    return _old_varint_size(size) + size
 
 
 @compiled
@@ -115,17 +248,23 @@ def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: 
     for i in range(row, len(partitions)):
         batch = batches[partitions[i]]
         at, offset = batch[AT], batch[RECORDS]
-        size = 3 + _varint_size(offset) + _encoded_size(keys, i) + _encoded_size(values, i)
-        if at + _varint_size(size) + size > batch[END]:
+        size = 3 + _old_varint_size(offset) + _old_encoded_size(keys, i) + _old_encoded_size(values, i)
+        if at + _old_varint_size(size) + size > batch[END]:
             return i
-        at = _write_varint(at, size)
+        at = _old_write_varint(at, size)
         store(at, types.uint16(0))  # attributes 0, timestamp delta 0
-        at = _write_bytes(_write_bytes(_write_varint(at + 2, offset), keys, i), values, i)
+        at = _old_write_bytes(_old_write_bytes(_old_write_varint(at + 2, offset), keys, i), values, i)
         store(at, types.uint8(0))  # no headers
         batch[AT], batch[RECORDS] = at + 1, offset + 1
     return len(partitions)
 
 
-def max_record_size(key: int, value: int) -> int:
-    """Return an upper limit of the size of a record, from the sizes of its key and value in bytes."""
-    return key + value + 32
+def max_record_size(key: int, value: int, headers: int = 0, header_count: int = 0) -> int:
+    """Return an upper limit of the size of a record.
+
+    Args:
+        key, value: sizes in bytes.
+        headers: the bytes of all names and values of its headers.
+        header_count: how many there are.
+    """
+    return key + value + headers + 10 * header_count + 36
