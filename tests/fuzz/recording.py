@@ -32,8 +32,8 @@ def responses() -> dict[str, set[str]]:
     recorded: dict[str, set[str]] = {}
     receive = Connection.receive
 
-    def record(self: Connection, request: Request, number: int) -> Any:
-        response = receive(self, request, number)
+    def record(self: Connection, request: Request, number: int, seconds: float | None = None) -> Any:
+        response = receive(self, request, number, seconds)
         recorded.setdefault(f"{request.key}.{response.version}", set()).add(response._body[response._at :].hex())
         return response
 
