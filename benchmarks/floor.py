@@ -1,23 +1,21 @@
-"""Measure reading without Spark: this project's reader, compared with librdkafka's consumer discarding all messages."""
+"""Measure reading without Spark: this project's reader, and confluent-kafka's consumer discarding all messages."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 
-import numpy as np
+from confluent_kafka import Consumer, TopicPartition
 
 from benchmarks.comparison import Result, RunResult, measure_alternately
 from benchmarks.orders import Topic
 from benchmarks.peers.launch import OURS
-from kafka_sql.kafka import bindings
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.librdkafka import fetch_kernels
-from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.types import Split
 
-FLOOR = "librdkafka, records discarded"
+FLOOR = "confluent-kafka, records discarded"
 _BATCH = 20_000
 
 
@@ -45,26 +43,16 @@ def read_columns(config: dict[str, str], split: Split) -> RunResult:
 
 def read_and_discard(config: dict[str, str], split: Split) -> RunResult:
     """Consume messages in batches and discard them."""
-    messages, destroy, records = np.zeros(_BATCH, np.int64), bindings.address(bindings.message_destroy), 0
-    started = time.perf_counter()
-    configuration = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
-    with open_handle(bindings.CONSUMER, configuration) as handle:
-        bindings.poll_set_consumer(handle.pointer)
-        queue = bindings.consumer_queue(handle.pointer)
-        partitions = bindings.partitions_new(1)
-        bindings.partitions_add(partitions, split.topic.encode(), split.partition)
-        bindings.partitions_set_offset(partitions, split.topic.encode(), split.partition, split.start)
-        bindings.assign(handle.pointer, partitions)
-        bindings.partitions_destroy(partitions)
-        while records < split.stop:
-            count = bindings.consume_batch(queue, 100, messages.ctypes.data, len(messages))
-            for message in messages[:1] if count > 0 else ():
-                code = bindings.Message.from_address(int(message)).err
-                if code:
-                    raise RuntimeError(bindings.reason(code))
-            fetch_kernels.release(messages, 0, max(count, 0), destroy)
-            records += max(count, 0)
-        seconds = time.perf_counter() - started
-        bindings.queue_destroy(queue)
-        bindings.consumer_close(handle.pointer)
+    records, started = 0, time.perf_counter()
+    settings = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
+    consumer, _ = open_client(Consumer, settings)
+    consumer.assign([TopicPartition(split.topic, split.partition, split.start)])
+    while records < split.stop:
+        messages = consumer.consume(_BATCH, 0.1)
+        for message in messages[:1]:
+            if error := message.error():
+                raise RuntimeError(error.str())
+        records += len(messages)
+    seconds = time.perf_counter() - started
+    consumer.close()
     return {"seconds": seconds, "rows": records}

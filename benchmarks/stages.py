@@ -63,7 +63,7 @@ def _steps(topic: Topic, runs: int) -> dict[str, list[float]]:
         payloads[:] = [batch.values for batch in read_records(config, split)]
 
     steps: dict[str, Callable[[], object]] = {
-        "fetch (librdkafka)": lambda: read_and_discard(config, split),
+        "fetch (confluent-kafka)": lambda: read_and_discard(config, split),
         "fetch (direct client)": gather,
     }
     if topic.format != "raw":

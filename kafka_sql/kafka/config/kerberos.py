@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
-from kafka_sql.kafka import bindings
+from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
 
 _MECHANISM: Final = "GSSAPI"
 # librdkafka puts both into a shell command (the default sasl.kerberos.kinit.cmd), the principal without quotes
@@ -17,15 +15,6 @@ _SAFE_PATTERNS: Final = {
     "sasl.kerberos.principal": re.compile(r"[\w.@/:+,=%][\w.@/:+,=%-]*"),
     "sasl.kerberos.keytab": re.compile(r"[^\"$`\\\n]*"),
 }
-
-
-@cache
-def librdkafka_features() -> frozenset[str]:
-    """Return the features of this librdkafka build: ``ssl``, ``sasl_gssapi``, ``oidc`` and so on."""
-    conf, text, size = bindings.conf_new(), ctypes.create_string_buffer(1024), ctypes.c_size_t(1024)
-    bindings.conf_get(conf, b"builtin.features", text, ctypes.byref(size))
-    bindings.conf_destroy(conf)
-    return frozenset(text.value.decode().split(","))
 
 
 def sasl_mechanism(config: Mapping[str, str]) -> str | None:
@@ -41,7 +30,7 @@ def check_kerberos_support(config: Mapping[str, str]) -> None:
     Raises:
         UnsupportedOptionError: with the packages to install.
     """
-    if sasl_mechanism(config) != _MECHANISM or "sasl_gssapi" in librdkafka_features():
+    if sasl_mechanism(config) != _MECHANISM or supports_kerberos():
         return
     configured = config.get("sasl.mechanism") or config.get("sasl.mechanisms")
     problem = (

@@ -5,14 +5,12 @@ Names and defaults: Apache Kafka's producer and consumer configuration pages, li
 
 from __future__ import annotations
 
-import ctypes
 import logging
 from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
-from kafka_sql.kafka import bindings
-from kafka_sql.kafka.config import kerberos, security
+from kafka_sql.kafka.config import kerberos, librdkafka_check, security
 from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling
 from kafka_sql.options import allowed_paths
@@ -76,26 +74,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     kerberos.check_kerberos_support(config)
     _adjust(config, properties)
     original_names = {(JAVA_PROPERTIES[k].librdkafka_name if k in JAVA_PROPERTIES else "") or k: k for k in properties}
-    conf, error = bindings.conf_new(), ctypes.create_string_buffer(512)
-    try:
-        for key, value in config.items():
-            if key == API_TIMEOUT:
-                _check_number(key, value, "milliseconds")
-                continue
-            if key in security.JAVA_STORE_OPTIONS:
-                continue
-            is_deferred = has_reference(value)
-            if is_deferred and key in _NO_REFERENCES:
-                raise InvalidOptionError(
-                    f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
-                )
-            code = bindings.conf_set(conf, key.encode(), b"" if is_deferred else value.encode(), error, 512)
-            if code != bindings.CONF_OK and (code == bindings.CONF_UNKNOWN or not is_deferred):
-                raise _rejection(original_names.get(key, key), code, error.value.decode(errors="replace"))
-            if key in _NUMBERS:  # C accepts notations that Python does not
-                _check_number(original_names.get(key, key), value, _NUMBERS[key])
-    finally:
-        bindings.conf_destroy(conf)
+    _check_values(config, original_names)
     return config
 
 
@@ -190,6 +169,31 @@ def _check_characters(key: str, value: str) -> None:
             )
 
 
+def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) -> None:
+    """Raise an error for a property or a value that librdkafka or this package does not accept.
+
+    Args:
+        original_names: the names that the user wrote, by librdkafka's.
+    """
+    literal: dict[str, str] = {}
+    for key, value in config.items():
+        if key == API_TIMEOUT or key in security.JAVA_STORE_OPTIONS:
+            continue
+        if not has_reference(value):
+            literal[key] = value
+        elif key in _NO_REFERENCES:
+            raise InvalidOptionError(
+                f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
+            )
+        elif (rejected := librdkafka_check.find_rejected({key: ""})) and librdkafka_check.is_unknown(rejected[1]):
+            raise _rejection(original_names.get(key, key), rejected[1])
+    if rejected := librdkafka_check.find_rejected(literal):
+        raise _rejection(original_names.get(rejected[0], rejected[0]), rejected[1])
+    for key, expected in {API_TIMEOUT: "milliseconds", **_NUMBERS}.items():  # C accepts notations that Python does not
+        if key in config:
+            _check_number(original_names.get(key, key), config[key], expected)
+
+
 def _check_number(key: str, value: str, expected: str) -> None:
     if parse_digits(value) is None:
         raise InvalidOptionError(
@@ -197,8 +201,8 @@ def _check_number(key: str, value: str, expected: str) -> None:
         )
 
 
-def _rejection(key: str, code: int, message: str) -> Exception:
-    if code == bindings.CONF_UNKNOWN:
+def _rejection(key: str, message: str) -> Exception:
+    if librdkafka_check.is_unknown(message):
         known = [*JAVA_PROPERTIES, *DEFAULTS, *LIBRDKAFKA_OPTIONS]
         return UnknownOptionError(
             f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",

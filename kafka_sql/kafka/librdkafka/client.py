@@ -1,16 +1,18 @@
-"""Create a librdkafka handle from a configuration, with its log and its errors forwarded to Python."""
+"""Open confluent-kafka's clients, with their log, statistics and errors forwarded to Python."""
 
 from __future__ import annotations
 
-import ctypes
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka import bindings
+from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
 from kafka_sql.options.secret_references import mask_secrets
@@ -20,39 +22,53 @@ _LOG = logging.getLogger("kafka_sql.librdkafka")
 _LOG.addHandler(logging.NullHandler())
 _STATISTICS = logging.getLogger("kafka_sql.kafka.statistics")  # JSON, if 'properties.statistics.interval.ms' is set
 # one configuration serves producers and consumers, and each warns about the settings of the other
-_CONFIG_WARNING = "CONFWARN"
-# for the syslog levels of librdkafka's log, from emergency on
-_LEVELS = (*[logging.CRITICAL] * 3, logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
+_CONFIG_WARNING: Final = "CONFWARN"
+_CREATION_FAILED: Final = "Failed to create "
+
+Client = TypeVar("Client", Producer, Consumer)
+Mask = Callable[[str], str]
 
 
 @dataclass
-class Handle:
-    """A running librdkafka instance.
+class ClientErrors:
+    """The errors that a client has reported.
+
+    A client refers to this object and not the reverse, so that it is closed as soon as its user drops it.
 
     Attributes:
-        pointer: ``rd_kafka_t*``.
-        errors: the last broker errors that the client reported, newest last. It retries by itself, so these are the
-            causes to report when a wait times out.
-        error_count: how many errors it reported.
-        auth_failures: failed authentications, of the client or of the broker.
         settings: the client's, with references resolved.
+        mask: replaces secrets in a text.
+        recent: the last broker errors, newest last. The client retries by itself, so these are the causes to report
+            when a wait times out.
+        count: how many broker errors were reported.
+        auth_failures: failed authentications, of the client or of the broker.
+        fatal: the error that ended the client.
     """
 
-    pointer: int
-    errors: deque[str] = field(default_factory=lambda: deque(maxlen=4))
-    error_count: int = 0
+    settings: Mapping[str, str] = field(repr=False)
+    mask: Mask = field(repr=False)
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=4))
+    count: int = 0
     auth_failures: AuthFailures = field(default_factory=AuthFailures, repr=False)
-    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
-    callbacks: list[object] = field(default_factory=list, repr=False)  # they must live as long as the handle
+    fatal: KafkaError | None = None
+
+    def record(self, error: KafkaError) -> None:
+        """Record an error."""
+        code, message = error.code(), self.mask(_text(error))
+        self.count += 1
+        self.recent.append(f"{message} ({KafkaError(code).str()})")
+        self.auth_failures.record(code, message)
+        if error.fatal():
+            self.fatal = error
 
     def causes(self) -> str:
         """Return the errors as the end of a sentence."""
-        return "; ".join(dict.fromkeys(self.errors)) or "the client reported no error"
+        return "; ".join(dict.fromkeys(self.recent)) or "the client reported no error"
 
-    def clear_errors(self) -> None:
+    def clear(self) -> None:
         """Forget the errors of the previous use."""
-        self.errors.clear()
-        self.error_count = 0
+        self.recent.clear()
+        self.count = 0
         self.auth_failures.clear()
 
     def raise_if_rejected(self) -> None:
@@ -65,14 +81,16 @@ class Handle:
             raise auth_error(self.auth_failures.message, self.settings, PERSISTENT_SECONDS_IN_USE)
 
 
-@contextmanager
-def open_handle(client_type: int, config: Mapping[str, str], on_delivery: object | None = None) -> Iterator[Handle]:
-    """Open a producer or a consumer for a ``with`` block.
+def open_client(
+    client_class: type[Client], config: Mapping[str, str], **callbacks: object
+) -> tuple[Client, ClientErrors]:
+    """Create a producer or a consumer.
+
+    Its callbacks run in its methods that poll, so none is called once the interpreter exits.
 
     Args:
-        client_type: ``bindings.PRODUCER`` or ``bindings.CONSUMER``.
         config: librdkafka's, with references to secrets; they are resolved here.
-        on_delivery: a ``bindings.DELIVERY_CALLBACK``, called from polls.
+        callbacks: more of the client's configuration.
 
     Raises:
         BrokerError: librdkafka rejects the configuration.
@@ -80,48 +98,47 @@ def open_handle(client_type: int, config: Mapping[str, str], on_delivery: object
         KeyStoreError: a store cannot be read.
     """
     settings = resolve_config(config)
-    handle = Handle(0, settings=settings)
 
-    def mask(text: bytes) -> str:
-        return mask_secrets(text.decode(errors="replace"), config, settings)
+    def mask(text: str) -> str:
+        return mask_secrets(text, config, settings)
 
-    def on_error(_: int, code: int, reason: bytes, __: int) -> None:
-        handle.error_count += 1
-        message = mask(reason)
-        handle.errors.append(f"{message} ({bindings.reason(code)})")
-        handle.auth_failures.record(code, message)
-
-    def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:
-        extra = {"facility": facility.decode(), "client": settings.get("client.id", "")}
-        severity = logging.DEBUG if extra["facility"] == _CONFIG_WARNING else _LEVELS[level]
-        _LOG.log(severity, "%s: %s", extra["facility"], mask(text), extra=extra)
-
-    def on_statistics(_: int, text: bytes, __: int, ___: int) -> int:
-        _STATISTICS.info("%s", text.decode(errors="replace"))
-        return 0  # librdkafka frees the text
-
-    error_callback, log_callback = bindings.ERROR_CALLBACK(on_error), bindings.LOG_CALLBACK(on_log)
-    statistics_callback = bindings.STATISTICS_CALLBACK(on_statistics)
-    handle.callbacks += [error_callback, log_callback, statistics_callback, on_delivery]
-    conf, error = bindings.conf_new(), ctypes.create_string_buffer(512)
-    # log messages are queued and polled by this thread: a callback on librdkafka's thread could outlive the interpreter
-    for key, value in {**settings, "log.queue": "true"}.items():
-        if key != API_TIMEOUT and bindings.conf_set(conf, key.encode(), value.encode(), error, 512) != bindings.CONF_OK:
-            bindings.conf_destroy(conf)
-            raise BrokerError(f"The Kafka client rejects option 'properties.{key}'.")
-    bindings.conf_set_error_cb(conf, error_callback)
-    bindings.conf_set_log_cb(conf, log_callback)
+    errors = ClientErrors(settings, mask)
+    accepted: dict[str, Any] = {key: value for key, value in settings.items() if key != API_TIMEOUT}
+    logger = SimpleNamespace(log=_log_forwarder(mask, settings.get("client.id", "")))
     if settings.get("statistics.interval.ms", "0") != "0":
-        bindings.conf_set_stats_cb(conf, statistics_callback)
-    if on_delivery is not None:
-        bindings.conf_set_dr_msg_cb(conf, on_delivery)
-    handle.pointer = bindings.new(client_type, conf, error, 512) or 0
-    if not handle.pointer:
-        bindings.conf_destroy(conf)
-        raise BrokerError(f"The Kafka client could not start: {mask(error.value)}.")
-    bindings.set_log_queue(handle.pointer, None)
-    bindings.poll(handle.pointer, 0)  # creates an unsecured bearer token, which authentication needs
+        callbacks["stats_cb"] = _log_statistics
     try:
-        yield handle
-    finally:
-        bindings.destroy(handle.pointer)
+        client = client_class({**accepted, **callbacks, "error_cb": errors.record, "logger": logger})
+    except (KafkaException, ValueError, ImportError) as e:
+        raise _creation_error(e, accepted, mask) from None
+    client.poll(0)  # creates an unsecured bearer token, which authentication needs
+    return client, errors
+
+
+def _text(error: KafkaError) -> str:
+    """Return librdkafka's message, with U+FFFD for invalid UTF-8 from brokers."""
+    try:
+        return str(error.str())
+    except UnicodeDecodeError as e:
+        return e.object.decode(errors="replace")
+
+
+def _log_forwarder(mask: Mask, client_id: str) -> Callable[..., None]:
+    def log(level: int, _: str, facility: str, __: str, line: str) -> None:
+        severity = logging.DEBUG if facility == _CONFIG_WARNING else level
+        _LOG.log(severity, "%s: %s", facility, mask(line), extra={"facility": facility, "client": client_id})
+
+    return log
+
+
+def _log_statistics(text: str) -> None:
+    _STATISTICS.info("%s", text)
+
+
+def _creation_error(error: Exception, settings: Mapping[str, str], mask: Mask) -> BrokerError:
+    message = _text(error.args[0]) if isinstance(error, KafkaException) else str(error)
+    if not message.startswith(_CREATION_FAILED) and (rejected := find_rejected(settings)):
+        return BrokerError(f"The Kafka client rejects option 'properties.{rejected[0]}'.")
+    # "Failed to create producer: reason"
+    reason = message.split(": ", 1)[-1] if message.startswith(_CREATION_FAILED) else message
+    return BrokerError(f"The Kafka client could not start: {mask(reason)}.")

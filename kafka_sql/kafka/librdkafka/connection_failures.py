@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from confluent_kafka import KafkaError
+
 from kafka_sql.errors import AuthenticationError, BrokerError
-from kafka_sql.kafka import bindings
 from kafka_sql.kafka.librdkafka.certificate_failures import explain_broker_certificate, explain_client_certificate
 
 # seconds; a broker that has just started may not have loaded its users yet
 PERSISTENT_SECONDS: Final = 1.5  # for the first request to a cluster
 PERSISTENT_SECONDS_IN_USE: Final = 3.0  # while records are read or written
 
-_CODES: Final = (bindings.AUTHENTICATION, bindings.SSL)
+_CODES: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 _ALERT: Final = "tls alert"
 _TOKEN: Final = "OAUTHBEARER token"
 _ADDRESS: Final = re.compile(r"(?:\w+://)?\[?([\w.:%-]+?)\]?:(\d+)/\w+: ")

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
-from kafka_sql.kafka import bindings
-from kafka_sql.kafka.bindings import Message
 from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.config.properties import api_timeout
-from kafka_sql.kafka.librdkafka import fetch_kernels
-from kafka_sql.kafka.librdkafka.client import Handle, open_handle
-from kafka_sql.kafka.librdkafka.message_columns import gather_records, release_messages
+from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
+from kafka_sql.kafka.librdkafka.message_columns import to_records
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import DataLossHandler, Split
 
-_FIRST_MESSAGE_MS: Final = 200
-_FILL_MS: Final = 5  # how long a batch that has its first record waits for more
-_WATERMARK_MS: Final = 10_000
+_FIRST_MESSAGE_SECONDS: Final = 0.2
+_FILL_SECONDS: Final = 0.005  # how long a batch that has its first record waits for more
+_WATERMARK_SECONDS: Final = 10.0
 _FETCH_WAIT_MS: Final = "10"  # how long a broker waits for more records; those of a split exist already
 
 
@@ -46,121 +41,131 @@ def read_to_end(
         "enable.partition.eof": "true",
         "auto.offset.reset": "error",  # a reader must never skip offsets silently
     }
-    with _CACHE.lease(settings) as consumer:
-        _assign(consumer.handle, split, split.start)
-        yield from _read(consumer, split, api_timeout(config), fields, size, on_data_loss or _raise_data_loss)
+    with _CACHE.lease(settings) as client:
+        _assign(client, split, split.start)
+        yield from _read(client, split, api_timeout(config), fields, size, on_data_loss or _raise_data_loss)
 
 
 @dataclass
-class _Consumer:
-    handle: Handle
-    queue: int
+class _ConsumerClient:
+    consumer: Consumer
+    errors: ClientErrors
 
     def is_reusable(self) -> bool:
-        bindings.assign(self.handle.pointer, None)
+        self.consumer.unassign()
         return True
 
     def on_reuse(self) -> None:
-        self.handle.clear_errors()
+        self.errors.clear()
 
 
-def _create(config: Mapping[str, str], stack: ExitStack) -> _Consumer:
-    handle = stack.enter_context(open_handle(bindings.CONSUMER, config))
-    bindings.poll_set_consumer(handle.pointer)
-    stack.callback(bindings.consumer_close, handle.pointer)
-    queue = bindings.consumer_queue(handle.pointer)
-    stack.callback(bindings.queue_destroy, queue)
-    return _Consumer(handle, queue)
+def _create(config: Mapping[str, str], stack: ExitStack) -> _ConsumerClient:
+    client = _ConsumerClient(*open_client(Consumer, config))
+    stack.callback(client.consumer.close)
+    return client
 
 
 _CACHE: Final = ClientCache(_create)
 
 
-def _assign(handle: Handle, split: Split, start: int) -> None:
-    partitions, topic = bindings.partitions_new(1), split.topic.encode()
-    bindings.partitions_add(partitions, topic, split.partition)
-    bindings.partitions_set_offset(partitions, topic, split.partition, start)
-    code = bindings.assign(handle.pointer, partitions)
-    bindings.partitions_destroy(partitions)
-    if code:
-        raise FetchError(f"{split.describe_offset(start)}: the partition cannot be assigned: {bindings.reason(code)}.")
+def _assign(client: _ConsumerClient, split: Split, start: int) -> None:
+    try:
+        client.consumer.assign([TopicPartition(split.topic, split.partition, start)])
+    except KafkaException as e:
+        reason = e.args[0].str()
+        raise FetchError(f"{split.describe_offset(start)}: the partition cannot be assigned: {reason}.") from None
 
 
 def _read(
-    consumer: _Consumer,
+    client: _ConsumerClient,
     split: Split,
     stall_seconds: float,
     fields: RecordFields,
     size: BatchSize,
     on_data_loss: DataLossHandler,
 ) -> Iterator[Records]:
-    handle, messages = consumer.handle, np.zeros(size.max_rows, np.int64)
     position, deadline, at_end = split.start, time.monotonic() + stall_seconds, False
     while position < split.stop:
-        count = _receive(consumer.queue, messages, split.stop - position)
-        start = 0
-        if count:
-            handle.auth_failures.clear()
+        messages = _receive(client.consumer, min(size.max_rows, split.stop - position))
+        if messages:
+            client.errors.auth_failures.clear()
         else:
-            handle.raise_if_rejected()
-        try:
-            while start < count and position < split.stop:
-                end, value_bytes, key_bytes, is_done = fetch_kernels.measure(
-                    messages, start, count, split.stop, size.max_bytes
-                )
-                if end > start:
-                    records = gather_records(messages, start, end, (value_bytes, key_bytes), fields)
-                    start, position, at_end = end, int(records.offsets[-1]) + 1, False
-                    yield records
-                if is_done:
-                    position = split.stop
-                elif start < count and (message := Message.from_address(int(messages[start]))).err:
-                    is_moved = False
-                    # partitions are assigned and no group is joined, but librdkafka still looks for its coordinator
-                    if message.err != bindings.GROUP_AUTHORIZATION_FAILED:
-                        is_moved = message.err != bindings.PARTITION_EOF
-                        at_end = not is_moved and split.end_may_not_exist
-                        position = max(position, _handle_event(handle, message, split, position, on_data_loss))
-                    release_messages(messages, start, start + 1)
-                    start += 1
-                    if is_moved:
-                        _assign(handle, split, position)
-                deadline = time.monotonic() + stall_seconds
-        finally:
-            release_messages(messages, start, count)
-        if not count and not at_end and time.monotonic() > deadline:
+            client.errors.raise_if_rejected()
+        start = 0
+        while start < len(messages) and position < split.stop:
+            end = _find_end(messages, start, split.stop, size.max_bytes)
+            if end > start:
+                records = to_records(messages[start:end], fields)
+                start, position, at_end = end, int(records.offsets[-1]) + 1, False
+                yield records
+                continue
+            event = messages[start].error()
+            if event is None:  # a record at the stopping offset or beyond
+                position = split.stop
+            # partitions are assigned and no group is joined, but librdkafka still looks for its coordinator
+            elif event.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+                position = max(position, _handle_event(client, messages[start], event, split, position, on_data_loss))
+                at_end = split.end_may_not_exist and event.code() == KafkaError._PARTITION_EOF
+                if event.code() != KafkaError._PARTITION_EOF:
+                    _assign(client, split, position)  # which discards the messages that follow
+                    break
+            start += 1
+        if messages:
+            deadline = time.monotonic() + stall_seconds
+        elif not at_end and time.monotonic() > deadline:
             raise FetchError(
                 f"{split.describe_offset(position)}: no records arrived for {stall_seconds:g} s, and the read ends at "
                 f"offset {split.stop}. Check that the topic was not deleted or recreated and that its brokers are up. "
-                f"Client: {handle.causes()}."
+                f"Client: {client.errors.causes()}."
             )
 
 
-def _receive(queue: int, messages: npt.NDArray[np.int64], count: int) -> int:
-    """Wait for one message, then take what is available; return how many messages there are.
+def _receive(consumer: Consumer, count: int) -> list[Message]:
+    """Wait for one message, then take what is available.
 
     With one call for all, librdkafka would wait its whole timeout for a full batch.
     """
-    address = messages.ctypes.data
-    if bindings.consume_batch(queue, _FIRST_MESSAGE_MS, address, 1) < 1:
-        return 0
-    capacity = min(len(messages), count) - 1
-    return 1 + (max(bindings.consume_batch(queue, _FILL_MS, address + 8, capacity), 0) if capacity else 0)
+    messages = consumer.consume(1, _FIRST_MESSAGE_SECONDS)
+    if messages and count > 1:
+        messages += consumer.consume(count - 1, _FILL_SECONDS)
+    return messages
 
 
-def _handle_event(handle: Handle, message: Message, split: Split, position: int, on_data_loss: DataLossHandler) -> int:
+def _find_end(messages: list[Message], start: int, stop: int, max_bytes: int) -> int:
+    """Return the end of the records from index ``start`` on that become one batch.
+
+    They end before an error or event, at the offset ``stop``, or where their bytes would exceed ``max_bytes`` (a single
+    record is always taken).
+    """
+    total = 0
+    for i in range(start, len(messages)):
+        message = messages[i]
+        if message.error() is not None or _offset(message) >= stop:
+            return i
+        total += len(message.value() or b"") + len(message.key() or b"")
+        if total > max_bytes and i > start:
+            return i
+    return len(messages)
+
+
+def _handle_event(
+    client: _ConsumerClient,
+    message: Message,
+    event: KafkaError,
+    split: Split,
+    position: int,
+    on_data_loss: DataLossHandler,
+) -> int:
     """Return the offset to resume at: the partition's end, or the first available offset if that is higher.
 
     Raises:
         DataLossError, OffsetError, FetchError: the event is an error.
     """
-    if message.err == bindings.PARTITION_EOF:
-        return int(message.offset)
-    text = bindings.message_error(ctypes.addressof(message)) or bindings.err2str(message.err)
-    reason = text.decode(errors="replace")
-    where = split.describe_offset(position)
-    if message.err in (bindings.AUTO_OFFSET_RESET, bindings.OFFSET_OUT_OF_RANGE):
-        first = _first_offset(handle, split)
+    if event.code() == KafkaError._PARTITION_EOF:
+        return _offset(message)
+    where, reason = split.describe_offset(position), event.str()
+    if event.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+        first = _first_offset(client.consumer, split)
         if first > position:
             on_data_loss(split, position, first)
             return first
@@ -168,16 +173,24 @@ def _handle_event(handle: Handle, message: Message, split: Split, position: int,
             f"{where}: the offset is out of range ({reason}). The topic was recreated, or its leader has lost records. "
             "Restart with 'scan.startup.mode' = 'earliest-offset'."
         )
-    if message.err == bindings.TOPIC_AUTHORIZATION_FAILED:
+    if event.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
         raise AuthorizationError(f"{where}: {reason}. Grant the user READ on the topic.")
     raise FetchError(f"{where}: {reason}.")
 
 
-def _first_offset(handle: Handle, split: Split) -> int:
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    return -1 if offset is None else offset
+
+
+def _first_offset(consumer: Consumer, split: Split) -> int:
     """Return the first offset that the partition holds; -1 if no broker responds."""
-    low, high = ctypes.c_int64(-1), ctypes.c_int64(-1)
-    code = bindings.query_watermarks(handle.pointer, split.topic.encode(), split.partition, low, high, _WATERMARK_MS)
-    return -1 if code else int(low.value)
+    partition = TopicPartition(split.topic, split.partition)
+    try:
+        watermarks = consumer.get_watermark_offsets(partition, _WATERMARK_SECONDS)
+    except KafkaException:
+        return -1
+    return watermarks[0] if watermarks else -1  # confluent-kafka returns None for a timeout
 
 
 def _raise_data_loss(split: Split, offset: int, first: int) -> None:

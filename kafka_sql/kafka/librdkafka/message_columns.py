@@ -1,93 +1,42 @@
-"""Copy fetched messages into Arrow columns."""
+"""Convert messages of confluent-kafka to Arrow columns."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+from confluent_kafka import Message
 
 from kafka_sql.errors import FetchError
-from kafka_sql.kafka import bindings
-from kafka_sql.kafka.binary_columns import binary_array, copy_binary
-from kafka_sql.kafka.bindings import Message
-from kafka_sql.kafka.librdkafka import fetch_kernels as kernels
-from kafka_sql.kafka.record_metadata import HEADER, HEADER_LIST
+from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
 
-_DESTROY: Final = bindings.address(bindings.message_destroy)
-_TIMESTAMP: Final = bindings.address(bindings.message_timestamp)
-_LEADER_EPOCH: Final = bindings.address(bindings.message_leader_epoch)
-_HEADERS: Final = bindings.address(bindings.message_headers)
-_HEADER_COUNT: Final = bindings.address(bindings.header_count)
-_HEADER_GET_ALL: Final = bindings.address(bindings.header_get_all)
 
-
-def gather_records(
-    messages: npt.NDArray[np.int64], start: int, end: int, sizes: tuple[int, int], fields: RecordFields
-) -> Records:
-    """Copy messages[start:end] into columns and release them.
-
-    Args:
-        sizes: bytes of the values and of the keys.
+def to_records(messages: list[Message], fields: RecordFields) -> Records:
+    """Return the messages, none of which has an error, as columns.
 
     Raises:
-        FetchError: the headers of a record are malformed.
+        FetchError: the headers of a record cannot be decoded.
     """
-    count = end - start
-    values = _gather_binary(messages, start, end, Message.payload.offset, Message.length.offset, sizes[0])
-    offsets = np.empty(count, np.int64)
-    kernels.gather_offsets(messages, start, end, offsets)
-    keys = timestamps = timestamp_types = leader_epochs = None
-    if fields.keys:
-        keys = _gather_binary(messages, start, end, Message.key.offset, Message.key_length.offset, sizes[1])
-    if fields.timestamps:
-        timestamps, timestamp_types = np.empty(count, np.int64), np.empty(count, np.int32)
-        kernels.gather_timestamps(messages, start, end, _TIMESTAMP, timestamps, timestamp_types)
-    if fields.leader_epochs:
-        leader_epochs = np.empty(count, np.int32)
-        kernels.gather_leader_epochs(messages, start, end, _LEADER_EPOCH, leader_epochs)
-    headers = _gather_headers(messages, start, end) if fields.headers else None
-    release_messages(messages, start, end)
-    return Records(values, offsets, keys, timestamps, timestamp_types, headers, leader_epochs)
-
-
-def release_messages(messages: npt.NDArray[np.int64], start: int, end: int) -> None:
-    """Give messages[start:end] back to librdkafka."""
-    kernels.release(messages, start, end, _DESTROY)
-
-
-def _gather_binary(
-    messages: npt.NDArray[np.int64], start: int, end: int, pointer_field: int, length_field: int, size: int
-) -> pa.BinaryArray:
-    """Copy the values or the keys of messages[start:end]."""
-    count = end - start
-    offsets, valid = np.empty(count + 1, np.int32), np.empty(count, np.uint8)
-    data = np.empty(size, np.uint8)
-    nulls = kernels.gather_bytes(messages, start, end, pointer_field, length_field, offsets, data, valid)
-    return binary_array(offsets, data, valid, nulls)
-
-
-def _gather_headers(messages: npt.NDArray[np.int64], start: int, end: int) -> pa.ListArray:
-    """Copy all headers of messages[start:end] in their order; type ``HEADER_LIST``."""
-    count = end - start
-    lists, offsets = np.empty(count, np.int64), np.empty(count + 1, np.int32)
-    failed, code = kernels.count_headers(messages, start, end, _HEADERS, _HEADER_COUNT, lists, offsets)
-    if code:
-        raise FetchError(f"The headers of record {failed - start} of a batch cannot be read: {bindings.reason(code)}.")
-    total = int(offsets[count])
-    names, values, sizes = np.empty(total, np.int64), np.empty(total, np.int64), np.empty((2, total), np.int64)
-    kernels.locate_headers(lists, offsets, _HEADER_GET_ALL, names, values, sizes)
-    entries = pa.StructArray.from_arrays(
-        [_decode_names(copy_binary(names, sizes[0])), copy_binary(values, sizes[1])], fields=list(HEADER)
+    timestamps = [m.timestamp() for m in messages] if fields.timestamps else None
+    epochs = [m.leader_epoch() for m in messages] if fields.leader_epochs else None
+    return Records(
+        values=pa.array([m.value() for m in messages], pa.binary()),
+        offsets=np.array([m.offset() for m in messages], np.int64),
+        keys=pa.array([m.key() for m in messages], pa.binary()) if fields.keys else None,
+        timestamps=np.array([time for _, time in timestamps], np.int64) if timestamps else None,
+        timestamp_types=np.array([type_ for type_, _ in timestamps], np.int32) if timestamps else None,
+        headers=pa.array([_headers(m) for m in messages], HEADER_LIST) if fields.headers else None,
+        leader_epochs=np.array([-1 if e is None else e for e in epochs], np.int32) if epochs else None,
     )
-    return pa.Array.from_buffers(HEADER_LIST, count, [None, pa.py_buffer(offsets)], children=[entries])
 
 
-def _decode_names(names: pa.BinaryArray) -> pa.StringArray:
-    """Decode header names, with U+FFFD for invalid UTF-8, as Java's client does."""
+def _headers(message: Message) -> Any:
     try:
-        return names.cast(pa.string())
-    except pa.ArrowInvalid:
-        return pa.array([name.decode("utf-8", "replace") for name in names.to_pylist()], pa.string())
+        return message.headers() or ()
+    except (SystemError, UnicodeDecodeError):  # what confluent-kafka raises for a name that is not UTF-8
+        raise FetchError(
+            f"{message.topic()}[{message.partition()}]@{message.offset()}: the name of a header is not valid UTF-8, "
+            "which librdkafka's Python client does not support. Remove the metadata column of the headers."
+        ) from None

@@ -1,6 +1,6 @@
 """Produce in a transaction that stays open: the first phase of a two-phase commit.
 
-A transaction outlives its producer: it stays open on the brokers when the handle is destroyed. Any client that knows
+A transaction outlives its producer: it stays open on the brokers when the client is closed. Any client that knows
 its transactional id, producer id and epoch can end it (``protocol.transaction_admin``). After
 ``transaction.timeout.ms`` the brokers abort it.
 """
@@ -8,16 +8,17 @@ its transactional id, producer id and epoch can end it (``protocol.transaction_a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from kafka_sql.kafka import bindings
+from confluent_kafka import KafkaException
+
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.delivery_errors import begin_transaction_error
 from kafka_sql.kafka.librdkafka.producer import Producer
 from kafka_sql.kafka.librdkafka.producer_clients import await_metadata, open_producer
 
-_ABORT_MS: Final = 5000
+_ABORT_SECONDS: Final = 5.0
 # with librdkafka's default backoffs, an initialization of 17 ms takes 55 or 505 ms
 _SHORT_BACKOFFS: Final = {"reconnect.backoff.ms": "10", "retry.backoff.ms": "10"}
 
@@ -48,23 +49,19 @@ def open_transaction(
     # librdkafka requires that delivery.timeout.ms is at most transaction.timeout.ms
     settings[DELIVERY_TIMEOUT] = str(min(int(settings[DELIVERY_TIMEOUT]), int(settings[TRANSACTION_TIMEOUT])))
     with open_producer(settings, topic, table) as producer:
-        handle = producer._handle
-        await_metadata(handle, wait / 1000)  # without it, librdkafka looks up its coordinator half a second later
-        _raise_if_failed(bindings.init_transactions(handle.pointer, wait), producer, transactional_id, settings)
-        _raise_if_failed(bindings.begin_transaction(handle.pointer), producer, transactional_id, settings)
+        client = producer._client
+        if topic is not None:  # without metadata, librdkafka looks up its coordinator half a second later
+            await_metadata(client, topic, wait / 1000)
+        try:
+            client.producer.init_transactions(wait / 1000)
+            client.producer.begin_transaction()
+        except KafkaException as e:
+            client.poll(0)
+            error, causes = e.args[0], f" Client: {client.errors.causes()}."
+            raise begin_transaction_error(transactional_id, error.code(), error.str(), settings, causes) from None
         try:
             yield producer
         except BaseException:
-            error = bindings.abort_transaction(handle.pointer, _ABORT_MS)
-            if error:
-                bindings.error_destroy(error)
+            with suppress(KafkaException):
+                client.producer.abort_transaction(_ABORT_SECONDS)
             raise
-
-
-def _raise_if_failed(error: int | None, producer: Producer, transactional_id: str, config: Mapping[str, str]) -> None:
-    if not error:
-        return
-    code, reason = bindings.error_code(error), bindings.error_string(error).decode(errors="replace")
-    bindings.error_destroy(error)
-    bindings.poll(producer._handle.pointer, 0)
-    raise begin_transaction_error(transactional_id, code, reason, config, f" Client: {producer._handle.causes()}.")

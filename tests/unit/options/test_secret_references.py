@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from pyspark import cloudpickle
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, InvalidOptionError, SecretReferenceError
-from kafka_sql.kafka import bindings
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.options.secret_references import has_reference, mask_secrets, resolve
 from kafka_sql.table.declaration import Column, Table
 
@@ -119,11 +119,10 @@ def test_definitions_keep_references(secrets: Path) -> None:
 
 def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = define_table().client_config
-    with open_handle(bindings.CONSUMER, client):
-        pass
+    open_client(Producer, client)
     Cluster(client)
     monkeypatch.delenv("KAFKA_PASSWORD")
-    for create in (lambda: open_handle(bindings.CONSUMER, client).__enter__(), lambda: Cluster(client)):
+    for create in (lambda: open_client(Producer, client), lambda: Cluster(client)):
         with pytest.raises(
             SecretReferenceError, match=r"'properties.sasl.password': reference '\$\{env:KAFKA_PASSWORD"
         ):
@@ -133,7 +132,7 @@ def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeyp
 def test_client_errors_do_not_quote_resolved_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PROTOCOL", SECRET)
     config = to_librdkafka({**SASL, "sasl.password": "p", "security.protocol": "${env:KAFKA_PROTOCOL}"})
-    for create in (lambda: open_handle(bindings.CONSUMER, config).__enter__(), lambda: Cluster(config)):
+    for create in (lambda: open_client(Producer, config), lambda: Cluster(config)):
         with pytest.raises(BrokerError) as caught:
             create()
         assert SECRET not in str(caught.value)

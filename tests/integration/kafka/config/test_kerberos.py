@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.kafka.config.kerberos import librdkafka_features
+from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
 from tests.kdc import REALM, KerberosBroker, missing_programs
 from tests.topics import Topics
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
-        "sasl_gssapi" not in librdkafka_features(),
+        not supports_kerberos(),
         reason="this Kafka client does not support Kerberos: make test-kerberos",
     ),
     pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from kafka_sql.errors import (
@@ -22,7 +23,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.kafka.types import Split
@@ -287,7 +288,7 @@ def test_stores_are_checked_before_anything_is_sent(secured: SecuredBroker, tmp_
     (tmp_path / "text").write_text("text")
     config = to_librdkafka({**secured.properties("TLS"), "ssl.truststore.certificates": ""})
     config |= {"ssl.truststore.location": str(tmp_path / "text"), "bootstrap.servers": "127.0.0.1:1"}
-    for create in (lambda: Cluster(config), lambda: open_handle(0, config).__enter__()):
+    for create in (lambda: Cluster(config), lambda: open_client(Producer, config)):
         with pytest.raises(KafkaSqlError, match=r"'properties.ssl.truststore.location': file '.*': it is not a store"):
             create()
 

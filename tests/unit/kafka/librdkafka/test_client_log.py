@@ -6,10 +6,10 @@ import logging
 import socket
 
 import pytest
+from confluent_kafka import Producer
 
-from kafka_sql.kafka import bindings
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.kafka.librdkafka.client import open_client
 
 
 def test_levels_and_facilities(caplog: pytest.LogCaptureFixture) -> None:
@@ -18,9 +18,9 @@ def test_levels_and_facilities(caplog: pytest.LogCaptureFixture) -> None:
         address = f"127.0.0.1:{unused.getsockname()[1]}"
         config = to_librdkafka({"bootstrap.servers": address, "client.id": "me", "group.id": "g", "debug": "broker"})
         caplog.set_level(logging.DEBUG, "kafka_sql.librdkafka")
-        with open_handle(bindings.PRODUCER, config) as handle:
-            while not any(record.levelno == logging.ERROR for record in caplog.records):
-                bindings.poll(handle.pointer, 100)
+        producer, _ = open_client(Producer, config)
+        while not any(record.levelno == logging.ERROR for record in caplog.records):
+            producer.poll(0.1)
     error = next(record for record in caplog.records if record.levelno == logging.ERROR)
     assert error.name == "kafka_sql.librdkafka"
     assert error.getMessage().startswith("FAIL: ")

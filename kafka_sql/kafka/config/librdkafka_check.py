@@ -1,0 +1,55 @@
+"""Ask librdkafka which configuration properties it accepts, without starting a client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaException
+
+# No property has this name. confluent-kafka sets the properties in their order, stops at the first that librdkafka
+# rejects, and only then creates a client. With this one at the end no client is created, and the error is about this
+# name if and only if all others are accepted.
+_END: Final = "kafka_sql.end"
+_UNKNOWN: Final = 'No such configuration property: "{}"'
+# what confluent-kafka takes for itself instead of passing it to librdkafka
+_PYTHON_KEYS: Final = frozenset(
+    ("default.topic.config", "error_cb", "logger", "oauth_cb", "on_commit", "stats_cb", "throttle_cb")
+)
+
+
+def find_rejected(config: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the first property that librdkafka rejects, with its message, which may contain the value; None if none.
+
+    One call takes microseconds.
+    """
+    if not _PYTHON_KEYS & config.keys() and _rejection(config) is None:
+        return None
+    for key, value in config.items():
+        message = _UNKNOWN.format(key) if key in _PYTHON_KEYS else _rejection({key: value})
+        if message is not None:
+            return key, message
+    return None
+
+
+def is_unknown(message: str) -> bool:
+    """Whether a message of ``find_rejected`` says that librdkafka does not have the property."""
+    return message.startswith(_UNKNOWN.split("{", 1)[0])
+
+
+@cache
+def supports_kerberos() -> bool:
+    """Whether this librdkafka was built with Kerberos (GSSAPI)."""
+    return find_rejected({"builtin.features": "sasl_gssapi"}) is None
+
+
+def _rejection(config: Mapping[str, str]) -> str | None:
+    # with oauth_cb, confluent-kafka does not look for AWS credentials
+    settings: dict[str, Any] = {"group.id": "", "oauth_cb": _rejection, **config, _END: ""}
+    try:
+        Consumer(settings)
+    except KafkaException as e:
+        message = str(e.args[0].str())
+        return None if message == _UNKNOWN.format(_END) else message
+    raise AssertionError("a client was created without all its properties")
