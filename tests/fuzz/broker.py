@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 from collections.abc import Callable, Sized
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol import codec, connection, transactions
+from kafka_sql.kafka.protocol.addresses import Endpoint
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.protocol.metadata import read_metadata
@@ -166,7 +168,11 @@ def hostile_broker(rng: random.Random, bodies: dict[str, list[bytes]], unchanged
     def connect(address: object, wait: float) -> HostileSocket:
         return HostileSocket(rng, bodies, unchanged)
 
-    with mock.patch.object(connection, "_connect", connect):
+    endpoint = Endpoint(socket.AF_INET, ("127.0.0.1", 9092))
+    with (
+        mock.patch.object(connection, "resolve", return_value=[endpoint]),
+        mock.patch.object(connection, "_connect", connect),
+    ):
         yield
 
 

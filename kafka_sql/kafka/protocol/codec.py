@@ -159,9 +159,11 @@ class Reader:
         self._body, self._at = memoryview(body), 0
         self.version, self.flexible, self._throttle = version, flexible, throttle
 
-    def throttle_time(self) -> None:
-        """Read the throttle time, for which the connection is not used, if the client has to wait (KIP-219)."""
-        self._throttle(self.number("i"))
+    def throttle_time(self) -> int:
+        """Read the throttle time in milliseconds. The connection waits for it if the client has to (KIP-219)."""
+        milliseconds: int = self.number("i")
+        self._throttle(milliseconds)
+        return milliseconds
 
     def number(self, layout: str) -> Any:
         """Read one number: b, h, i or q, or ? for a boolean."""

@@ -14,11 +14,11 @@ from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.addresses import Address as Address
+from kafka_sql.kafka.protocol.addresses import Endpoint, note_failure, note_success, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.sasl import mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
-
-Address = tuple[str, int]
 
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
 _LATEST_API_VERSIONS: Final = 3
@@ -70,21 +70,43 @@ class Connection:
                 would not help.
         """
         self.address, self.ready_at = address, 0.0
-        self._correlation_id, self._max_response = 0, int(config.get(_MAX_RESPONSE, "100000000"))
+        self._max_response = int(config.get(_MAX_RESPONSE, "100000000"))
         self._client_id = config.get("client.id", _DEFAULT_CLIENT_ID)
+        try:
+            self._connect_to_any(resolve(address), config)
+        except OSError:
+            note_failure(address)
+            raise
+        note_success(address)
+
+    def _connect_to_any(self, endpoints: Sequence[Endpoint], config: Mapping[str, str]) -> None:
+        failure: OSError | None = None
+        for endpoint in endpoints:
+            try:
+                self._open(endpoint, config)
+            except OSError as e:
+                note_failure(endpoint.address)
+                failure = e
+            else:
+                note_success(endpoint.address)
+                return
+        raise failure or ConnectionError("the name has no address")
+
+    def _open(self, endpoint: Endpoint, config: Mapping[str, str]) -> None:
+        self._correlation_id = 0
         self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
-        self._timeout = int(config[CONNECT_TIMEOUT]) / 1000  # until the connection is ready for requests
-        self._setup_deadline: float | None = time.monotonic() + self._timeout
+        self._timeout = int(config[CONNECT_TIMEOUT]) / 1000
+        self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
         protocol = config.get("security.protocol", "plaintext").lower()
-        self._socket = _connect(address, self._timeout)
+        self._socket = _connect(endpoint, self._timeout)
         try:
             _set_options(self._socket)
             if protocol in ("ssl", "sasl_ssl"):
-                self._socket = self._start_tls(address, config)
+                self._socket = self._start_tls(self.address, config)
             self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, _LATEST_API_VERSIONS)}
             self.versions = self._request_versions()
             if protocol.startswith("sasl"):
-                self._authenticate(address, config)
+                self._authenticate(self.address, config)
             self._timeout, self._setup_deadline = int(config.get("socket.timeout.ms", "60000")) / 1000, None
             self._socket.settimeout(self._timeout)
         except BaseException:
@@ -208,6 +230,9 @@ class Connection:
         deadline = time.monotonic() + (self._timeout if seconds is None else seconds)
         try:
             self._read_message(deadline if self._setup_deadline is None else self._setup_deadline)
+        except TimeoutError:
+            note_failure(self.address)
+            raise
         finally:
             self._socket.settimeout(self._timeout)
         version = self.choose_version(request.key, request.oldest, request.latest)
@@ -257,9 +282,16 @@ class Connection:
                 raise ConnectionError("the broker closed the connection")
             self._filled += count
 
+    def _remaining(self) -> float:
+        """Return the seconds that are left to set up the connection."""
+        assert self._setup_deadline is not None
+        return max(0.001, self._setup_deadline - time.monotonic())
+
     def _start_tls(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
         try:
-            return tls_context(config).wrap_socket(self._socket, server_hostname=address[0])
+            context = tls_context(config)
+            self._socket.settimeout(self._remaining())
+            return context.wrap_socket(self._socket, server_hostname=address[0])
         except ssl.SSLCertVerificationError as e:
             raise BrokerError(
                 f"{address[0]}:{address[1]}: the broker's certificate is not trusted: {e.verify_message}.",
@@ -330,11 +362,15 @@ def _sasl_authenticate(message: bytes) -> Request:
     return Request(ApiKey.SASL_AUTHENTICATE, 0, 2, encode)
 
 
-def _connect(address: Address, seconds: float) -> socket.socket:
+def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
+    opened = socket.socket(endpoint.family, socket.SOCK_STREAM)
     try:
-        return socket.create_connection(address, seconds)
-    except (OverflowError, ValueError):  # a broker may advertise any port and any host name
-        raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None
+        opened.settimeout(seconds)
+        opened.connect(endpoint.socket_address)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def _set_options(opened: socket.socket) -> None:

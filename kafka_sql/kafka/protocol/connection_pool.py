@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.config.properties import credentials_fingerprint, resolve_config
 from kafka_sql.kafka.protocol import metadata
-from kafka_sql.kafka.protocol.connection import Address, Connection
+from kafka_sql.kafka.protocol.addresses import Address, order_by_failure, parse_address
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.options.secret_references import mask_secrets, resolve_all
 
@@ -35,6 +36,7 @@ class ConnectionPool:
         """
         self._config = config
         self._open: dict[Address, Connection] = {}
+        self._brokers: list[Address] = []
         self._credentials: tuple[object, ...] = ()
 
     def close(self) -> None:
@@ -73,17 +75,21 @@ class ConnectionPool:
     def any_connection(self) -> Connection:
         """Return a connection to any broker.
 
+        Tries the bootstrap servers and the brokers of the last Metadata response in random order, and those last that
+        were not reachable or did not respond recently (``addresses``).
+
         Raises:
             OSError: no broker is reachable now.
             BrokerError: the broker rejected the client or its credentials.
         """
-        for connection in self._open.values():
-            return connection
-        failure: OSError = OSError("'properties.bootstrap.servers' is empty")
+        if self._open:
+            return min(self._open.values(), key=lambda connection: connection.ready_at)
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
-        for server in servers.split(","):
+        bootstrap = [parse_address(server, _DEFAULT_PORT) for server in servers.split(",") if server.strip()]
+        failure = OSError("'properties.bootstrap.servers' is empty")
+        for address in order_by_failure([*bootstrap, *self._brokers]):
             try:
-                return self.connect_to(_address(server))
+                return self.connect_to(address)
             except OSError as e:
                 failure = e
         raise failure
@@ -115,18 +121,13 @@ class ConnectionPool:
             OSError: no broker is reachable now, or the response is malformed.
             BrokerError: the broker rejected the client or its credentials.
         """
-        return metadata.read_metadata(self.any_connection().ask(metadata.metadata(topics), seconds))
+        cluster = metadata.read_metadata(self.any_connection().ask(metadata.metadata(topics), seconds))
+        self._brokers = list(cluster.brokers.values())
+        return cluster
 
     def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
         """Request the leaders of one topic's partitions, as ``cluster_metadata`` does."""
         return self.cluster_metadata([topic], seconds).topic(topic)
-
-
-def _address(server: str) -> Address:
-    """Parse an entry of 'bootstrap.servers' as librdkafka does: the protocol and the port are optional."""
-    text = server.strip().rpartition("://")[2]
-    host, _, port = text.rpartition(":")
-    return (host.strip("[]"), int(port)) if host and port.isdigit() else (text.strip("[]"), _DEFAULT_PORT)
 
 
 def retry_until(

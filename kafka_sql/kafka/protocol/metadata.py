@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.connection import Address, Request
+from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.errors import RetriableError
 
 _AUTO_TOPIC_CREATION: Final = False
@@ -56,11 +57,11 @@ class Metadata(NamedTuple):
     """The response.
 
     Attributes:
-        brokers: the addresses of all brokers.
+        brokers: the addresses of all brokers, by node id.
         topics: the requested topics by name.
     """
 
-    brokers: list[Address]
+    brokers: dict[int, Address]
     topics: dict[str, TopicMetadata]
 
     def topic(self, name: str) -> TopicMetadata:
@@ -128,4 +129,4 @@ def read_metadata(response: Reader) -> Metadata:
     response.string()  # cluster id
     response.number("i")  # controller
     topics = dict(response.array(topic))
-    return Metadata(list(nodes.values()), topics)
+    return Metadata(nodes, topics)

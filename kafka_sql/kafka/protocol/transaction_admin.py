@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeVar
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.error_codes import FENCED, ErrorCode, is_retriable
 from kafka_sql.kafka.protocol import transaction_outcome, transactions
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Address, Connection
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import (
     RetriableError,
@@ -198,7 +199,7 @@ class TransactionAdmin:
     def _list_ongoing(self) -> list[str]:
         cluster = self._connections.cluster_metadata([])
         ongoing: list[str] = []
-        for address in cluster.brokers:
+        for address in cluster.brokers.values():
             connection = self._connections.connect_to(address)
             response = connection.ask(transactions.list_ongoing_transactions())
             code, ids = transactions.read_list_transactions(response)

@@ -38,12 +38,12 @@ def parse_outcome(response: Reader, partition: int, offset: int, producer_id: in
     """Return the error code, and the outcome of the producer's transaction whose first record in the partition has this
     offset.
     """
-    code, stable, aborted, records = read_fetch(response, partition)
-    if 0 <= stable <= offset:
-        return code, Outcome.OPEN
-    if len(records) < _BATCH.size:
-        return code, Outcome.UNKNOWN
-    base, delta, batch_producer_id = _BATCH.unpack_from(records)
+    result = read_fetch(response, partition)
+    if 0 <= result.last_stable_offset <= offset:
+        return result.code, Outcome.OPEN
+    if len(result.records) < _BATCH.size:
+        return result.code, Outcome.UNKNOWN
+    base, delta, batch_producer_id = _BATCH.unpack_from(result.records)
     if batch_producer_id != producer_id or not base <= offset <= base + delta:
-        return code, Outcome.UNKNOWN
-    return code, Outcome.ABORTED if (producer_id, offset) in aborted else Outcome.COMMITTED
+        return result.code, Outcome.UNKNOWN
+    return result.code, Outcome.ABORTED if (producer_id, offset) in result.aborted else Outcome.COMMITTED

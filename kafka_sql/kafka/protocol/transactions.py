@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.types import TopicPartition
 
 ONGOING: Final = "Ongoing"

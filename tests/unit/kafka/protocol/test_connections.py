@@ -11,8 +11,9 @@ import pytest
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.addresses import parse_address
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, _address, retry_until
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_for_code
 from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
@@ -37,7 +38,7 @@ def broker() -> Iterator[SimulatedBroker]:
     ],
 )
 def test_bootstrap_servers(server: str, address: tuple[str, int]) -> None:
-    assert _address(server) == address
+    assert parse_address(server, 9092) == address
 
 
 def test_any_connection_skips_unreachable_servers(broker: SimulatedBroker) -> None:
@@ -78,12 +79,12 @@ def test_metadata_of_topics_and_of_brokers_only(broker: SimulatedBroker) -> None
     broker.leaderless.add(("b", 1))
     with closing(ConnectionPool(broker.config())) as pool:
         cluster = pool.cluster_metadata(["a", "b"])
-        assert cluster.brokers == [broker.address]
+        assert list(cluster.brokers.values()) == [broker.address]
         assert cluster.topic("a") == (ErrorCode.NONE, [broker.address])
         assert cluster.topic("b").leaders == [broker.address, None, broker.address]
         with pytest.raises(MalformedResponse, match="lacks topic 'c'"):
             cluster.topic("c")
-        assert pool.cluster_metadata([]) == ([broker.address], {})
+        assert pool.cluster_metadata([]) == ({7: broker.address}, {})
         assert pool.topic_metadata("b") == cluster.topic("b")
         assert pool.topic_metadata("c").code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

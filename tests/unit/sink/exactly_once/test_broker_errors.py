@@ -44,7 +44,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TransactionAdmin:
     admin = TransactionAdmin(to_librdkafka(properties))
     monkeypatch.setattr(admin._connections, "any_connection", Broker)
     monkeypatch.setattr(admin._connections, "connect_to", lambda _: Broker())
-    response = Metadata([ADDRESS], {"t": TopicMetadata(0, [ADDRESS])})
+    response = Metadata({1: ADDRESS}, {"t": TopicMetadata(0, [ADDRESS])})
     monkeypatch.setattr(metadata, "read_metadata", lambda _: response)
     return admin
 
