@@ -1,4 +1,4 @@
-"""Convert columns of record headers: to maps for readers, and to flat columns for producers."""
+"""Convert columns of record headers: to lists and maps for readers, and to flat columns for producers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.kafka.column_kernels import mark_last_headers
+from kafka_sql.kafka.record_metadata import HEADER, HEADER_LIST
+
+
+def header_lists(lists: npt.NDArray[np.int32], names: pa.BinaryArray, values: pa.BinaryArray) -> pa.ListArray:
+    """Return a column of header lists, of type ``HEADER_LIST``.
+
+    Args:
+        lists: Arrow's offsets of each record's headers.
+        names, values: of all headers.
+    """
+    entries = pa.StructArray.from_arrays([_decode_names(names), values], fields=list(HEADER))
+    return pa.Array.from_buffers(HEADER_LIST, len(lists) - 1, [None, pa.py_buffer(lists)], children=[entries])
+
+
+def _decode_names(names: pa.BinaryArray) -> pa.StringArray:
+    """Decode header names, with U+FFFD for invalid UTF-8, as Java's client does."""
+    try:
+        return names.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([name.decode("utf-8", "replace") for name in names.to_pylist()], pa.string())
 
 
 def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:

@@ -29,9 +29,11 @@ WAITING, ABORTED, ENDED = range(3)
 # status: everything was read; the next batch has an unsupported format; the next batch is damaged
 DONE, UNSUPPORTED, MALFORMED = range(3)
 
-# the columns that ``locate_records`` fills
+# the columns that ``locate_records`` fills; the last two, where the headers of a record start and end, on request
 COLUMNS: Final = 8
-OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH = range(COLUMNS)
+COLUMNS_WITH_HEADERS: Final = COLUMNS + 2
+OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH, HEADERS, END = range(COLUMNS_WITH_HEADERS)
+_MIN_HEADER: Final = 2  # bytes of the smallest header
 
 
 @helper
@@ -185,13 +187,13 @@ def locate_records(
         first, stop: records with offsets outside of this range are skipped.
         aborted: int64, n x 2: producer id and first offset of aborted transactions, whose records are skipped.
         states: uint8, n: their states; zeros for the first batches of a response, then passed on from call to call.
-        columns: int64, COLUMNS x capacity; receives the columns defined above. Addresses point into the batches; a null
-            has address 0 and size -1.
+        columns: int64, COLUMNS or COLUMNS_WITH_HEADERS x capacity; receives the columns defined above. Addresses point
+            into the batches; a null has address 0 and size -1.
 
     Returns:
         the number of records, the offset after the last visited batch, and DONE or MALFORMED.
     """
-    rows, position = 0, first
+    rows, position, with_headers = 0, first, len(columns) == COLUMNS_WITH_HEADERS
     for b in range(count):
         batch, end = batches[b, AT], batches[b, AT] + batches[b, SIZE]
         base = _read_int64(batch)
@@ -228,9 +230,58 @@ def locate_records(
                     columns[TIME, rows] = time if appended else time + time_delta
                     columns[TIME_TYPE, rows] = 2 if appended else 1
                     columns[LEADER_EPOCH, rows] = epoch
+                    if with_headers:
+                        columns[HEADERS, rows], columns[END, rows] = at, limit
                     rows += 1
                 at = limit
             if at != end:
                 return before, position, MALFORMED
         position = max(position, next_offset(batch))
     return rows, position, DONE
+
+
+@compiled
+def count_headers(starts: np.ndarray, ends: np.ndarray, lists: np.ndarray) -> int:
+    """Check the headers of records, and count them.
+
+    Args:
+        starts, ends: int64: addresses where the headers of each record start and end.
+        lists: int32, one longer, filled: Arrow's offsets of each record's headers.
+
+    Returns:
+        DONE or MALFORMED.
+    """
+    total = 0
+    for row in range(len(starts)):
+        lists[row] = total
+        count, at = _read_varint(starts[row], ends[row])
+        if at == 0 or count < 0 or count > (ends[row] - at) // _MIN_HEADER:
+            return MALFORMED
+        for _ in range(count):
+            _, name_size, at = _read_bytes(at, ends[row])
+            if at == 0 or name_size < 0:
+                return MALFORMED
+            _, _, at = _read_bytes(at, ends[row])
+            if at == 0:
+                return MALFORMED
+        if at != ends[row]:
+            return MALFORMED
+        total += count
+    lists[len(starts)] = total
+    return DONE
+
+
+@compiled
+def locate_headers(starts: np.ndarray, ends: np.ndarray, lists: np.ndarray, headers: np.ndarray) -> None:
+    """Locate the names and values of headers that ``count_headers`` has checked.
+
+    Args:
+        starts, ends, lists: as in ``count_headers``.
+        headers: int64, 4 x total, filled: addresses and sizes of the names and of the values. A null value has address
+            0 and size -1.
+    """
+    for row in range(len(starts)):
+        _, at = _read_varint(starts[row], ends[row])
+        for i in range(lists[row], lists[row + 1]):
+            headers[0, i], headers[1, i], at = _read_bytes(at, ends[row])
+            headers[2, i], headers[3, i], at = _read_bytes(at, ends[row])

@@ -1,6 +1,6 @@
-"""ListOffsets: the end offset of a partition.
+"""ListOffsets: the first and the end offset of a partition.
 
-Layout: ListOffsets version 2 of Apache Kafka's message definitions, which all brokers with transactions support.
+Layout: ListOffsets versions 2 to 6 of Apache Kafka's message definitions. All brokers with transactions support 2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Request
 
 _CONSUMER: Final = -1  # the id of a client that is not a replica
-_LATEST: Final = -1  # in place of a timestamp
+_LATEST, _EARLIEST = -1, -2  # in place of a timestamp
+_UNKNOWN: Final = -1
+_FIRST_LEADER_EPOCH: Final = 4
 
 
 def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Request:
@@ -21,25 +23,47 @@ def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Reques
     Args:
         committed: whether to return the last stable offset instead (isolation level ``read_committed``).
     """
-    body = codec.pack("ibi", _CONSUMER, int(committed), 1) + codec.string(topic)
-    body += codec.pack("iiq", 1, partition, _LATEST)
-    return Request(ApiKey.LIST_OFFSETS, 2, 2, lambda version, flexible: body)
+    return _list_offset(topic, partition, _LATEST, int(committed))
+
+
+def list_earliest_offset(topic: str, partition: int) -> Request:
+    """Request the first offset of the log. Goes to the partition's leader."""
+    return _list_offset(topic, partition, _EARLIEST, 0)
+
+
+def _list_offset(topic: str, partition: int, timestamp: int, isolation_level: int) -> Request:
+    def encode(version: int, flexible: bool) -> bytes:
+        location = codec.pack("i", partition)
+        if version >= _FIRST_LEADER_EPOCH:
+            location += codec.pack("i", _UNKNOWN)
+        location += codec.pack("q", timestamp) + codec.tags(flexible)
+        partitions = codec.string(topic, flexible) + codec.array([location], flexible) + codec.tags(flexible)
+        body = codec.pack("ib", _CONSUMER, isolation_level)
+        return body + codec.array([partitions], flexible) + codec.tags(flexible)
+
+    return Request(ApiKey.LIST_OFFSETS, 2, 6, encode)
 
 
 def read_list_offsets(response: Reader, partition: int) -> tuple[int, int]:
-    """Read the response to ``list_latest_offset``: the error code and the offset."""
+    """Read the response to a request for one offset: the error code and the offset."""
     response.throttle_time()
 
     def result() -> tuple[int, int]:
         number, code = response.number("i"), response.number("h")
         response.number("q")  # timestamp
+        offset = response.number("q")
+        if response.version >= _FIRST_LEADER_EPOCH:
+            response.number("i")
+        response.tags()
         if number != partition:
             raise MalformedResponse("the response is about another partition")
-        return code, response.number("q")
+        return code, offset
 
     def topic() -> list[tuple[int, int]]:
         response.string()
-        return response.array(result)
+        results = response.array(result)
+        response.tags()
+        return results
 
     results = [result for topic in response.array(topic) for result in topic]
     if len(results) != 1:

@@ -8,7 +8,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.reader import FetchedBatches, to_records
@@ -22,8 +22,8 @@ LOST: Final = -1000  # instead of an error code: the request is processed, and t
 SILENT: Final = -1001  # instead of an error code: the request is processed, and no response is sent
 _VERSIONS: Final[dict[int, tuple[int, int]]] = {
     ApiKey.PRODUCE: (3, 11),
-    ApiKey.FETCH: (4, 4),
-    ApiKey.LIST_OFFSETS: (2, 2),
+    ApiKey.FETCH: (4, 12),
+    ApiKey.LIST_OFFSETS: (2, 6),
     ApiKey.METADATA: (4, 12),
     ApiKey.FIND_COORDINATOR: (1, 4),
     ApiKey.API_VERSIONS: (0, 3),
@@ -33,13 +33,26 @@ _VERSIONS: Final[dict[int, tuple[int, int]]] = {
 }
 
 
+class SimulatedFetch(NamedTuple):
+    """A Fetch request that was received."""
+
+    offset: int
+    wait_ms: int
+    min_bytes: int
+    rack: str
+
+
 class SimulatedBroker:
-    """The only broker of a cluster.
+    """The leader of all partitions of a cluster.
 
     Attributes:
         topics: the number of partitions of each topic.
         leaderless: partitions without a leader.
         logs: the record batches of each partition, with their offsets.
+        log_starts: the first offset of each partition, if it is not 0.
+        replica: the preferred replica of all clients with a rack, as node 8; it shares the logs.
+        min_wait_ms: Fetch requests that wait for less get no records.
+        fetches: the Fetch requests so far.
         last_stable_offset: of all partitions; None if no transaction is open.
         aborted: producer id and first offset of the aborted transactions that Fetch responses list.
         versions: the oldest and the latest supported version of each API; the default is all that it can simulate.
@@ -55,6 +68,10 @@ class SimulatedBroker:
         self.address, self.topics = address, topics
         self.leaderless = set[TopicPartition]()
         self.logs: dict[TopicPartition, list[bytes]] = defaultdict(list)
+        self.log_starts: dict[TopicPartition, int] = defaultdict(int)
+        self.replica: SimulatedBroker | None = None
+        self.min_wait_ms = 0
+        self.fetches = list[SimulatedFetch]()
         self.last_stable_offset: int | None = None
         self.aborted = list[tuple[int, int]]()
         self.versions = dict(_VERSIONS)
@@ -129,9 +146,14 @@ class SimulatedBroker:
             return requested
 
         topics = codec.array([self._topic(requested, code, version) for requested in request.array(name)], flexible)
-        host, port = self.address
-        broker = pack("i", 7) + codec.string(host, flexible) + pack("i", port) + codec.string(None, flexible)
-        brokers = codec.array([broker + codec.tags(flexible)], flexible)
+        nodes = {7: self.address} if self.replica is None else {7: self.address, 8: self.replica.address}
+
+        def node(number: int) -> bytes:
+            host, port = nodes[number]
+            address = pack("i", number) + codec.string(host, flexible) + pack("i", port)
+            return address + codec.string(None, flexible) + codec.tags(flexible)
+
+        brokers = codec.array(map(node, nodes), flexible)
         operations = pack("i", 0) if 8 <= version <= 10 else b""
         return pack("i", self.throttle_ms) + brokers + codec.string(None, flexible) + pack("i", 7) + topics + operations
 
@@ -236,34 +258,96 @@ class SimulatedBroker:
 
     def end_offset(self, partition: TopicPartition) -> int:
         """Return the offset after a partition's last record."""
-        return sum(struct.unpack_from(">i", batch, 57)[0] for batch in self.logs[partition])
+        if not self.logs[partition]:
+            return self.log_starts[partition]
+        last = self.logs[partition][-1]
+        return int(struct.unpack_from(">q", last)[0] + struct.unpack_from(">i", last, 23)[0] + 1)
 
     def _fetch(self, request: Reader, code: int) -> bytes:
-        for layout in "iiiibi":
-            request.number(layout)
-        topic = str(request.string())
-        _, partition, offset, max_bytes = (request.number(layout) for layout in "iiqi")
-        records = b""
-        for batch in self.logs[topic, partition]:
-            (base,), (delta,) = struct.unpack_from(">q", batch), struct.unpack_from(">i", batch, 23)
-            if code == ErrorCode.NONE and base + delta >= offset and (not records or len(records) < max_bytes):
-                records += batch
+        version, flexible = request.version, request.flexible
+        _, wait_ms, min_bytes, _, _ = (request.number(layout) for layout in "iiiib")
+        if version >= 7:
+            assert (request.number("i"), request.number("i")) == (0, -1)
+
+        def location() -> tuple[int, int, int]:
+            number = request.number("i")
+            if version >= 9:
+                request.number("i")
+            offset = request.number("q")
+            if version >= 12:
+                request.number("i")
+            if version >= 5:
+                request.number("q")
+            max_bytes = request.number("i")
+            request.tags()
+            return number, offset, max_bytes
+
+        ((topic, ((partition, offset, max_bytes),)),) = request.array(
+            lambda: (str(request.string()), request.array(location), request.tags())[:2]
+        )
+        if version >= 7:
+            assert request.array(lambda: None) == []
+        rack = str(request.string()) if version >= 11 else ""
+        self.fetches.append(SimulatedFetch(offset, wait_ms, min_bytes, rack))
+        topics = self._fetch_topic(topic, partition, offset, max_bytes, code, request)
+        if self.throttle_ms:
+            topics = codec.array([], flexible)
+        return pack("i", self.throttle_ms) + (pack("hi", 0, 0) if version >= 7 else b"") + topics
+
+    def _fetch_topic(
+        self, topic: str, partition: int, offset: int, max_bytes: int, code: int, request: Reader
+    ) -> bytes:
+        version, flexible, fetched = request.version, request.flexible, self.fetches[-1]
         end = self.end_offset((topic, partition))
+        if code == ErrorCode.NONE and not self.log_starts[topic, partition] <= offset <= end:
+            code = ErrorCode.OFFSET_OUT_OF_RANGE
+        is_redirected = self.replica is not None and fetched.rack != "" and code == ErrorCode.NONE
+        is_empty = code != ErrorCode.NONE or is_redirected or fetched.wait_ms < self.min_wait_ms
+        records = b"" if is_empty else self._records((topic, partition), offset, max_bytes)
         stable = end if self.last_stable_offset is None else self.last_stable_offset
-        aborted = pack("i", len(self.aborted)) + b"".join(pack("qq", *transaction) for transaction in self.aborted)
-        head = pack("ii", 0, 1) + codec.string(topic) + pack("iihqq", 1, partition, code, end, stable)
-        return head + aborted + codec.data(records)
+        result = pack("ihqq", partition, code, end, stable)
+        if version >= 5:
+            result += pack("q", self.log_starts[topic, partition])
+        aborted = (pack("qq", *transaction) + codec.tags(flexible) for transaction in self.aborted)
+        result += codec.array(aborted, flexible)
+        if version >= 11:
+            result += pack("i", 8 if is_redirected else -1)
+        result += codec.data(records, flexible) + codec.tags(flexible)
+        topic_result = codec.string(topic, flexible) + codec.array([result], flexible) + codec.tags(flexible)
+        return codec.array([topic_result], flexible)
+
+    def _records(self, partition: TopicPartition, offset: int, max_bytes: int) -> bytes:
+        records = b""
+        for batch in self.logs[partition]:
+            (base,), (delta,) = struct.unpack_from(">q", batch), struct.unpack_from(">i", batch, 23)
+            if base + delta >= offset and (not records or len(records) < max_bytes):
+                records += batch
+        return records
 
     def _list_offsets(self, request: Reader, code: int) -> bytes:
-        _, is_committed, _ = (request.number(layout) for layout in "ibi")
-        topic = str(request.string())
-        _, partition, timestamp = (request.number(layout) for layout in "iiq")
-        assert timestamp == -1
+        version, flexible = request.version, request.flexible
+        _, is_committed = request.number("i"), request.number("b")
+
+        def location() -> tuple[int, int]:
+            number = request.number("i")
+            if version >= 4:
+                request.number("i")
+            timestamp = request.number("q")
+            request.tags()
+            return number, timestamp
+
+        ((topic, ((partition, timestamp),)),) = request.array(
+            lambda: (str(request.string()), request.array(location), request.tags())[:2]
+        )
         offset = self.end_offset((topic, partition))
-        if is_committed and self.last_stable_offset is not None:
+        if timestamp == -2:
+            offset = self.log_starts[topic, partition]
+        elif is_committed and self.last_stable_offset is not None:
             offset = self.last_stable_offset
-        head = pack("ii", 0, 1) + codec.string(topic)
-        return head + pack("iihqq", 1, partition, code, -1, offset if code == ErrorCode.NONE else -1)
+        result = pack("ihqq", partition, code, -1, offset if code == ErrorCode.NONE else -1)
+        result += (pack("i", 5) if version >= 4 else b"") + codec.tags(flexible)
+        topic_result = codec.string(topic, flexible) + codec.array([result], flexible) + codec.tags(flexible)
+        return pack("i", self.throttle_ms) + codec.array([topic_result], flexible)
 
     _handlers: Final[dict[ApiKey, Callable[[SimulatedBroker, Reader, int], bytes]]] = {
         ApiKey.API_VERSIONS: _api_versions,
