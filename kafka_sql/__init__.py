@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.version import VERSION
 
 if TYPE_CHECKING:
     from kafka_sql import metrics, transactions
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kafka_sql.sql.install import install
     from kafka_sql.sql.session import enable
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "KafkaSqlError",

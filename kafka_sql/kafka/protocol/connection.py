@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_sql import __version__
 from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
@@ -19,6 +18,7 @@ from kafka_sql.kafka.protocol.addresses import Endpoint, note_failure, note_succ
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.sasl import mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
+from kafka_sql.version import VERSION
 
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
 _LATEST_API_VERSIONS: Final = 3
@@ -352,7 +352,7 @@ def _encode_api_versions(version: int, flexible: bool) -> bytes:
     """Encode the name and version of this client, which brokers show to their operators (KIP-511)."""
     if not flexible:
         return b""
-    return codec.string("kafka-sql", flexible) + codec.string(__version__, flexible) + codec.tags(flexible)
+    return codec.string("kafka-sql", flexible) + codec.string(VERSION, flexible) + codec.tags(flexible)
 
 
 def _sasl_authenticate(message: bytes) -> Request:
