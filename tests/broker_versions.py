@@ -1,4 +1,4 @@
-"""Run embedded brokers of another version or with other features, as configured by two environment variables.
+"""Run embedded brokers of other versions or with other features.
 
 ``KAFKA_SQL_TEST_VERSION``: a version of Apache Kafka, downloaded with Ivy at its first use.
 ``KAFKA_SQL_TEST_FEATURES``: features to finalize in addition to the defaults, for example ``transaction.version=2``.
@@ -9,19 +9,29 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from kafka_sql.embedded import EmbeddedKafka, cluster
+from kafka_sql.embedded import EmbeddedKafka, cluster, watchdog
 from kafka_sql.embedded.ivy import retrieve
+from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, kafka_jars
 from kafka_sql.embedded.java import find_java
+from kafka_sql.embedded.node import Node
+from kafka_sql.embedded.protocol_probe import HOST, fetch_cluster_state, free_ports
+from kafka_sql.embedded.settings import Properties, server_properties
 
 _FEATURES = Path(__file__).parent / "integration/java/Features.java"
 _MODULE = """<ivy-module version="2.0"><info organisation="test" module="test"/>
 <dependencies><dependency org="org.apache.kafka" name="kafka_2.13" rev="{}" conf="default"/></dependencies></ivy-module>
 """
+_WITHOUT_ZOOKEEPER = (3, 0)  # the first version whose KRaft supports transactions
+_KRAFT_ONLY = ("process.roles", "node.id", "controller.")  # prefixes of properties
 
 
 def use_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +40,38 @@ def use_version(monkeypatch: pytest.MonkeyPatch) -> None:
     if version:
         jars = jars_of(version)
         monkeypatch.setattr(cluster, "kafka_jars", lambda _: jars)
+
+
+@contextmanager
+def start_version(version: str, properties: Properties) -> Iterator[EmbeddedKafka]:
+    """Run a broker of a version for a ``with`` block; with ZooKeeper if the version's KRaft has no transactions.
+
+    Args:
+        version: of Apache Kafka, with three numbers.
+        properties: broker settings.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        if version == VERSION:
+            with EmbeddedKafka(properties=properties) as kafka:
+                yield kafka
+            return
+        jars = jars_of(version)
+        patched.setattr(cluster, "kafka_jars", lambda _: jars)
+        if release(version) >= _WITHOUT_ZOOKEEPER:
+            with EmbeddedKafka(properties=properties) as kafka:
+                yield kafka
+            return
+        with _zookeeper(jars) as port:
+            patched.setattr(cluster, "server_properties", lambda *of_node: _with_zookeeper(port, *of_node))
+            patched.setattr(cluster, "format_storage", lambda *_: None)  # the broker does it
+            patched.setattr(Node, "sees_nodes", _sees_nodes)
+            with EmbeddedKafka(properties=properties) as kafka:
+                yield kafka
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(number) for number in version.split(".")[:2])
 
 
 def finalize_features(kafka: EmbeddedKafka) -> None:
@@ -58,3 +100,37 @@ def jars_of(version: str) -> list[Path]:
         (partial / "jars").rename(folder)
         shutil.rmtree(partial)
     return sorted(folder.glob("*.jar"))
+
+
+@contextmanager
+def _zookeeper(jars: list[Path]) -> Iterator[int]:
+    """Run the ZooKeeper among the jars until this process exits. Yield its port; brokers wait until it is ready."""
+    (port,) = free_ports(1)
+    folder = tempfile.mkdtemp(prefix="kafka_sql-zookeeper-")
+    command = [find_java(), "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-cp", os.pathsep.join(map(str, jars))]
+    command += ["org.apache.zookeeper.server.ZooKeeperServerMain", str(port), folder]
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(watchdog.__file__), folder, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    with process:  # closes its input, at which the watchdog stops ZooKeeper and removes the folder
+        yield port
+
+
+def _with_zookeeper(
+    zookeeper: int, node: int, ports: list[int], controllers: list[int], overrides: Properties
+) -> dict[str, str]:
+    settings = server_properties(node, ports, controllers, overrides)
+    kept = {key: value for key, value in settings.items() if not key.startswith(_KRAFT_ONLY)}
+    listeners = [listener for listener in kept["listeners"].split(",") if not listener.startswith("CONTROLLER:")]
+    kept |= {"broker.id": str(node), "zookeeper.connect": f"{HOST}:{zookeeper}", "listeners": ",".join(listeners)}
+    return kept
+
+
+def _sees_nodes(node: Node, expected: set[int]) -> bool:
+    """Return whether the broker is ready. The cluster id is ZooKeeper's."""
+    state = fetch_cluster_state(node.port)
+    return state is not None and expected <= state.nodes

@@ -1,38 +1,127 @@
-"""Exactly-once with older brokers, and with the newest broker features enabled."""
+"""Reads, writes and transactions on the tested versions of Apache Kafka, and with the newest broker features."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(1800)]
-FILES = (
+from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.errors import TransactionError
+from kafka_sql.kafka.protocol.errors import BROKER_REQUIREMENT
+from tests import broker_scenarios as scenarios
+from tests.broker_scenarios import CODECS, DIRECT
+from tests.broker_versions import release, start_version
+from tests.topics import Topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+VERSIONS: Final = ("2.8.2", "3.0.2", "3.5.2", "3.6.2", "3.9.1", "4.0.1", "4.1.1", VERSION)
+SAMPLE: Final = ("2.8.2", "3.6.2")  # not long
+EXACTLY_ONCE_FILES: Final = (
     "sink/exactly_once/test_protocol.py",
     "sink/exactly_once/test_admin.py",
     "sink/exactly_once/test_timeouts.py",
     "kafka/direct/test_producer.py",
 )
+NEWEST_FEATURES: Final = {"KAFKA_SQL_TEST_FEATURES": "transaction.version=2"}
 
 
+class VersionTopics(Topics):
+    """The topics of a broker of a version."""
+
+    def __init__(self, bootstrap: str, version: str) -> None:
+        super().__init__(bootstrap)
+        self.release = release(version)
+
+
+@pytest.fixture(
+    scope="module", params=[v if v in SAMPLE else pytest.param(v, marks=pytest.mark.long) for v in VERSIONS]
+)
+def broker(request: pytest.FixtureRequest) -> Iterator[VersionTopics]:
+    with start_version(request.param, {"log.cleaner.backoff.ms": 200}) as kafka:
+        yield VersionTopics(kafka.bootstrap_servers, request.param)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_reads_of_compressed_records(broker: VersionTopics, codec: str) -> None:
+    scenarios.check_compressed_reads(broker, codec, DIRECT)
+
+
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_reads_of_a_topic_with_a_codec(broker: VersionTopics, codec: str) -> None:
+    scenarios.check_reads_of_a_topic_with_codec(broker, codec, DIRECT)
+
+
+def test_committed_reads(broker: VersionTopics) -> None:
+    scenarios.check_committed_reads(broker, DIRECT)
+
+
+def test_idempotent_writes(broker: VersionTopics) -> None:
+    scenarios.check_writes(broker, DIRECT)
+
+
+def test_offsets(broker: VersionTopics) -> None:
+    scenarios.check_offsets(broker)
+
+
+def test_topic_creation(broker: VersionTopics) -> None:
+    scenarios.check_topic_creation(broker)
+
+
+def test_check(broker: VersionTopics) -> None:
+    assert scenarios.failed_checks(broker) == {}
+
+
+def test_exactly_once(broker: VersionTopics, tmp_path: Path) -> None:
+    if broker.release < (3, 0):
+        with pytest.raises(TransactionError, match=BROKER_REQUIREMENT):
+            scenarios.check_exactly_once(broker, tmp_path)
+    else:
+        scenarios.check_exactly_once(broker, tmp_path)
+
+
+def test_check_of_exactly_once(broker: VersionTopics) -> None:
+    failed = scenarios.failed_checks(broker, exactly_once=True)
+    if broker.release < (3, 0):
+        assert BROKER_REQUIREMENT in failed["transactional id of tasks"]
+    else:
+        assert failed == {}
+
+
+def test_an_abort_does_not_overtake_batches(broker: VersionTopics) -> None:
+    scenarios.check_failed_transaction(broker)
+
+
+def test_insert_and_select(broker: VersionTopics, sql: Callable[..., Any]) -> None:
+    topic = broker.create(2)
+    sql(f"CREATE TABLE versioned (a BIGINT, b STRING) {broker.with_options(topic)}")
+    sql("INSERT INTO versioned SELECT id, concat('row ', id) FROM range(1000)")
+    found = sql("SELECT a, b FROM versioned ORDER BY a").collect()
+    assert [tuple(row) for row in found] == [(i, f"row {i}") for i in range(1000)]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "environment",
     [
-        {"KAFKA_SQL_TEST_VERSION": "3.5.2"},
-        {"KAFKA_SQL_TEST_VERSION": "3.9.1"},
-        {"KAFKA_SQL_TEST_VERSION": "4.0.1"},
-        {"KAFKA_SQL_TEST_VERSION": "4.1.1", "KAFKA_SQL_TEST_FEATURES": "transaction.version=2"},
-        {"KAFKA_SQL_TEST_FEATURES": "transaction.version=2"},
+        *({"KAFKA_SQL_TEST_VERSION": version} for version in VERSIONS if release(version) >= (3, 0)),
+        {"KAFKA_SQL_TEST_VERSION": "4.1.1", **NEWEST_FEATURES},
+        NEWEST_FEATURES,
     ],
     ids=lambda environment: "-".join(environment.values()),
 )
-def test_exactly_once_on(environment: dict[str, str]) -> None:
+def test_exactly_once_in_detail(environment: dict[str, str]) -> None:
     here = Path(__file__).parents[1]
+    files = (str(here / name) for name in EXACTLY_ONCE_FILES)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(here / name) for name in FILES)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *files],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
