@@ -217,8 +217,10 @@ def failed_checks(topics: Topics, *, exactly_once: bool = False) -> dict[str, st
 def harness(topics: Topics, folder: Path) -> Iterator[WriterHarness]:
     """Create a query with a new topic, for a ``with`` block."""
     sink = WriterHarness(topics, folder)
-    yield sink
-    sink.close()
+    try:
+        yield sink
+    finally:
+        sink.close()
 
 
 def _die_when_prepared(point: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,8 +13,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_sql.embedded.jar_lockfile import VERSION
-from kafka_sql.errors import TransactionError
-from kafka_sql.kafka.protocol.errors import BROKER_REQUIREMENT
+from kafka_sql.errors import UnsupportedVersionError
 from tests import broker_scenarios as scenarios
 from tests.broker_scenarios import CODECS, DIRECT
 from tests.broker_versions import release, start_version
@@ -29,6 +29,8 @@ EXACTLY_ONCE_FILES: Final = (
     "sink/exactly_once/test_timeouts.py",
     "kafka/direct/test_producer.py",
 )
+FIRST_EXACTLY_ONCE: Final = (3, 0)  # transactions can be listed and described: KIP-664
+REFUSAL: Final = "does not support request ListTransactions .*Upgrade the brokers to Apache Kafka 3.0 or later"
 NEWEST_FEATURES: Final = {"KAFKA_SQL_TEST_FEATURES": "transaction.version=2"}
 
 
@@ -79,8 +81,8 @@ def test_check(broker: VersionTopics) -> None:
 
 
 def test_exactly_once(broker: VersionTopics, tmp_path: Path) -> None:
-    if broker.release < (3, 0):
-        with pytest.raises(TransactionError, match=BROKER_REQUIREMENT):
+    if broker.release < FIRST_EXACTLY_ONCE:
+        with pytest.raises(UnsupportedVersionError, match=REFUSAL):
             scenarios.check_exactly_once(broker, tmp_path)
     else:
         scenarios.check_exactly_once(broker, tmp_path)
@@ -88,8 +90,8 @@ def test_exactly_once(broker: VersionTopics, tmp_path: Path) -> None:
 
 def test_check_of_exactly_once(broker: VersionTopics) -> None:
     failed = scenarios.failed_checks(broker, exactly_once=True)
-    if broker.release < (3, 0):
-        assert BROKER_REQUIREMENT in failed["transactional id of tasks"]
+    if broker.release < FIRST_EXACTLY_ONCE:
+        assert re.search(REFUSAL, failed["exactly-once"])
     else:
         assert failed == {}
 
@@ -111,7 +113,7 @@ def test_insert_and_select(broker: VersionTopics, sql: Callable[..., Any]) -> No
 @pytest.mark.parametrize(
     "environment",
     [
-        *({"KAFKA_SQL_TEST_VERSION": version} for version in VERSIONS if release(version) >= (3, 0)),
+        *({"KAFKA_SQL_TEST_VERSION": version} for version in VERSIONS if release(version) >= FIRST_EXACTLY_ONCE),
         {"KAFKA_SQL_TEST_VERSION": "4.1.1", **NEWEST_FEATURES},
         NEWEST_FEATURES,
     ],
