@@ -16,7 +16,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.addresses import Address as Address
 from kafka_sql.kafka.protocol.addresses import Endpoint, note_failure, note_success, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.sasl import mechanism, sasl_exchange
+from kafka_sql.kafka.protocol.sasl import get_credentials, is_worth_retrying, mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
 from kafka_sql.version import VERSION
 
@@ -65,13 +65,16 @@ class Connection:
             config: librdkafka's configuration, with references to secrets resolved.
 
         Raises:
-            OSError: the broker is not reachable now, or the address is invalid.
+            OSError: the broker is not reachable now, the address is invalid, or a token endpoint is unavailable
+                (``TokenEndpointUnavailableError``).
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted. A retry
                 would not help.
         """
         self.address, self.ready_at = address, 0.0
         self._max_response = int(config.get(_MAX_RESPONSE, "100000000"))
         self._client_id = config.get("client.id", _DEFAULT_CLIENT_ID)
+        if _uses_sasl(config):
+            config = get_credentials(config, int(config[CONNECT_TIMEOUT]) / 1000)
         try:
             self._connect_to_any(resolve(address), config)
         except OSError:
@@ -97,15 +100,14 @@ class Connection:
         self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
         self._timeout = int(config[CONNECT_TIMEOUT]) / 1000
         self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
-        protocol = config.get("security.protocol", "plaintext").lower()
         self._socket = _connect(endpoint, self._timeout)
         try:
             _set_options(self._socket)
-            if protocol in ("ssl", "sasl_ssl"):
+            if config.get("security.protocol", "plaintext").lower() in ("ssl", "sasl_ssl"):
                 self._socket = self._start_tls(self.address, config)
             self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, _LATEST_API_VERSIONS)}
             self.versions = self._request_versions()
-            if protocol.startswith("sasl"):
+            if _uses_sasl(config):
                 self._authenticate(self.address, config)
             self._timeout, self._setup_deadline = int(config.get("socket.timeout.ms", "60000")) / 1000, None
             self._socket.settimeout(self._timeout)
@@ -314,6 +316,8 @@ class Connection:
                 response = self.ask(_sasl_authenticate(message))
                 code, text, challenge = response.number("h"), response.string(), response.data()
                 if code != ErrorCode.NONE:
+                    if is_worth_retrying(config):
+                        raise ConnectionError(f"{text or error_text(code)}")
                     raise BrokerError(
                         f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
                         "Check 'properties.sasl.*'.",
@@ -353,6 +357,10 @@ def _encode_api_versions(version: int, flexible: bool) -> bytes:
     if not flexible:
         return b""
     return codec.string("kafka-sql", flexible) + codec.string(VERSION, flexible) + codec.tags(flexible)
+
+
+def _uses_sasl(config: Mapping[str, str]) -> bool:
+    return config.get("security.protocol", "plaintext").lower().startswith("sasl")
 
 
 def _sasl_authenticate(message: bytes) -> Request:

@@ -14,6 +14,7 @@ from kafka_sql.kafka.protocol import metadata
 from kafka_sql.kafka.protocol.addresses import Address, order_by_failure, parse_address
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
 from kafka_sql.options.secret_references import mask_secrets, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -90,6 +91,8 @@ class ConnectionPool:
         for address in order_by_failure([*bootstrap, *self._brokers]):
             try:
                 return self.connect_to(address)
+            except TokenEndpointUnavailableError:
+                raise  # another broker would need a token, too
             except OSError as e:
                 failure = e
         raise failure

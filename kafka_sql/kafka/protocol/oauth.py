@@ -1,8 +1,12 @@
-"""Get OAUTHBEARER tokens as librdkafka's options specify: from an OIDC endpoint, or unsecured ones for tests."""
+"""Get OAUTHBEARER tokens as librdkafka's options specify: from an OIDC endpoint, or unsecured ones for tests.
+
+``token_cache`` keeps those of an endpoint for the connections that follow.
+"""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import shlex
@@ -12,12 +16,15 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
 _TIMEOUT_SECONDS: Final = 30
 _MAX_RESPONSE: Final = 1 << 20  # bytes
+_TRANSIENT_STATUS: Final = (408, 429)  # Request Timeout, Too Many Requests
+_SERVER_ERROR: Final = 500
+_URL: Final = "sasl.oauthbearer.token.endpoint.url"
 
 
 def check_oauth(config: Mapping[str, str]) -> None:
@@ -44,17 +51,66 @@ def check_oauth(config: Mapping[str, str]) -> None:
         )
 
 
-def fetch_token(config: Mapping[str, str]) -> str:
-    """Return a token for one connection.
+class TokenEndpointUnavailableError(ConnectionError):
+    """The token endpoint does not respond, or cannot issue a token at the moment. A retry may help."""
+
+
+class Token(NamedTuple):
+    """A token of an endpoint.
+
+    Attributes:
+        lifetime: seconds from now until it expires; 0.0 if unknown.
+    """
+
+    value: str
+    lifetime: float
+
+
+def uses_endpoint(config: Mapping[str, str]) -> bool:
+    """Return whether tokens come from an endpoint."""
+    return config.get("sasl.oauthbearer.method", "default").lower() == "oidc"
+
+
+def fetch_token(config: Mapping[str, str], seconds: float = _TIMEOUT_SECONDS) -> Token:
+    """Request a token from the endpoint.
 
     Args:
         config: librdkafka's configuration, with references to secrets resolved.
+        seconds: the timeout.
 
     Raises:
-        BrokerError: the endpoint returned no token. Its response is not quoted: it may contain secrets.
+        TokenEndpointUnavailableError: the endpoint is unavailable, overloaded or unreachable.
+        BrokerError: the endpoint rejected the request, or returned no token. Its response is not quoted: it may contain
+            secrets.
     """
-    if config.get("sasl.oauthbearer.method", "default").lower() == "oidc":
-        return _from_endpoint(config)
+    url = config.get(_URL, "")
+    if not url.lower().startswith(("https://", "http://")):
+        raise BrokerError(f"Option 'properties.{_URL}' is not an http(s) URL.")
+    try:
+        content = _post(url, config, min(seconds, _TIMEOUT_SECONDS))
+        value = str(content["access_token"])
+        return Token(value, _lifetime(value, content.get("expires_in")))
+    except urllib.error.HTTPError as e:
+        cause, is_transient = f"HTTP status {e.code}", e.code in _TRANSIENT_STATUS or e.code >= _SERVER_ERROR
+        e.close()
+    except urllib.error.URLError as e:
+        cause, is_transient = str(e.reason), not isinstance(e.reason, ssl.SSLCertVerificationError)
+    except (OSError, http.client.HTTPException) as e:
+        cause, is_transient = type(e).__name__, True
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        cause, is_transient = type(e).__name__, False
+    message = f"The token endpoint of 'properties.{_URL}' returned no token: {cause}"
+    if is_transient:
+        raise TokenEndpointUnavailableError(message)
+    raise BrokerError(f"{message}.")
+
+
+def unsecured_token(config: Mapping[str, str]) -> str:
+    """Return a JWT without a signature, as specified by librdkafka's ``sasl.oauthbearer.config``.
+
+    Raises:
+        BrokerError: the option is malformed.
+    """
     try:
         return _unsecured(config.get("sasl.oauthbearer.config", ""))
     except ValueError:
@@ -67,8 +123,15 @@ def extensions(config: Mapping[str, str]) -> str:
     return "".join(f"\x01{pair.strip()}" for pair in pairs)
 
 
-def _from_endpoint(config: Mapping[str, str]) -> str:
-    url = config.get("sasl.oauthbearer.token.endpoint.url", "")
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Treats a redirect as an error: the request contains the client's secret."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Return no request."""
+
+
+def _post(url: str, config: Mapping[str, str], seconds: float) -> dict[str, Any]:
+    """Send the request for a token (RFC 6749, section 4.4) and return the response."""
     form = {"grant_type": "client_credentials"}
     if config.get("sasl.oauthbearer.scope"):
         form["scope"] = config["sasl.oauthbearer.scope"]
@@ -78,28 +141,26 @@ def _from_endpoint(config: Mapping[str, str]) -> str:
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
-    if not url.lower().startswith(("https://", "http://")):
-        raise BrokerError("Option 'properties.sasl.oauthbearer.token.endpoint.url' is not an http(s) URL.")
     request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), headers)
     authorities = config.get("https.ca.location"), config.get("https.ca.pem")
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=context) as response:
-            content: dict[str, Any] = json.loads(response.read(_MAX_RESPONSE))
-        return str(content["access_token"])
-    except urllib.error.HTTPError as e:
-        cause = f"HTTP status {e.code}"
-    except urllib.error.URLError as e:
-        cause = str(e.reason)
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError) as e:
-        cause = type(e).__name__
-    raise BrokerError(
-        f"The token endpoint of 'properties.sasl.oauthbearer.token.endpoint.url' returned no token: {cause}."
-    )
+    opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
+    with opener.open(request, timeout=seconds) as response:
+        content: dict[str, Any] = json.loads(response.read(_MAX_RESPONSE))
+    return content
+
+
+def _lifetime(token: str, expires_in: object) -> float:
+    """Return the seconds until a token expires, as its endpoint reports and, for a JWT, its claims; 0.0 if unknown."""
+    lifetimes = [float(expires_in)] if isinstance(expires_in, (int, float, str)) else []
+    with contextlib.suppress(ValueError, KeyError, TypeError, IndexError, RecursionError):
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        lifetimes.append(float(claims["exp"]) - time.time())
+    return max(0.0, min(lifetimes, default=0.0))
 
 
 def _unsecured(settings: str) -> str:
-    """Return a JWT without a signature, as specified by librdkafka's ``sasl.oauthbearer.config``."""
     parameters = dict(word.partition("=")[::2] for word in shlex.split(settings))
     now = int(time.time())
     claims: dict[str, Any] = {

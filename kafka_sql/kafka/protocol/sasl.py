@@ -15,10 +15,13 @@ from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 from kafka_sql.kafka.protocol.gssapi import authenticate_gssapi, check_gssapi
-from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, fetch_token
+from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, unsecured_token, uses_endpoint
+from kafka_sql.kafka.protocol.token_cache import discard_token, get_token
 
 _ITERATIONS: Final = re.compile(r"[1-9][0-9]{3,6}")  # 7 digits take seconds
 _MIN_ITERATIONS: Final = 4096  # as in the Java client: fewer make it easy to guess the password of a recorded exchange
+
+_TOKEN: Final = "OAUTHBEARER token"  # key in a configuration; no option has this name
 
 SaslExchange = Generator[bytes, bytes, None]
 
@@ -50,11 +53,34 @@ def check_sasl(config: Mapping[str, str]) -> None:
         check_gssapi()
 
 
+def get_credentials(config: Mapping[str, str], seconds: float) -> dict[str, str]:
+    """Return the configuration with what the mechanism needs from servers other than the broker, such as a token.
+
+    Args:
+        config: librdkafka's configuration, with references to secrets resolved.
+        seconds: the timeout.
+
+    Raises:
+        TokenEndpointUnavailableError: the endpoint returned no token in time.
+        BrokerError: the endpoint rejected the request.
+    """
+    if mechanism(config) != "OAUTHBEARER":
+        return dict(config)
+    check_oauth(config)
+    token = get_token(config, seconds) if uses_endpoint(config) else unsecured_token(config)
+    return {**config, _TOKEN: token}
+
+
+def is_worth_retrying(config: Mapping[str, str]) -> bool:
+    """Return whether other credentials may be accepted after the broker rejected these."""
+    return mechanism(config) == "OAUTHBEARER" and uses_endpoint(config) and discard_token(config)
+
+
 def sasl_exchange(config: Mapping[str, str], host: str) -> SaslExchange:
     """Start the exchange with the broker on a host.
 
     Args:
-        config: librdkafka's configuration, with references to secrets resolved.
+        config: as ``get_credentials`` returns it.
     """
     check_sasl(config)
     return _MECHANISMS[mechanism(config)](config, host)
@@ -65,7 +91,7 @@ def _plain(config: Mapping[str, str], _: str) -> SaslExchange:
 
 
 def _oauth(config: Mapping[str, str], _: str) -> SaslExchange:
-    error = yield f"n,,\x01auth=Bearer {fetch_token(config)}{extensions(config)}\x01\x01".encode()
+    error = yield f"n,,\x01auth=Bearer {config[_TOKEN]}{extensions(config)}\x01\x01".encode()
     if error:
         yield b"\x01"
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.protocol import codec, transaction_outcome, transactions
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.oauth import fetch_token
+from kafka_sql.kafka.protocol.oauth import unsecured_token
 from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.kafka.protocol.transactions import TransactionDescription
@@ -209,7 +209,7 @@ def test_a_broker_without_the_password_is_rejected() -> None:
 
 
 def test_an_unsecured_oauth_token() -> None:
-    encoded = fetch_token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
+    encoded = unsecured_token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
     head, claims_, signature = encoded.split(".")
     claims = json.loads(base64.urlsafe_b64decode(claims_ + "=="))
     assert (head, signature) == (base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
