@@ -13,9 +13,9 @@ from confluent_kafka import Consumer, KafkaException
 # name if and only if all others are accepted.
 _END: Final = "kafka_sql.end"
 _UNKNOWN: Final = 'No such configuration property: "{}"'
-# what confluent-kafka takes for itself instead of passing it to librdkafka
-_PYTHON_KEYS: Final = frozenset(
-    ("default.topic.config", "error_cb", "logger", "oauth_cb", "on_commit", "stats_cb", "throttle_cb")
+# what this check uses, or confluent-kafka takes for itself, instead of passing it to librdkafka
+_RESERVED: Final = frozenset(
+    (_END, "default.topic.config", "error_cb", "logger", "oauth_cb", "on_commit", "stats_cb", "throttle_cb")
 )
 
 
@@ -24,10 +24,10 @@ def find_rejected(config: Mapping[str, str]) -> tuple[str, str] | None:
 
     One call takes microseconds.
     """
-    if not _PYTHON_KEYS & config.keys() and _rejection(config) is None:
+    if not _RESERVED & config.keys() and _rejection(config) is None:
         return None
     for key, value in config.items():
-        message = _UNKNOWN.format(key) if key in _PYTHON_KEYS else _rejection({key: value})
+        message = _UNKNOWN.format(key) if key in _RESERVED else _rejection({key: value})
         if message is not None:
             return key, message
     return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import methodcaller
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,10 @@ from confluent_kafka import Message
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
+
+# For a header name that is not UTF-8, confluent-kafka's method returns a broken list and sets an exception. Only calls
+# from C, as here, check for that; the interpreter's own may continue with the list.
+_GET_HEADERS: Final = methodcaller("headers")
 
 
 def to_records(messages: list[Message], fields: RecordFields) -> Records:
@@ -34,8 +39,8 @@ def to_records(messages: list[Message], fields: RecordFields) -> Records:
 
 def _headers(message: Message) -> Any:
     try:
-        return message.headers() or ()
-    except (SystemError, UnicodeDecodeError):  # what confluent-kafka raises for a name that is not UTF-8
+        return _GET_HEADERS(message) or ()
+    except SystemError:
         raise FetchError(
             f"{message.topic()}[{message.partition()}]@{message.offset()}: the name of a header is not valid UTF-8, "
             "which librdkafka's Python client does not support. Remove the metadata column of the headers."

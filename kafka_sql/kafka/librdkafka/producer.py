@@ -79,11 +79,14 @@ class ProducerClient:
 
     def _call(self, method: Callable[[float], int], seconds: float) -> int:
         """Call a method that runs callbacks; confluent-kafka raises fatal errors there instead of reporting them."""
-        try:
-            return method(seconds)
-        except KafkaException as e:
-            self.errors.record(e.args[0])
-            return -1
+        while True:
+            try:
+                return method(seconds)
+            except UnicodeDecodeError:  # a log line with a broker's message that is not UTF-8; the line is lost
+                continue
+            except KafkaException as e:
+                self.errors.record(e.args[0])
+                return -1
 
 
 @dataclass
@@ -156,6 +159,8 @@ class Producer:
                     break
                 except BufferError:  # the queue is full
                     self._poll(_QUEUE_FULL_SECONDS)
+                except ValueError:  # a NUL
+                    self._raise_rejected(KafkaError.TOPIC_EXCEPTION, topic, row)
                 except KafkaException as e:
                     self._raise_rejected(e.args[0].code(), topic, row)
         self._poll(0)

@@ -79,20 +79,19 @@ def await_metadata(client: ProducerClient, topic: str, seconds: float) -> None:
     """Wait until any broker has returned the metadata of a topic, or until the time is over.
 
     librdkafka requests its producer id when it receives metadata, and otherwise only checks every half second whether
-    a broker is connected.
+    a broker is connected. A new client's first response may come before it can use the broker, so there are two.
 
     Raises:
         AuthenticationError: the brokers reject the client.
     """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline, responses = time.monotonic() + seconds, 0
+    while responses < 2 and time.monotonic() < deadline:
         try:
             client.producer.list_topics(topic, _METADATA_SECONDS)
+            responses += 1
         except KafkaException:
             client.poll(0)  # a bearer token is fetched in this call
             client.errors.raise_if_rejected()
-        else:
-            return
 
 
 _CACHE: Final = ClientCache(_create)

@@ -62,6 +62,6 @@ def open_transaction(
         try:
             yield producer
         except BaseException:
-            with suppress(KafkaException):
+            with suppress(KafkaException, UnicodeDecodeError):
                 client.producer.abort_transaction(_ABORT_SECONDS)
             raise
