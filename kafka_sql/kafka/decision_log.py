@@ -88,7 +88,10 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
                 f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it. {_GRANT_ADVICE}",
                 topic=LOG_TOPIC,
             )
-        leader = topic.require_leader(0)  # brokers learn of a new topic one after another
+        raise_if_retriable(topic.code, ApiKey.METADATA)  # brokers learn of a new topic one after another
+        if topic.code != ErrorCode.NONE:
+            raise _read_error(topic.code, error_text(topic.code))
+        leader = topic.require_leader(0)
         response = brokers.connect_to(leader).ask(list_latest_offset(LOG_TOPIC, 0, committed=committed))
         code, end = read_list_offsets(response, 0)
         raise_if_retriable(code, ApiKey.LIST_OFFSETS)

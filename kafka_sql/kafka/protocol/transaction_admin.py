@@ -18,6 +18,7 @@ from kafka_sql.kafka.protocol.errors import (
     raise_for_code,
     raise_if_retriable,
 )
+from kafka_sql.kafka.protocol.metadata import Metadata
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
@@ -186,7 +187,7 @@ class TransactionAdmin:
         topic, partition, offset = first_record
 
         def request() -> Outcome:
-            leader = self._connections.topic_metadata(topic).require_leader(partition)
+            leader = _require_leader(self._connections.cluster_metadata([topic]), topic, partition)
             response = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
             code, outcome = transaction_outcome.parse_outcome(response, partition, offset, producer_id)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -212,7 +213,7 @@ class TransactionAdmin:
         cluster = self._connections.cluster_metadata(topics)
         groups: dict[Address, list[TopicPartition]] = {}
         for topic, partition in sorted(partitions):
-            groups.setdefault(cluster.topic(topic).require_leader(partition), []).append((topic, partition))
+            groups.setdefault(_require_leader(cluster, topic, partition), []).append((topic, partition))
         result: dict[TopicPartition, list[ActiveProducer]] = {}
         for address, group in groups.items():
             response = self._connections.connect_to(address).ask(transactions.describe_producers(group))
@@ -269,3 +270,15 @@ class TransactionAdmin:
             self.close()
         subject = f"'{self._config['bootstrap.servers']}': the coordinators of transactions"
         return retry_until(request, self.close, self._timeout, subject, f" ('properties.{DELIVERY_TIMEOUT}')")
+
+
+def _require_leader(cluster: Metadata, topic: str, partition: int) -> Address:
+    """Return the leader of a partition.
+
+    Raises:
+        RetriableError: it has no leader at the moment, or the broker does not know the topic yet.
+        BrokerError: the broker returned another error code for the topic.
+    """
+    known = cluster.topic(topic)
+    raise_if_retriable(known.code, ApiKey.METADATA)
+    return raise_for_code(f"Topic '{topic}'", known.code, known).require_leader(partition)

@@ -6,6 +6,7 @@ real brokers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from kafka_sql.kafka import decision_log
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log, read_decisions
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter, LogWriterFenced
-from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Request
@@ -213,3 +214,11 @@ def test_end_of_the_log(broker: SimulatedBroker, writer: DecisionLogWriter) -> N
     broker.errors[ApiKey.METADATA] = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
     with pytest.raises(AuthorizationError, match="does not exist, or the user is not authorized"):
         decision_log._end_offset(broker.config(), committed=False)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.UNKNOWN_SERVER_ERROR, 999])
+def test_other_errors_of_the_log_are_not_retried(broker: SimulatedBroker, code: int) -> None:
+    broker.errors[ApiKey.METADATA] = [code]
+    with pytest.raises(BrokerError, match=rf"'{LOG_TOPIC}' cannot be read: {re.escape(error_text(code))}\."):
+        decision_log._end_offset(broker.config(), committed=False)
+    assert broker.requests == [ApiKey.METADATA]

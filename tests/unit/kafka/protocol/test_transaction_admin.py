@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from kafka_sql.errors import AuthorizationError, UnsupportedVersionError
+from kafka_sql.errors import AuthorizationError, TransactionError, UnsupportedVersionError
 from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey, pack
@@ -73,6 +73,25 @@ def test_outcome_is_requested_again(broker: SimulatedBroker, client: Transaction
     broker.errors[key] = [error]
     assert client.outcome(("t", 0, 0), 7) is Outcome.COMMITTED
     assert broker.requests.count(key) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationError),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, TransactionError),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, TransactionError),
+    ],
+)
+def test_topics_with_an_error_are_not_requested_again(
+    broker: SimulatedBroker, client: TransactionAdmin, code: int, error: type[Exception]
+) -> None:
+    broker.errors[ApiKey.METADATA] = [code] * 2
+    description = TransactionDescription("Ongoing", 7, 0, 60_000, 0, (("t", 0),))
+    for request in (lambda: client.outcome(("t", 0, 0), 7), lambda: client.first_offsets({"id": description})):
+        with pytest.raises(error, match=f"Topic 't': .*{ErrorCode(code).name}"):
+            request()
+    assert broker.requests == [ApiKey.METADATA] * 2
 
 
 def test_outcome_of_a_deleted_record(broker: SimulatedBroker, client: TransactionAdmin) -> None:
