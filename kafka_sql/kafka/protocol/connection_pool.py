@@ -56,17 +56,17 @@ class ConnectionPool:
         """Wait until connections have a response (``Connection.has_response``).
 
         Returns:
-            those that have one; empty after the timeout.
+            those that have one, or are closed; empty after the timeout.
         """
         deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            for connection in connections:
-                selector.register(connection, selectors.EVENT_READ)
-            while True:
-                ready = [connection for connection in connections if connection.has_response()]
-                left = deadline - time.monotonic()
-                if ready or left <= 0:
-                    return ready
+        while True:
+            ready = [connection for connection in connections if connection.has_response()]
+            left = deadline - time.monotonic()
+            if ready or left <= 0:
+                return ready
+            with selectors.DefaultSelector() as selector:
+                for connection in connections:
+                    selector.register(connection, selectors.EVENT_READ)
                 selector.select(left)
 
     def credentials_changed(self) -> bool:
@@ -124,7 +124,12 @@ class ConnectionPool:
             OSError: no broker is reachable now, or the response is malformed.
             BrokerError: the broker rejected the client or its credentials.
         """
-        cluster = metadata.read_metadata(self.any_connection().ask(metadata.metadata(topics), seconds))
+        connection = self.any_connection()
+        try:
+            cluster = metadata.read_metadata(connection.ask(metadata.metadata(topics), seconds))
+        except OSError:
+            self.discard(connection)  # so that a retry asks another broker
+            raise
         self._brokers = list(cluster.brokers.values())
         return cluster
 

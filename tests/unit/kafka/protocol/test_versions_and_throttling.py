@@ -25,7 +25,7 @@ from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
 from kafka_sql.kafka.protocol.produce import ProduceResult, read_produce
 from tests.certificates import create_authority, sign_certificate
-from tests.unit.kafka.direct.simulated_broker import SILENT, SimulatedBroker, simulated_broker
+from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
 
 
 @pytest.fixture
@@ -299,6 +299,23 @@ def test_waiting_ends_when_the_connection_ends(broker: SimulatedBroker) -> None:
         assert pool.wait([connection], 60) == [connection]
         with pytest.raises(ConnectionError):
             connection.receive(metadata([]), 1)
+
+
+def test_waiting_for_a_closed_connection(broker: SimulatedBroker) -> None:
+    with closing(ConnectionPool(broker.config())) as pool:
+        connection = pool.any_connection()
+        pool.discard(connection)
+        assert pool.wait([connection], 60) == [connection]
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            connection.receive(metadata([]), 1)
+
+
+def test_metadata_is_requested_over_another_connection_after_a_failure(broker: SimulatedBroker) -> None:
+    with closing(ConnectionPool(broker.config())) as pool:
+        broker.errors[ApiKey.METADATA] = [LOST]
+        with pytest.raises(ConnectionError):
+            pool.cluster_metadata(["a"])
+        assert len(pool.topic_metadata("a").leaders) == 2
 
 
 def test_discarded_connections_are_closed_and_replaced(broker: SimulatedBroker) -> None:
