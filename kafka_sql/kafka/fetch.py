@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kafka_sql.kafka.direct.reader import read_columnar
+from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka.consumer import read_to_end
 from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY, BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import DataLossHandler, Split
@@ -39,6 +40,7 @@ def read_records(
     """
     if split.start >= split.stop:
         return
-    offset = yield from read_columnar(config, split, fields, size.max_rows, size.max_bytes)
+    handler = on_data_loss or raise_data_loss
+    offset = yield from read_columnar(config, split, fields, size, handler)
     if offset < split.stop:
-        yield from read_to_end(config, replace(split, start=offset), fields, size, on_data_loss)
+        yield from read_to_end(config, replace(split, start=offset), fields, size, handler)

@@ -9,21 +9,24 @@ from collections.abc import Callable
 import google_crc32c
 import pyarrow as pa
 
+from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.direct.batch import HEADER, ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.compression import CODECS
-from kafka_sql.kafka.direct.reader import FetchedBatches, read_columnar
+from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, to_records
+from kafka_sql.kafka.direct.reader import read_columnar
+from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
-from kafka_sql.kafka.records import RecordFields
+from kafka_sql.kafka.records import BatchSize, RecordFields
 from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile_broker, mutated_body, recorded_responses
 
 _SPLIT_FRACTION = 0.03  # fraction of inputs that read whole splits; each takes as long as many responses
 _STOP = 20
 _MAX_BYTES = 100_000
-_FIELDS = RecordFields(keys=True, timestamps=True, leader_epochs=True)
+_FIELDS = RecordFields(keys=True, timestamps=True, headers=True, leader_epochs=True)
 
 
 def make_reads() -> Callable[[random.Random], str]:
@@ -47,10 +50,10 @@ def _response(rng: random.Random) -> str:
     try:
         response = read_fetch(Reader(body), 0)
         content = FetchedBatches(response.records)
-        content.check()
+        content.check(_STOP)
         rows = 0
-        for columns, _ in content.locate(0, _STOP, response.aborted, _MAX_BYTES):
-            records = reader.to_records(columns, _FIELDS)
+        for columns, _ in content.locate(0, _STOP, response.aborted, _MAX_BYTES, _FIELDS):
+            records = to_records(columns, _FIELDS)
             assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
             assert records.values.nbytes <= 5 * _MAX_BYTES
             rows += len(records.values)
@@ -60,12 +63,16 @@ def _response(rng: random.Random) -> str:
 
 
 def _split(config: dict[str, str]) -> str:
-    reading, rows = read_columnar(config, Split("t", 0, 0, _STOP), _FIELDS, 5, 1_000), 0
+    split, size, rows = Split("t", 0, 0, _STOP), BatchSize(5, 1_000), 0
+    reading = read_columnar(config, split, _FIELDS, size, raise_data_loss)
     while True:
         try:
             records = next(reading)
+        except KafkaSqlError:
+            return "error after records" if rows else "error"
         except StopIteration as e:
             reader._CACHE.close()
+            reader._unsupported.clear()
             return "split" if e.value >= _STOP else "partial split" if rows else "no records"
         rows += len(records.values)
         assert records.keys is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError
+from kafka_sql.errors import InvalidOptionError, OptionError
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol.transaction_admin import check_security
@@ -62,7 +62,39 @@ _WRITER_ONLY: Final = frozenset(
         "queue.buffering.max.messages",
     }
 )
-_RACK: Final = "client.rack"  # only librdkafka fetches from followers in the same rack
+# honored by direct readers
+_READER_HONORED: Final = frozenset(
+    {
+        "metadata.max.age.ms",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
+    }
+)
+# settings without a meaning for a direct reader, beside those of writers: nothing is committed, no group is joined,
+# connections are closed when they are idle for long, and metadata is requested when it is needed
+_READER_IGNORED: Final = frozenset(
+    {
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "connections.max.idle.ms",
+        "enable.auto.offset.store",
+        "enable.metrics.push",
+        "enable.partition.eof",
+        "fetch.error.backoff.ms",
+        "group.protocol",
+        "group.remote.assignor",
+        "heartbeat.interval.ms",
+        "max.in.flight.requests.per.connection",
+        "max.poll.interval.ms",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
+        "retries",
+        "topic.metadata.refresh.interval.ms",
+        "topic.metadata.refresh.sparse",
+    }
+)
 _SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
 _KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
@@ -72,13 +104,21 @@ def can_write(config: Mapping[str, str]) -> bool:
     return _is_supported(config, _SUPPORTED | _READER_ONLY) and _can_authenticate(config)
 
 
-def can_read(config: Mapping[str, str]) -> bool:
-    """Return whether ``read_columnar`` supports librdkafka's configuration ``config``."""
-    return (
-        _is_supported(config, _SUPPORTED | _READER_ONLY | _WRITER_ONLY)
-        and not config.get(_RACK)
-        and _can_authenticate(config)
-    )
+def read_obstacle(config: Mapping[str, str]) -> str | None:
+    """Return why ``read_columnar`` does not support librdkafka's configuration ``config``; None if it does."""
+    supported = _SUPPORTED | _READER_ONLY | _WRITER_ONLY | _READER_HONORED | _READER_IGNORED
+    unsupported = [
+        key
+        for key, value in config.items()
+        if key not in supported and not key.startswith(_SECURITY) and DEFAULTS.get(key) != value
+    ]
+    if unsupported:
+        return f"the direct client does not support {', '.join(sorted(unsupported))}"
+    try:
+        check_security(config)
+    except OptionError as e:
+        return f"the direct client does not support the value of {e.option}"
+    return None
 
 
 def _is_supported(config: Mapping[str, str], names: frozenset[str]) -> bool:

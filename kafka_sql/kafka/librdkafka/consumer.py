@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
+from kafka_sql.errors import FetchError
 from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.config.properties import api_timeout
+from kafka_sql.kafka.fetch_errors import fetch_error, out_of_range_error, stalled_error
 from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
 from kafka_sql.kafka.librdkafka.message_columns import to_records
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
@@ -29,7 +30,7 @@ def read_to_end(
     split: Split,
     fields: RecordFields,
     size: BatchSize,
-    on_data_loss: DataLossHandler | None,
+    on_data_loss: DataLossHandler,
 ) -> Iterator[Records]:
     """Read a split to its end; see ``kafka_sql.kafka.fetch.read_records``."""
     fetch_wait = {} if split.end_may_not_exist else {"fetch.wait.max.ms": _FETCH_WAIT_MS}
@@ -43,7 +44,7 @@ def read_to_end(
     }
     with _CACHE.lease(settings) as client:
         _assign(client, split, split.start)
-        yield from _read(client, split, api_timeout(config), fields, size, on_data_loss or _raise_data_loss)
+        yield from _read(client, split, api_timeout(config), fields, size, on_data_loss)
 
 
 @dataclass
@@ -61,8 +62,13 @@ class _ConsumerClient:
 
 def _create(config: Mapping[str, str], stack: ExitStack) -> _ConsumerClient:
     client = _ConsumerClient(*open_client(Consumer, config))
-    stack.callback(client.consumer.close)
+    stack.callback(_close, client.consumer)
     return client
+
+
+def _close(consumer: Consumer) -> None:
+    with suppress(UnicodeDecodeError):  # a log line with a broker's message that is not UTF-8
+        consumer.close()
 
 
 _CACHE: Final = ClientCache(_create)
@@ -86,7 +92,11 @@ def _read(
 ) -> Iterator[Records]:
     position, deadline, at_end = split.start, time.monotonic() + stall_seconds, False
     while position < split.stop:
-        messages = _receive(client.consumer, min(size.max_rows, split.stop - position))
+        try:
+            messages = _receive(client.consumer, min(size.max_rows, split.stop - position))
+        except UnicodeDecodeError:  # a log line with a broker's message that is not UTF-8
+            messages = []
+            _assign(client, split, position)  # records that were received with the line are lost
         if messages:
             client.errors.auth_failures.clear()
         else:
@@ -113,11 +123,7 @@ def _read(
         if messages:
             deadline = time.monotonic() + stall_seconds
         elif not at_end and time.monotonic() > deadline:
-            raise FetchError(
-                f"{split.describe_offset(position)}: no records arrived for {stall_seconds:g} s, and the read ends at "
-                f"offset {split.stop}. Check that the topic was not deleted or recreated and that its brokers are up. "
-                f"Client: {client.errors.causes()}."
-            )
+            raise stalled_error(split, position, stall_seconds, client.errors.causes())
 
 
 def _receive(consumer: Consumer, count: int) -> list[Message]:
@@ -163,19 +169,13 @@ def _handle_event(
     """
     if event.code() == KafkaError._PARTITION_EOF:
         return _offset(message)
-    where, reason = split.describe_offset(position), event.str()
     if event.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         first = _first_offset(client.consumer, split)
         if first > position:
             on_data_loss(split, position, first)
             return first
-        raise OffsetError(
-            f"{where}: the offset is out of range ({reason}). The topic was recreated, or its leader has lost records. "
-            "Restart with 'scan.startup.mode' = 'earliest-offset'."
-        )
-    if event.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        raise AuthorizationError(f"{where}: {reason}. Grant the user READ on the topic.")
-    raise FetchError(f"{where}: {reason}.")
+        raise out_of_range_error(split, position, event.str())
+    raise fetch_error(event.code(), split, position, event.str())
 
 
 def _offset(message: Message) -> int:
@@ -191,13 +191,3 @@ def _first_offset(consumer: Consumer, split: Split) -> int:
     except KafkaException:
         return -1
     return watermarks[0] if watermarks else -1  # confluent-kafka returns None for a timeout
-
-
-def _raise_data_loss(split: Split, offset: int, first: int) -> None:
-    raise DataLossError(
-        f"{split.describe_offset(offset)}: the record was deleted before it was read. The first available offset is "
-        f"{first}.",
-        topic=split.topic,
-        partition=split.partition,
-        offset=offset,
-    )

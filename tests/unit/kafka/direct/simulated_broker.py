@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.reader import FetchedBatches, to_records
+from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, to_records
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack
@@ -50,7 +50,8 @@ class SimulatedBroker:
         leaderless: partitions without a leader.
         logs: the record batches of each partition, with their offsets.
         log_starts: the first offset of each partition, if it is not 0.
-        replica: the preferred replica of all clients with a rack, as node 8; it shares the logs.
+        nodes: the addresses of the cluster's brokers by node id. Node 7 leads all partitions. Empty for this one alone.
+        preferred_replica: the node that clients with a rack should fetch from; -1 for none.
         min_wait_ms: Fetch requests that wait for less get no records.
         fetches: the Fetch requests so far.
         last_stable_offset: of all partitions; None if no transaction is open.
@@ -69,7 +70,8 @@ class SimulatedBroker:
         self.leaderless = set[TopicPartition]()
         self.logs: dict[TopicPartition, list[bytes]] = defaultdict(list)
         self.log_starts: dict[TopicPartition, int] = defaultdict(int)
-        self.replica: SimulatedBroker | None = None
+        self.nodes: dict[int, tuple[str, int]] = {}
+        self.preferred_replica = -1
         self.min_wait_ms = 0
         self.fetches = list[SimulatedFetch]()
         self.last_stable_offset: int | None = None
@@ -92,7 +94,7 @@ class SimulatedBroker:
     def values(self, topic: str, partition: int = 0) -> list[bytes | None]:
         """Return the values of all records of a partition."""
         fetched = FetchedBatches(memoryview(b"".join(self.logs[topic, partition])))
-        fetched.check()
+        fetched.check(1 << 60)
         parts = fetched.locate(0, 1 << 60, [], 1 << 20)
         return [value for columns, _ in parts for value in to_records(columns, RecordFields()).values.to_pylist()]
 
@@ -146,7 +148,7 @@ class SimulatedBroker:
             return requested
 
         topics = codec.array([self._topic(requested, code, version) for requested in request.array(name)], flexible)
-        nodes = {7: self.address} if self.replica is None else {7: self.address, 8: self.replica.address}
+        nodes = self.nodes or {7: self.address}
 
         def node(number: int) -> bytes:
             host, port = nodes[number]
@@ -301,7 +303,7 @@ class SimulatedBroker:
         end = self.end_offset((topic, partition))
         if code == ErrorCode.NONE and not self.log_starts[topic, partition] <= offset <= end:
             code = ErrorCode.OFFSET_OUT_OF_RANGE
-        is_redirected = self.replica is not None and fetched.rack != "" and code == ErrorCode.NONE
+        is_redirected = self.preferred_replica >= 0 and fetched.rack != "" and code == ErrorCode.NONE
         is_empty = code != ErrorCode.NONE or is_redirected or fetched.wait_ms < self.min_wait_ms
         records = b"" if is_empty else self._records((topic, partition), offset, max_bytes)
         stable = end if self.last_stable_offset is None else self.last_stable_offset
@@ -311,7 +313,7 @@ class SimulatedBroker:
         aborted = (pack("qq", *transaction) + codec.tags(flexible) for transaction in self.aborted)
         result += codec.array(aborted, flexible)
         if version >= 11:
-            result += pack("i", 8 if is_redirected else -1)
+            result += pack("i", self.preferred_replica if is_redirected else -1)
         result += codec.data(records, flexible) + codec.tags(flexible)
         topic_result = codec.string(topic, flexible) + codec.array([result], flexible) + codec.tags(flexible)
         return codec.array([topic_result], flexible)

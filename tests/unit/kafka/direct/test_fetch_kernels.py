@@ -6,8 +6,7 @@ import contextlib
 import dataclasses
 import gzip
 import struct
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import google_crc32c
@@ -18,50 +17,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.direct import reader
-from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch, _varint, _with_length, small_batch
+from kafka_sql.kafka.direct import fetch_kernels as kernels
+from kafka_sql.kafka.direct import fetched_batches
+from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.compression import CODECS, decompress
-from kafka_sql.kafka.direct.reader import FetchedBatches, split_runs, to_records
+from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, split_runs, to_records
 from kafka_sql.kafka.protocol.codec import MalformedResponse
 from kafka_sql.kafka.records import RecordFields, Records
+from tests.unit.kafka.direct.record_batches import RecordBatch, varint, with_length
 
-ALL = RecordFields(keys=True, timestamps=True, leader_epochs=True)
+ALL = RecordFields(keys=True, timestamps=True, headers=True, leader_epochs=True)
 TRANSACTIONAL, CONTROL, LOG_APPEND_TIME = 0x10, 0x20, 0x08
 MAX_BATCH = 1 << 20  # bytes
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=300))
-
-
-class RecordBatch(NamedTuple):
-    """A batch to encode. Offsets are relative to ``base``, timestamps to 1,000 ms."""
-
-    base: int
-    rows: Sequence[tuple[int, int, bytes | None, bytes | None]]  # offset, time, key, value
-    last: int
-    attributes: int = 0
-    producer: int = -1
-    epoch: int = 3
-
-    def encode(self) -> bytes:
-        """Encode the batch as in a Fetch response."""
-        header = _varint(1) + _with_length(b"name") + _with_length(b"value")
-        records = b"".join(
-            _with_length(b"\0" + _varint(time) + _varint(offset) + _with_length(key) + _with_length(value) + header)
-            for offset, time, key, value in self.rows
-        )
-        counted = struct.pack(
-            ">hiqqqhii", self.attributes, self.last, 1_000, 9_000, self.producer, 0, 0, len(self.rows)
-        )
-        checked = counted + records
-        return struct.pack(">qiibI", self.base, len(checked) + 9, self.epoch, 2, google_crc32c.value(checked)) + checked
+HEADERS = st.lists(st.tuples(st.text(max_size=5).map(str.encode), st.one_of(st.none(), st.binary(max_size=9))))
 
 
 def read(content: bytes, start: int, stop: int, aborted: list[tuple[int, int]] | None = None) -> tuple[Records, int]:
     """Return all records and the next offset."""
     fetched = FetchedBatches(memoryview(content))
-    fetched.check()
-    located = fetched.locate(start, stop, aborted or [], MAX_BATCH)
+    fetched.check(stop)
+    located = fetched.locate(start, stop, aborted or [], MAX_BATCH, ALL)
     parts = [(to_records(columns, ALL), position) for columns, position in located]
     return concat([records for records, _ in parts]), parts[-1][1]
+
+
+def header_rows(records: Records) -> list[list[tuple[bytes, bytes | None]]]:
+    """Return the names and values of each record's headers."""
+    assert records.headers is not None
+    return [[(header["key"].encode(), header["value"]) for header in row] for row in records.headers.to_pylist()]
 
 
 def concat(parts: list[Records]) -> Records:
@@ -84,9 +68,9 @@ def batch_lists(draw: st.DrawFn) -> list[RecordBatch]:
         deltas = sorted(draw(st.sets(st.integers(0, 200), max_size=20)))
         rows = [(delta, draw(st.integers(-(2**33), 2**33)), draw(PAYLOADS), draw(PAYLOADS)) for delta in deltas]
         last = (deltas[-1] if deltas else 0) + draw(st.integers(0, 3))
-        batches.append(
-            RecordBatch(base, rows, last, draw(st.sampled_from([0, TRANSACTIONAL, LOG_APPEND_TIME])), draw(PRODUCERS))
-        )
+        attributes, producer = draw(st.sampled_from([0, TRANSACTIONAL, LOG_APPEND_TIME])), draw(PRODUCERS)
+        headers = [draw(HEADERS) for _ in rows]
+        batches.append(RecordBatch(base, rows, last, attributes, producer, headers=headers))
         base += last + 1 + draw(st.integers(0, 3))
     return batches
 
@@ -100,9 +84,9 @@ def test_every_record_of_a_range(batches: list[RecordBatch], data: st.DataObject
     start = data.draw(st.integers(first, end - 1))
     stop = data.draw(st.integers(start + 1, end + 5))
     expected = [
-        (batch.base + delta, key, value, 9_000 if batch.attributes == LOG_APPEND_TIME else 1_000 + time)
+        (batch.base + delta, key, value, 9_000 if batch.attributes == LOG_APPEND_TIME else 1_000 + time, headers)
         for batch in batches
-        for delta, time, key, value in batch.rows
+        for (delta, time, key, value), headers in zip(batch.rows, batch.headers or (), strict=True)
         if start <= batch.base + delta < stop
     ]
     content = b"".join(batch.encode() for batch in batches)
@@ -112,7 +96,7 @@ def test_every_record_of_a_range(batches: list[RecordBatch], data: st.DataObject
     assert found.timestamps is not None
     assert found.leader_epochs is not None
     columns = (found.offsets.tolist(), found.keys.to_pylist(), found.values.to_pylist(), found.timestamps.tolist())
-    assert list(zip(*columns, strict=True)) == expected
+    assert list(zip(*columns, header_rows(found), strict=True)) == expected
     assert set(found.leader_epochs.tolist()) <= {3}
     assert position == (stop if any(batch.base >= stop for batch in batches) else end)
 
@@ -169,7 +153,7 @@ def compress(codec: int, content: bytes) -> bytes:
 
 @given(batch_lists(), st.integers(1, 4), st.integers(0, 2_000))
 def test_compressed_batches(batches: list[RecordBatch], codec: int, at_once: int) -> None:
-    with mock.patch.object(reader, "_MAX_DECOMPRESSED", at_once):
+    with mock.patch.object(fetched_batches, "_MAX_DECOMPRESSED", at_once):
         check_compressed(batches, codec)
 
 
@@ -179,6 +163,34 @@ def check_compressed(batches: list[RecordBatch], codec: int) -> None:
     found = read(b"".join(mixed), 0, 2**62)
     assert (found[0].values, found[1]) == (plain[0].values, plain[1])
     assert found[0].offsets.tolist() == plain[0].offsets.tolist()
+
+
+def test_header_names_that_are_not_utf8() -> None:
+    headers = [[(b"a\xff", b"1"), (b"b", None), (b"b", b"")], []]
+    found, _ = read(RecordBatch(0, [(0, 0, None, None), (1, 0, None, b"")], 1, headers=headers).encode(), 0, 2)
+    assert header_rows(found) == [[("a\ufffd".encode(), b"1"), (b"b", None), (b"b", b"")], []]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        varint(-1),
+        varint(1),
+        varint(2) + with_length(b"name") + with_length(b"value"),
+        varint(1) + with_length(None) + with_length(b"value"),
+        varint(1) + with_length(b"name") + varint(6) + b"value",
+        varint(0) + b"rest",
+    ],
+)
+def test_damaged_headers(headers: bytes) -> None:
+    content = bytearray(RecordBatch(0, [(0, 0, None, None)], 0, headers=[[(b"", b"0" * 60)]]).encode())
+    record = b"\0\0\0" + varint(-1) * 2 + headers
+    content[61:] = with_length(record)
+    content[8:12] = struct.pack(">i", len(content) - 12)
+    fetched = FetchedBatches(memoryview(content))
+    ((columns, _),) = fetched.locate(0, 1, [], MAX_BATCH, ALL)
+    with pytest.raises(MalformedResponse, match="damaged"):
+        to_records(columns, ALL)
 
 
 def test_snappy_without_a_frame() -> None:
@@ -216,7 +228,8 @@ def test_wrong_checksum() -> None:
     content = bytearray(RecordBatch(5, [(0, 0, None, b"a")], 0).encode())
     content[-8] ^= 1
     with pytest.raises(MalformedResponse, match="checksum"):
-        FetchedBatches(memoryview(content)).check()
+        FetchedBatches(memoryview(content)).check(6)
+    FetchedBatches(memoryview(content)).check(5)  # the batch is not needed
 
 
 @given(batch_lists(), st.data())
@@ -226,7 +239,7 @@ def test_addresses_in_damaged_batches_stay_inside(batches: list[RecordBatch], da
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
     found = FetchedBatches(memoryview(content))
     try:
-        inside = [_inside(found, columns) for columns, _ in found.locate(0, 2**62, [(1, 0)], MAX_BATCH)]
+        inside = [_inside(found, columns) for columns, _ in found.locate(0, 2**62, [(1, 0)], MAX_BATCH, ALL)]
     except MalformedResponse:
         return
     assert all(inside)
@@ -235,10 +248,17 @@ def test_addresses_in_damaged_batches_stay_inside(batches: list[RecordBatch], da
 def _inside(found: FetchedBatches, columns: npt.NDArray[np.int64]) -> bool:
     """Return whether all addresses are inside of the batches."""
     places = [(at, at + size) for at, size, *_ in found._batches.tolist()]
+    locations = [columns[[kernels.KEY, kernels.KEY_SIZE]], columns[[kernels.VALUE, kernels.VALUE_SIZE]]]
+    starts, ends = columns[kernels.HEADERS], columns[kernels.END]
+    lists = np.empty(len(starts) + 1, np.int32)
+    if kernels.count_headers(starts, ends, lists) == kernels.DONE:
+        headers = np.empty((4, lists[-1]), np.int64)
+        kernels.locate_headers(starts, ends, lists, headers)
+        locations += [headers[:2], headers[2:]]
     return len(columns[0]) * 7 <= sum(end - start for start, end in places) and all(
         any(start <= address and address + length <= end for start, end in places) if address else length == -1
-        for at, size in ((1, 2), (3, 4))
-        for address, length in zip(columns[at].tolist(), columns[size].tolist(), strict=True)
+        for location in locations
+        for address, length in location.T.tolist()
     )
 
 
