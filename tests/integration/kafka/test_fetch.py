@@ -17,6 +17,13 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
+@pytest.fixture(autouse=True, params=[{}, {"log_connection_close": "false"}], ids=["direct", "librdkafka"])
+def _client(request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read with each client; the direct one does not support the setting, because it has no log of its own."""
+    client_config = topics.client
+    monkeypatch.setattr(topics, "client", lambda **more: client_config(**request.param, **more))
+
+
 def values(config: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
     return [
         pair for r in read_records(config, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
