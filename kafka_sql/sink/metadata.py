@@ -113,21 +113,29 @@ def check_row_topics(definition: Definition, topics: pa.StringArray) -> pa.Strin
 
 
 def to_epoch_millis(column: pa.TimestampArray, name: str) -> npt.NDArray[np.int64]:
-    """Return record timestamps as int64 milliseconds since the epoch; 0 (the time of sending) for null.
+    """Return record timestamps as int64 milliseconds since the epoch; -1 (the time of writing) for null.
 
     Raises:
-        EncodeError: a timestamp is negative or 0. Kafka allows no negative timestamps, and librdkafka takes 0 as "now".
+        EncodeError: a timestamp is negative, which Kafka does not allow.
     """
     micros = column.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     smallest = pc.min(micros).as_py()
-    if smallest is not None and smallest < 1000:
-        raise EncodeError(
-            f"Column '{name}' (METADATA FROM 'timestamp') has a timestamp before 1970-01-01 00:00:00.001 UTC, which "
-            "Kafka does not support. Write NULL to use the time of sending.",
-            field=name,
-        )
-    millis = pc.divide(micros, 1000).fill_null(0)
+    if smallest is not None and smallest < 0:
+        raise _unsupported_timestamp(name, "a timestamp before 1970-01-01 00:00:00 UTC, which Kafka does not support")
+    millis = pc.divide(micros, 1000).fill_null(-1)
     return np.asarray(millis)
+
+
+def check_librdkafka_timestamps(millis: npt.NDArray[np.int64], name: str) -> None:
+    """Raise an error for a timestamp of 0, which librdkafka takes as "now"."""
+    if (millis == 0).any():
+        raise _unsupported_timestamp(name, "the timestamp 1970-01-01 00:00:00 UTC, which librdkafka does not support")
+
+
+def _unsupported_timestamp(name: str, problem: str) -> EncodeError:
+    return EncodeError(
+        f"Column '{name}' (METADATA FROM 'timestamp') has {problem}. Write NULL to use the time of writing.", field=name
+    )
 
 
 def cast_column(column: MetadataColumn, array: pa.Array, zone: str) -> pa.Array:

@@ -15,7 +15,13 @@ from kafka_sql.formats.format import ROW_KIND_COLUMN
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
-from kafka_sql.sink.metadata import cast_column, check_row_topics, resolve_metadata_columns, to_epoch_millis
+from kafka_sql.sink.metadata import (
+    cast_column,
+    check_librdkafka_timestamps,
+    check_row_topics,
+    resolve_metadata_columns,
+    to_epoch_millis,
+)
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
 from kafka_sql.sink.producer_choice import AnyProducer, table_producer
 from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
@@ -93,14 +99,13 @@ class RowWriter:
         if isinstance(producer, DirectProducer):  # never has timestamps, headers or topics per row
             producer.produce(values, keys, partitions)
             return
-        producer.produce(
-            values,
-            keys,
-            to_epoch_millis(times, self._metadata["timestamp"].name) if times is not None else None,
-            headers if headers is not None else self._metadata_column(batch, "header-list"),
-            topics,
-            partitions,
-        )
+        timestamps = None
+        if times is not None:
+            timestamps = to_epoch_millis(times, self._metadata["timestamp"].name)
+            check_librdkafka_timestamps(timestamps, self._metadata["timestamp"].name)
+        if headers is None:
+            headers = self._metadata_column(batch, "header-list")
+        producer.produce(values, keys, timestamps, headers, topics, partitions)
 
     def _encode_payloads(self, batch: pa.RecordBatch) -> tuple[pa.BinaryArray | None, pa.BinaryArray]:
         """Return the records' keys and values."""

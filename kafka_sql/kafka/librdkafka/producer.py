@@ -128,7 +128,7 @@ class Producer:
         Args:
             values: payloads; null for a tombstone.
             keys: one per value; None for records without keys.
-            timestamps: int64 milliseconds since 1970, 0 for now.
+            timestamps: int64 milliseconds since 1970, negative or 0 for now.
             headers: lists of structs, or maps, of a name and a value, both strings or binary; null for no headers.
             topics: each record's topic, without nulls; None for the producer's topic.
             partitions: each record's partition; -1 or None for the client's choice: by key, or sticky without a key.
@@ -146,7 +146,7 @@ class Producer:
             values.to_pylist(),
             repeat(None, count) if keys is None else keys.to_pylist(),
             repeat(-1, count) if partitions is None else partitions.tolist(),
-            repeat(0, count) if timestamps is None else timestamps.tolist(),
+            repeat(0, count) if timestamps is None else np.maximum(timestamps, 0).tolist(),
             repeat(None, count) if headers is None else self._header_lists(headers),
             strict=True,
         )

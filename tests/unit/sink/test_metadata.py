@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
-from kafka_sql.sink.metadata import check_row_topics, resolve_metadata_columns, to_epoch_millis
+from kafka_sql.sink.metadata import (
+    check_librdkafka_timestamps,
+    check_row_topics,
+    resolve_metadata_columns,
+    to_epoch_millis,
+)
 from kafka_sql.table.declaration import Column, Table
 
 
@@ -61,18 +67,23 @@ def test_several_topics_require_the_topic_of_each_row() -> None:
         resolve_metadata_columns(definition, schema())
 
 
-@pytest.mark.parametrize(("millis", "micros"), [([None], [None]), ([], []), ([1, 0, 7], [1000, None, 7999])])
+@pytest.mark.parametrize(("millis", "micros"), [([-1], [None]), ([], []), ([0, -1, 7], [0, None, 7999])])
 def test_epoch_millis(millis: list[int], micros: list[int | None]) -> None:
     column = pa.array(micros, pa.timestamp("us", "UTC"))
-    expected = [0 if value is None else value for value in millis]
-    assert to_epoch_millis(column, "ts").tolist() == expected
+    assert to_epoch_millis(column, "ts").tolist() == millis
 
 
-@pytest.mark.parametrize("micros", [999, 0, -1])
-def test_a_timestamp_that_kafka_does_not_support(micros: int) -> None:
-    column = pa.array([1_000_000, micros], pa.timestamp("us", "UTC"))
-    with pytest.raises(EncodeError, match=r"Column 'ts' .* before 1970-01-01 00:00:00\.001 UTC") as raised:
+def test_a_timestamp_that_kafka_does_not_support() -> None:
+    column = pa.array([1_000_000, -1], pa.timestamp("us", "UTC"))
+    with pytest.raises(EncodeError, match=r"Column 'ts' .* before 1970-01-01 00:00:00 UTC, which Kafka") as raised:
         to_epoch_millis(column, "ts")
+    assert raised.value.field == "ts"
+
+
+def test_a_timestamp_that_librdkafka_does_not_support() -> None:
+    check_librdkafka_timestamps(np.array([-1, 1]), "ts")
+    with pytest.raises(EncodeError, match=r"Column 'ts' .* 1970-01-01 00:00:00 UTC, which librdkafka") as raised:
+        check_librdkafka_timestamps(np.array([-1, 1, 0]), "ts")
     assert raised.value.field == "ts"
 
 
