@@ -97,30 +97,30 @@ def _read(
         except UnicodeDecodeError:  # a log line with a broker's message that is not UTF-8
             messages = []
             _assign(client, split, position)  # records that were received with the line are lost
-        if messages:
+        has_response = bool(messages)
+        if has_response:
             client.errors.auth_failures.clear()
         else:
             client.errors.raise_if_rejected()
-        start = 0
-        while start < len(messages) and position < split.stop:
-            end = _find_end(messages, start, split.stop, size.max_bytes)
-            if end > start:
-                records = to_records(messages[start:end], fields)
-                start, position, at_end = end, int(records.offsets[-1]) + 1, False
+        while messages and position < split.stop:
+            if count := _count_records(messages, split.stop, size.max_bytes):
+                records = to_records(messages[:count], fields)
+                del messages[:count]
+                position, at_end = int(records.offsets[-1]) + 1, False
                 yield records
                 continue
-            event = messages[start].error()
+            message = messages.pop(0)
+            event = message.error()
             if event is None:  # a record at the stopping offset or beyond
                 position = split.stop
             # partitions are assigned and no group is joined, but librdkafka still looks for its coordinator
             elif event.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
-                position = max(position, _handle_event(client, messages[start], event, split, position, on_data_loss))
+                position = max(position, _handle_event(client, message, event, split, position, on_data_loss))
                 at_end = split.end_may_not_exist and event.code() == KafkaError._PARTITION_EOF
                 if event.code() != KafkaError._PARTITION_EOF:
                     _assign(client, split, position)  # which discards the messages that follow
                     break
-            start += 1
-        if messages:
+        if has_response:
             deadline = time.monotonic() + stall_seconds
         elif not at_end and time.monotonic() > deadline:
             raise stalled_error(split, position, stall_seconds, client.errors.causes())
@@ -137,19 +137,18 @@ def _receive(consumer: Consumer, count: int) -> list[Message]:
     return messages
 
 
-def _find_end(messages: list[Message], start: int, stop: int, max_bytes: int) -> int:
-    """Return the end of the records from index ``start`` on that become one batch.
+def _count_records(messages: list[Message], stop: int, max_bytes: int) -> int:
+    """Return how many of the first messages become one batch.
 
     They end before an error or event, at the offset ``stop``, or where their bytes would exceed ``max_bytes`` (a single
     record is always taken).
     """
     total = 0
-    for i in range(start, len(messages)):
-        message = messages[i]
+    for i, message in enumerate(messages):
         if message.error() is not None or _offset(message) >= stop:
             return i
         total += len(message.value() or b"") + len(message.key() or b"")
-        if total > max_bytes and i > start:
+        if total > max_bytes and i > 0:
             return i
     return len(messages)
 

@@ -10,9 +10,12 @@ from confluent_kafka import Producer
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.produce import produce, read_produce
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from tests.topics import Topics
+from tests.unit.kafka.direct.record_batches import RecordBatch
 
 pytestmark = pytest.mark.integration
 
@@ -91,6 +94,20 @@ def test_headers_keep_order_duplicates_nulls_and_names(topics: Topics) -> None:
         [],
         [("", b"empty")],
     ]
+
+
+def test_header_names_that_are_not_utf_8_with_librdkafka(topics: Topics) -> None:
+    topic, config = topics.create(), {**topics.client(), "log.connection.close": "false"}
+    batch = RecordBatch(0, [(0, 0, None, b"v")], 0, headers=[[(b"\xff", b"1")]]).encode()
+    host, port = topics.bootstrap.rsplit(":", 1)
+    connection = Connection((host, int(port)), config)
+    request, tails = produce(connection, None, [(topic, 0, len(batch))], 10_000)
+    response = connection.receive(request, connection.send(request, [batch, *tails]))
+    connection.close()
+    assert read_produce(response)[topic, 0].code == 0
+    assert values(config, Split(topic, 0, 0, 1)) == [(0, b"v")]
+    with pytest.raises(FetchError, match=rf"{topic}\[0\]@0: the name of a header is not valid UTF-8"):
+        list(read_records(config, Split(topic, 0, 0, 1), RecordFields(headers=True)))
 
 
 def test_leader_epochs(topics: Topics) -> None:
