@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.direct import reader
-from kafka_sql.kafka.direct.batch import HEADER, ProducerIdAndEpoch, small_batch
+from kafka_sql.kafka.direct.batch import HEADER
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, to_records
 from kafka_sql.kafka.direct.reader import read_columnar
@@ -22,10 +22,13 @@ from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.records import BatchSize, RecordFields
 from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile_broker, mutated_body, recorded_responses
+from tests.unit.kafka.direct.record_batches import RecordBatch
 
 _SPLIT_FRACTION = 0.03  # fraction of inputs that read whole splits; each takes as long as many responses
+_VERSIONS = (4, 12)
 _STOP = 20
 _MAX_BYTES = 100_000
+_TRANSACTIONAL = 0x10
 _FIELDS = RecordFields(keys=True, timestamps=True, headers=True, leader_epochs=True)
 
 
@@ -36,7 +39,8 @@ def make_reads() -> Callable[[random.Random], str]:
     def feed(rng: random.Random) -> str:
         if rng.random() > _SPLIT_FRACTION:
             return _response(rng)
-        all_bodies = {**bodies, f"{ApiKey.FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
+        latest = [_fetched(rng, rng.randrange(_STOP), _VERSIONS[-1]) for _ in range(3)]
+        all_bodies = {**bodies, f"{ApiKey.FETCH}.{_VERSIONS[-1]}": latest}
         isolation = {"isolation.level": rng.choice(("read_committed", "read_uncommitted"))}
         with hostile_broker(rng, all_bodies, rng.choice((0.5, 0.9))):
             return _split({**CONFIG, **isolation})
@@ -45,10 +49,11 @@ def make_reads() -> Callable[[random.Random], str]:
 
 
 def _response(rng: random.Random) -> str:
-    body = _fetched(rng, rng.randrange(_STOP))
+    version = rng.choice(_VERSIONS)
+    body = _fetched(rng, rng.randrange(_STOP), version)
     body = mutated_body(rng, [body]) if rng.random() < 0.2 else body
     try:
-        response = read_fetch(Reader(body), 0)
+        response = read_fetch(Reader(body, version, codec.is_flexible(ApiKey.FETCH, version)), 0)
         content = FetchedBatches(response.records)
         content.check(_STOP)
         rows = 0
@@ -80,14 +85,16 @@ def _split(config: dict[str, str]) -> str:
         assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
 
 
-def _fetched(rng: random.Random, offset: int) -> bytes:
+def _fetched(rng: random.Random, offset: int, version: int) -> bytes:
     """Return the body of a fetch response."""
     records = b""
     for _ in range(rng.randint(0, 3)):
-        rows = {"k" * rng.randint(0, 3): rng.choice((None, b"", b"value")) for _ in range(rng.randint(1, 4))}
-        batch = bytearray(b"".join(small_batch(0, rows, ProducerIdAndEpoch(1, 0, rng.choice((None, "t"))), 0)[1:3]))
-        batch[:8] = offset.to_bytes(8, "big")
-        offset += len(rows)
+        count = rng.randint(1, 4)
+        rows = [(i, 0, b"k" * rng.randint(0, 3), rng.choice((None, b"", b"value"))) for i in range(count)]
+        headers = [[(b"h", rng.choice((None, b"", b"1")))] * rng.randint(0, 2) for _ in rows]
+        attributes = rng.choice((0, _TRANSACTIONAL))
+        batch = bytearray(RecordBatch(offset, rows, count - 1, attributes, producer=1, headers=headers).encode())
+        offset += count
         if rng.random() < 0.3:
             _compress(rng, batch)
         if rng.random() < 0.3:
@@ -98,9 +105,13 @@ def _fetched(rng: random.Random, offset: int) -> bytes:
         batch[17:21] = google_crc32c.value(bytes(batch[21:])).to_bytes(4, "big")
         records += batch
     aborted = [(1, rng.randrange(_STOP)) for _ in range(rng.randint(0, 2))]
-    aborted_list = codec.pack("i", len(aborted)) + b"".join(codec.pack("qq", *pair) for pair in aborted)
-    header = codec.pack("ii", 0, 1) + codec.string("t") + codec.pack("iihqq", 1, 0, 0, _STOP, _STOP)
-    return header + aborted_list + codec.data(records)
+    flexible = codec.is_flexible(ApiKey.FETCH, version)
+    tags = codec.tags(flexible)
+    result = codec.pack("ihqq", 0, 0, _STOP, _STOP) + (codec.pack("q", 0) if version >= 5 else b"")
+    result += codec.array((codec.pack("qq", *pair) + tags for pair in aborted), flexible)
+    result += (codec.pack("i", -1) if version >= 11 else b"") + codec.data(records, flexible) + tags
+    topics = codec.array([codec.string("t", flexible) + codec.array([result], flexible) + tags], flexible)
+    return codec.pack("i", 0) + (codec.pack("hi", 0, 0) if version >= 7 else b"") + topics + tags
 
 
 def _compress(rng: random.Random, batch: bytearray) -> None:

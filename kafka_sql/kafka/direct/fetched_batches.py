@@ -54,11 +54,8 @@ class FetchedBatches:
         Raises:
             MalformedResponse: a checksum is wrong.
         """
-        batches = self._batches
+        batches = self._batches[: self._count_before(stop)]
         starts = batches[:, kernels.AT] - self._bytes.ctypes.data
-        if self.next_offset > stop:
-            is_needed = self._bytes[starts[:, np.newaxis] + _BASE_OFFSET].view(">i8")[:, 0] < stop
-            batches, starts = batches[is_needed], starts[is_needed]
         stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
         ends = starts + batches[:, kernels.SIZE]
         # Python lists: a batch may contain a single record, so this loop is hot
@@ -84,7 +81,8 @@ class FetchedBatches:
         count_columns = kernels.COLUMNS_WITH_HEADERS if fields.headers else kernels.COLUMNS
         transactions = np.array(aborted, np.int64).reshape(-1, 2)
         states, position = np.zeros(len(transactions), np.uint8), start
-        for part in self._parts(max_batch):
+        count_batches = self._count_before(stop)
+        for part in self._parts(count_batches, max_batch):
             columns = np.empty((count_columns, part[:, kernels.RECORDS].sum()), np.int64)
             count, position, status = kernels.locate_records(
                 part, len(part), position, stop, transactions, states, columns
@@ -92,18 +90,28 @@ class FetchedBatches:
             if status != kernels.DONE:
                 raise MalformedResponse(_DAMAGED)
             yield columns[:, :count], position
+        if count_batches < len(self._batches):
+            yield np.empty((count_columns, 0), np.int64), stop
 
-    def _parts(self, max_batch: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield runs of batches, with compressed ones decompressed until the next run is requested."""
+    def _count_before(self, stop: int) -> int:
+        """Return how many batches there are before the first one that begins at an offset or after it."""
+        if self.next_offset <= stop:
+            return len(self._batches)
+        starts = self._batches[:, kernels.AT] - self._bytes.ctypes.data
+        is_after = self._bytes[starts[:, np.newaxis] + _BASE_OFFSET].view(">i8")[:, 0] >= stop
+        return int(np.argmax(is_after)) if is_after.any() else len(is_after)
+
+    def _parts(self, count: int, max_batch: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield runs of the first batches, with compressed ones decompressed until the next run is requested."""
         start, size, buffers = 0, 0, list[npt.NDArray[np.uint8]]()
-        for i in np.flatnonzero(self._batches[:, kernels.CODEC]).tolist():
+        for i in np.flatnonzero(self._batches[:count, kernels.CODEC]).tolist():
             buffers.append(self._decompress(i, max_batch))
             size += len(buffers[-1])
             if size > _MAX_DECOMPRESSED:
                 yield self._batches[start : i + 1]
                 start, size = i + 1, 0
                 buffers.clear()
-        yield self._batches[start:]
+        yield self._batches[start:count]
 
     def _decompress(self, i: int, max_batch: int) -> npt.NDArray[np.uint8]:
         """Copy a batch with its records decompressed, and make the copy the i-th batch."""

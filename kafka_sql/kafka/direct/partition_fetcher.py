@@ -282,6 +282,6 @@ def _rejections(offset: int) -> Iterator[None]:
     try:
         yield
     except UnsupportedVersionError as e:
-        raise UnsupportedReadError(offset, str(e), is_lasting=True) from e
+        raise UnsupportedReadError(offset, e.message, is_lasting=True) from e
     except KafkaSqlError as e:
-        raise UnsupportedReadError(offset, str(e), is_lasting=False) from e
+        raise UnsupportedReadError(offset, e.message, is_lasting=False) from e

@@ -1,11 +1,11 @@
-"""Which client settings the direct producer supports."""
+"""Which client settings the direct client supports."""
 
 from __future__ import annotations
 
 import pytest
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.eligibility import can_write
+from kafka_sql.kafka.direct.eligibility import can_write, read_obstacle
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
@@ -38,3 +38,37 @@ def test_supported(properties: dict[str, str]) -> None:
 )
 def test_not_supported(properties: dict[str, str]) -> None:
     assert not can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {},
+        {"client.rack": "a", "fetch.min.bytes": "7", "fetch.max.wait.ms": "9", "fetch.max.bytes": "2000000"},
+        {"max.partition.fetch.bytes": "1000000", "check.crcs": "false", "isolation.level": "read_committed"},
+        {"default.api.timeout.ms": "7", "metadata.max.age.ms": "7", "request.timeout.ms": "5000", "client.id": "me"},
+        {"retry.backoff.ms": "7", "retry.backoff.max.ms": "70", "reconnect.backoff.ms": "7"},
+        {
+            "group.id": "g",
+            "max.poll.interval.ms": "400000",
+            "session.timeout.ms": "9000",
+            "auto.offset.reset": "latest",
+        },
+        {"compression.type": "lz4", "acks": "1", "linger.ms": "7", "retries": "3"},
+        SASL,
+        {"security.protocol": "SSL"},
+    ],
+)
+def test_readable(properties: dict[str, str]) -> None:
+    assert read_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
+
+
+def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = to_librdkafka({"bootstrap.servers": "b:9092", "debug": "msg", "broker.address.family": "v4"})
+    assert read_obstacle(config) == "the direct client does not support broker.address.family, debug"
+    kerberos = {**config, "security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI"}
+    del kerberos["debug"], kerberos["broker.address.family"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert read_obstacle(kerberos) == "the direct client does not support the value of properties.sasl.mechanism"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    assert read_obstacle(kerberos) is None

@@ -193,6 +193,18 @@ def test_damaged_headers(headers: bytes) -> None:
         to_records(columns, ALL)
 
 
+def test_batches_after_the_stop_are_not_decompressed() -> None:
+    needed, other = (compressed(RecordBatch(base, [(0, 0, None, b"a")], 0), 4) for base in (5, 9))
+    content = needed + other[:61] + b"\0" * (len(other) - 61)
+    for stop in (6, 7, 9):
+        fetched = FetchedBatches(memoryview(content))
+        parts = list(fetched.locate(5, stop, [], MAX_BATCH))
+        assert [columns[0].tolist() for columns, _ in parts] == [[5], []]
+        assert parts[-1][1] == stop
+    with pytest.raises(MalformedResponse, match="decompressed"):
+        list(FetchedBatches(memoryview(content)).locate(5, 10, [], MAX_BATCH))
+
+
 def test_snappy_without_a_frame() -> None:
     content = b"abc" * 100
     assert decompress(2, memoryview(pa.Codec("snappy").compress(content, asbytes=True)), 300) == content
