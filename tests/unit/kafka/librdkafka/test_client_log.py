@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 from kafka_sql.errors import AuthenticationError
 from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka import consumer, producer_clients
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY
@@ -56,7 +57,7 @@ _UNSUPPORTED_VERSION, _SASL_AUTHENTICATION_FAILED = 35, 58
 
 def reject_logins(connection: socket.socket) -> None:
     """Reject a login with a message that is not UTF-8."""
-    versions = b"".join(struct.pack(">hhh", *v) for v in ((18, 0, 0), (17, 1, 1), (36, 0, 1), (3, 0, 4)))
+    versions = b"".join(struct.pack(">hhh", *v) for v in ((18, 0, 0), (17, 0, 1), (36, 0, 1), (3, 0, 4)))
     with connection, suppress(OSError):
         while header := connection.recv(4):
             request = connection.recv(struct.unpack(">i", header)[0])
@@ -92,4 +93,4 @@ def test_messages_of_brokers_that_are_not_utf_8() -> None:
         with ExitStack() as stack, pytest.raises(AuthenticationError, match=message):
             producer_clients.await_metadata(producer_clients._create(config, stack), "t", 60)
         with pytest.raises(AuthenticationError, match=message):
-            list(consumer.read_to_end(config, Split("t", 0, 0, 1), VALUES_ONLY, DEFAULT_SIZE, None))
+            list(consumer.read_to_end(config, Split("t", 0, 0, 1), VALUES_ONLY, DEFAULT_SIZE, raise_data_loss))

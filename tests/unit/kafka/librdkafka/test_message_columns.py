@@ -16,7 +16,7 @@ def record(offset: int, value: bytes | None = b"", key: bytes | None = None) -> 
 
 
 def test_columns() -> None:
-    headers = [("a", b"1"), ("b", None), ("a", b"")]
+    headers: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("b", None), ("a", b"")]
     messages = [
         Message("t", 0, 5, b"k", b"v", headers, timestamp=(1, 1_000), leader_epoch=3),
         Message("t", 0, 7, key=b"", timestamp=(0, -1)),
