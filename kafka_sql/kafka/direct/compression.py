@@ -95,9 +95,9 @@ def _lz4_frame(records: memoryview, level: int) -> bytes:
     codec, parts = pa.Codec("lz4_raw", level), [_LZ4_HEADER]
     for start in range(0, len(records), _LZ4_BLOCK):
         block = records[start : start + _LZ4_BLOCK]
-        compressed = codec.compress(block)
-        if compressed.size < len(block):
-            parts += [struct.pack("<I", compressed.size), compressed]
+        compressed = codec.compress(block, asbytes=True)
+        if len(compressed) < len(block):
+            parts += [struct.pack("<I", len(compressed)), compressed]
         else:
             parts += [struct.pack("<I", len(block) | _LZ4_UNCOMPRESSED), block]
     return b"".join([*parts, bytes(4)])
