@@ -16,12 +16,14 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.addresses import Address as Address
 from kafka_sql.kafka.protocol.addresses import Endpoint, note_failure, note_success, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.sasl import get_credentials, is_worth_retrying, mechanism, sasl_exchange
+from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
 from kafka_sql.version import VERSION
 
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
 _LATEST_API_VERSIONS: Final = 3
+# Requests that a broker with SASL has to support, even if it does not list them.
+_UNLISTED_SASL_VERSIONS: Final = {ApiKey.SASL_HANDSHAKE: (1, 1), ApiKey.SASL_AUTHENTICATE: (0, 0)}
 _FIRST_RELEASES: Final = {
     ApiKey.PRODUCE: "2.1",
     ApiKey.DESCRIBE_PRODUCERS: "3.0",
@@ -302,6 +304,7 @@ class Connection:
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)
+        self.versions = {**_UNLISTED_SASL_VERSIONS, **self.versions}
         response = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, 1, lambda _, flexible: codec.string(name, flexible)))
         if response.number("h") != ErrorCode.NONE:
             supported = ", ".join(str(m) for m in response.array(response.string))
@@ -316,8 +319,8 @@ class Connection:
                 response = self.ask(_sasl_authenticate(message))
                 code, text, challenge = response.number("h"), response.string(), response.data()
                 if code != ErrorCode.NONE:
-                    if is_worth_retrying(config):
-                        raise ConnectionError(f"{text or error_text(code)}")
+                    if discard_credentials(config):
+                        raise ConnectionError(f"SASL authentication failed: {text or error_text(code)}")
                     raise BrokerError(
                         f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
                         "Check 'properties.sasl.*'.",

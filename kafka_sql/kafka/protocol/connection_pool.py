@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import selectors
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -164,5 +165,5 @@ def retry_until(
         if time.monotonic() > deadline:
             raise BrokerUnreachableError(f"{subject} did not respond within {seconds:g} s{option}: {error}.") from error
         _LOG.debug("%s: retrying: %s", subject, error)
-        time.sleep(backoff)
+        time.sleep(backoff * random.uniform(0.8, 1.2))  # clients that failed together do not retry together
         backoff = min(backoff * 2, _MAX_BACKOFF)

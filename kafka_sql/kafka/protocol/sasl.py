@@ -71,8 +71,8 @@ def get_credentials(config: Mapping[str, str], seconds: float) -> dict[str, str]
     return {**config, _TOKEN: token}
 
 
-def is_worth_retrying(config: Mapping[str, str]) -> bool:
-    """Return whether other credentials may be accepted after the broker rejected these."""
+def discard_credentials(config: Mapping[str, str]) -> bool:
+    """Forget credentials that a broker rejected, and return whether a new connection would get others."""
     return mechanism(config) == "OAUTHBEARER" and uses_endpoint(config) and discard_token(config)
 
 

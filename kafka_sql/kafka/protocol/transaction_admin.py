@@ -153,6 +153,26 @@ class TransactionAdmin:
         # transaction.version = 2 the response is NONE.
         return [key for key, (code, _) in results.items() if code == ErrorCode.NONE or code in FENCED]
 
+    def require_support(self) -> None:
+        """Check that the brokers support all requests of this client.
+
+        Raises:
+            UnsupportedVersionError: they do not.
+            BrokerError: no broker responded.
+        """
+
+        def check() -> None:
+            connection = self._connections.any_connection()
+            for request in (
+                transactions.list_ongoing_transactions(),
+                transactions.describe_transactions([]),
+                transactions.describe_producers([]),
+                transactions.end_txn("", 0, 0, committed=False),
+            ):
+                connection.choose_version(request.key, request.oldest, request.latest)
+
+        self._retry(check)
+
     def can_write(self, transactional_id: str) -> bool:
         """Return whether the user may write with a transactional id that is not in use.
 

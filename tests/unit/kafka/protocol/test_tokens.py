@@ -283,6 +283,25 @@ def test_connections_share_a_token(broker: SimulatedBroker, endpoint: Endpoint, 
     assert broker.requested_versions[ApiKey.SASL_AUTHENTICATE] == [version] * 5
 
 
+def test_sasl_requests_that_the_broker_does_not_list(broker: SimulatedBroker, endpoint: Endpoint) -> None:
+    listed = dict(broker.versions)
+    del listed[ApiKey.SASL_HANDSHAKE], listed[ApiKey.SASL_AUTHENTICATE]
+    respond = SimulatedBroker._api_versions
+
+    def list_others(self: SimulatedBroker, request: Reader, code: int) -> bytes:
+        supported, self.versions = self.versions, listed
+        try:
+            return respond(self, request, code)
+        finally:
+            self.versions = supported
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SimulatedBroker._handlers, ApiKey.API_VERSIONS, list_others)
+        Connection(broker.address, config_of(broker, endpoint)).close()
+    assert broker.requested_versions[ApiKey.SASL_HANDSHAKE] == [1]
+    assert broker.requested_versions[ApiKey.SASL_AUTHENTICATE] == [0]
+
+
 def test_a_token_that_was_revoked_is_replaced(broker: SimulatedBroker, endpoint: Endpoint) -> None:
     Connection(broker.address, config_of(broker, endpoint)).close()
     broker.errors[ApiKey.SASL_AUTHENTICATE] = [ErrorCode.SASL_AUTHENTICATION_FAILED]
