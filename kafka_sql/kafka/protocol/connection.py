@@ -23,7 +23,10 @@ from kafka_sql.version import VERSION
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
 _LATEST_API_VERSIONS: Final = 3
 # Requests that a broker with SASL has to support, even if it does not list them.
-_UNLISTED_SASL_VERSIONS: Final = {ApiKey.SASL_HANDSHAKE: (1, 1), ApiKey.SASL_AUTHENTICATE: (0, 0)}
+_UNLISTED_SASL_VERSIONS: Final[dict[int, tuple[int, int]]] = {
+    ApiKey.SASL_HANDSHAKE: (1, 1),
+    ApiKey.SASL_AUTHENTICATE: (0, 0),
+}
 _FIRST_RELEASES: Final = {
     ApiKey.PRODUCE: "2.1",
     ApiKey.DESCRIBE_PRODUCERS: "3.0",

@@ -89,7 +89,7 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def jwt(**claims: object) -> str:
-    """Return a JWT with a header and a signature that nobody checks."""
+    """Return a JWT with a header and a signature that is not checked."""
     return f"e30.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.x"
 
 
