@@ -130,7 +130,7 @@ def _check_exactly_once(definition: Definition) -> Iterator[Finding]:
     for owner, identifier in (("tasks", f"{task_prefix(prefix)}check"), ("the driver", f"{driver_id(prefix)}-check")):
         check = partial(_check_transactional_id, definition, identifier)
         yield run_check(definition.name, f"transactional id of {owner}", check)
-    yield run_check(definition.name, "exactly-once", lambda: _check_transactions(definition, task_prefix(prefix)))
+    yield run_check(definition.name, "exactly-once", lambda: _check_transactions(definition))
 
 
 def _check_transactional_id(definition: Definition, transactional_id: str) -> str:
@@ -144,7 +144,7 @@ def _check_transactional_id(definition: Definition, transactional_id: str) -> st
     return f"allowed to write as '{transactional_id}'"
 
 
-def _check_transactions(definition: Definition, prefix: str) -> str:
+def _check_transactions(definition: Definition) -> str:
     with closing(TransactionAdmin(definition.client_config)) as client:
-        client.list_ongoing(prefix)  # brokers before Apache Kafka 3.0 do not support it
+        client.require_support()
     return f"the brokers keep a transaction open for {transaction_timeout(definition) / 1000:g} s"

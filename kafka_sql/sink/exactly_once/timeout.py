@@ -1,13 +1,15 @@
-"""Determine the transaction timeout, and check it before the first row is written."""
+"""Determine the transaction timeout, and check it and the brokers' support before the first row is written."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.admin.descriptions import broker_setting
 from kafka_sql.kafka.config.properties import TRANSACTION_TIMEOUT
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 
 _OPTION: Final = f"properties.{TRANSACTION_TIMEOUT}"
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
@@ -20,7 +22,8 @@ def transaction_timeout(definition: Definition) -> int:
 
     Raises:
         InvalidOptionError: the option exceeds the brokers' limit.
-        BrokerError: librdkafka rejects the configuration.
+        UnsupportedVersionError: the brokers do not support a request that exactly-once needs.
+        BrokerError: librdkafka rejects the configuration, or no broker responded.
     """
     limit = _broker_limit(definition)
     if TRANSACTION_TIMEOUT not in definition.client_config:
@@ -60,5 +63,7 @@ def _broker_limit(definition: Definition) -> int | None:
     servers = definition.client_config["bootstrap.servers"]
     if servers not in _broker_limits:
         text = broker_setting(definition.client_config, _MAX_TIMEOUT)
+        with closing(TransactionAdmin(definition.client_config)) as client:
+            client.require_support()
         _broker_limits[servers] = int(text) if text is not None else None
     return _broker_limits[servers]

@@ -13,7 +13,7 @@ import pytest
 from kafka_sql.checks import clock, table
 from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.checks.table import check_table
-from kafka_sql.errors import BrokerError, TopicNotFoundError
+from kafka_sql.errors import BrokerError, TopicNotFoundError, UnsupportedVersionError
 from kafka_sql.kafka.admin.descriptions import TopicState
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
@@ -30,12 +30,14 @@ class Cluster(FakeCluster):
         group_operations: what the user may do with every group; None if the brokers do not report it.
         writable_ids: the transactional ids that the user may write as.
         timeout: the transaction timeout in milliseconds.
+        unsupported: the error if brokers lack a request that exactly-once needs.
     """
 
     state = HEALTHY
     group_operations: frozenset[str] | None = frozenset({"READ"})
     writable_ids: tuple[str, ...] = ("shop-t-check", "shop-driver-check")
     timeout = 900_000.0
+    unsupported = ""
 
 
 @pytest.fixture
@@ -54,6 +56,10 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
         def can_write(self, transactional_id: str) -> bool:
             return transactional_id in fake.writable_ids
+
+        def require_support(self) -> None:
+            if fake.unsupported:
+                raise UnsupportedVersionError(fake.unsupported)
 
         def close(self) -> None:
             pass
@@ -91,6 +97,8 @@ def test_exactly_once_needs_transactional_ids(cluster: Cluster, brokers: str) ->
     assert results["transactional id of tasks"] == (True, "allowed to write as 'shop-t-check'")
     assert results["transactional id of the driver"] == (True, "allowed to write as 'shop-driver-check'")
     assert results["exactly-once"] == (True, "the brokers keep a transaction open for 900 s")
+    cluster.unsupported = "no ListTransactions"
+    assert findings(brokers, **exactly_once)["exactly-once"] == (False, "[UNSUPPORTED_VERSION] no ListTransactions")
     cluster.writable_ids = ("shop-t-check",)
     results = findings(brokers, **exactly_once)
     assert results["transactional id of tasks"][0] is True

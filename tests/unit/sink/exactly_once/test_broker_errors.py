@@ -112,6 +112,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     def set_limit(milliseconds: str | None) -> None:
         monkeypatch.setattr(timeout, "_broker_limits", {})
         monkeypatch.setattr(timeout, "broker_setting", lambda *_: milliseconds)
+        monkeypatch.setattr(timeout.TransactionAdmin, "require_support", lambda _: None)
 
     return set_limit
 
