@@ -28,6 +28,7 @@ from tests.transaction_writers import DriverDied, WriterHarness, rows
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 DIRECT: Final = "direct"
 RDKAFKA: Final = "librdkafka"
+COMPRESSED_WRITES: Final = RDKAFKA
 
 Pairs = list[tuple[int, bytes]]
 
@@ -196,13 +197,20 @@ def check_offsets(topics: Topics) -> None:
 
 
 def check_topic_creation(topics: Topics) -> None:
-    """Create a topic with settings, and with the broker's defaults."""
+    """Create a topic with settings."""
     cluster, name = Cluster(topics.client()), f"created-{topics.create()}"
     settings = TopicSettings(3, 1, {"retention.ms": "1000000"})
     assert ensure_topics(cluster, (name,), settings, "t", {"cleanup.policy": "compact"}) == [name]
     assert ensure_topics(cluster, (name,), settings, "t", {}) == []
     assert cluster.partitions([name]) == [(name, p) for p in range(3)]
-    assert ensure_topics(cluster, (f"{name}-2",), TopicSettings(None, None, {}), "t", {}) == [f"{name}-2"]
+
+
+def check_topic_creation_with_defaults(topics: Topics) -> None:
+    """Create a topic with the broker's number of partitions and replicas, which needs CreateTopics 4 (KIP-464)."""
+    name = f"created-{topics.create()}"
+    cluster, defaults = Cluster(topics.client()), TopicSettings(None, None, {})
+    assert ensure_topics(cluster, (name,), defaults, "t", {}) == [name]
+    assert cluster.partitions([name]) == [(name, 0)]
 
 
 def failed_checks(topics: Topics, *, exactly_once: bool = False) -> dict[str, str]:

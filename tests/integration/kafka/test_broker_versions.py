@@ -15,7 +15,7 @@ import pytest
 from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.errors import UnsupportedVersionError
 from tests import broker_scenarios as scenarios
-from tests.broker_scenarios import CODECS, DIRECT
+from tests.broker_scenarios import CODECS, COMPRESSED_WRITES, DIRECT
 from tests.broker_versions import release, start_version
 from tests.topics import Topics
 
@@ -68,12 +68,18 @@ def test_idempotent_writes(broker: VersionTopics) -> None:
     scenarios.check_writes(broker, DIRECT)
 
 
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_compressed_writes(broker: VersionTopics, codec: str) -> None:
+    scenarios.check_writes(broker, COMPRESSED_WRITES, compression_type=codec)
+
+
 def test_offsets(broker: VersionTopics) -> None:
     scenarios.check_offsets(broker)
 
 
 def test_topic_creation(broker: VersionTopics) -> None:
     scenarios.check_topic_creation(broker)
+    scenarios.check_topic_creation_with_defaults(broker)
 
 
 def test_check(broker: VersionTopics) -> None:
