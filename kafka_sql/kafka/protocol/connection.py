@@ -27,11 +27,16 @@ _UNLISTED_SASL_VERSIONS: Final[dict[int, tuple[int, int]]] = {
     ApiKey.SASL_HANDSHAKE: (1, 1),
     ApiKey.SASL_AUTHENTICATE: (0, 0),
 }
-_FIRST_RELEASES: Final = {
-    ApiKey.PRODUCE: "2.1",
-    ApiKey.DESCRIBE_PRODUCERS: "3.0",
-    ApiKey.DESCRIBE_TRANSACTIONS: "3.0",
-    ApiKey.LIST_TRANSACTIONS: "3.0",
+_WITHOUT_TRANSACTIONS: Final = (
+    "Upgrade the brokers to Apache Kafka 3.0 or later, or set 'sink.delivery-guarantee' to 'at-least-once'"
+)
+_UPGRADES: Final = {
+    ApiKey.PRODUCE: "Upgrade the brokers to Apache Kafka 2.1 or later",
+    ApiKey.ADD_PARTITIONS_TO_TXN: _WITHOUT_TRANSACTIONS,
+    ApiKey.END_TXN: _WITHOUT_TRANSACTIONS,
+    ApiKey.DESCRIBE_PRODUCERS: _WITHOUT_TRANSACTIONS,
+    ApiKey.DESCRIBE_TRANSACTIONS: _WITHOUT_TRANSACTIONS,
+    ApiKey.LIST_TRANSACTIONS: _WITHOUT_TRANSACTIONS,
 }
 _LARGE_PART: Final = 1 << 16  # bytes; from this size on, parts of a request are sent without copying them
 _MAX_RESPONSE: Final = "receive.message.max.bytes"
@@ -135,11 +140,8 @@ class Connection:
         broker = f"{self.address[0]}:{self.address[1]}"
         has = "none" if supported is None else f"{supported[0]} to {supported[1]}"
         needed = f"kafka_sql needs one of {oldest} to {latest}"
-        if supported is not None and supported[0] > latest:
-            advice = "Upgrade kafka_sql"
-        else:
-            release = _FIRST_RELEASES.get(api)
-            advice = "Upgrade the brokers" + (f" to Apache Kafka {release} or later" if release else "")
+        is_newer = supported is not None and supported[0] > latest
+        advice = "Upgrade kafka_sql" if is_newer else _UPGRADES.get(api, "Upgrade the brokers")
         raise UnsupportedVersionError(
             f"Broker {broker} does not support request {api.title} in a suitable version: it supports {has}, {needed}. "
             f"{advice}.",
