@@ -14,7 +14,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ test: java lint $(INSTALLED) $(ARCHIVE) ## Run the linters, then all tests
 
 proofs: java $(INSTALLED) ## Run the tests that take minutes each
 	$(PY) -m pytest -m long tests
+
+brokers: java $(INSTALLED) ## Test all supported versions of Kafka, and emulations of other vendors' brokers (about an hour)
+	$(PY) -m pytest tests/integration/kafka/test_broker_versions.py tests/integration/kafka/test_broker_profiles.py
 
 test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos (once) and test it with a real KDC
 	@tools/kerberos.sh build $(PY)
