@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError, OptionError
+from kafka_sql.errors import OptionError
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol.transaction_admin import check_security
@@ -70,6 +70,8 @@ _READER_HONORED: Final = frozenset(
         "reconnect.backoff.ms",
         "retry.backoff.max.ms",
         "retry.backoff.ms",
+        "socket.receive.buffer.bytes",
+        "socket.send.buffer.bytes",
     }
 )
 # settings without a meaning for a direct reader, beside those of writers: nothing is committed, no group is joined,
@@ -129,6 +131,6 @@ def _can_authenticate(config: Mapping[str, str]) -> bool:
     """Return whether the client of ``kafka_sql.kafka.protocol`` supports the security settings."""
     try:
         check_security(config)
-    except InvalidOptionError:
+    except OptionError:
         return False
     return sasl_mechanism(config) != _KERBEROS

@@ -87,6 +87,7 @@ def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:
         rack=config.get("client.rack", ""),
         max_response=min(
             number("max.partition.fetch.bytes", _MAX_RESPONSE),
+            number("fetch.message.max.bytes", _MAX_RESPONSE),
             number("fetch.max.bytes", _MAX_RESPONSE),
             _MAX_RESPONSE,
             max_bytes,

@@ -40,6 +40,10 @@ _UPGRADES: Final = {
 }
 _LARGE_PART: Final = 1 << 16  # bytes; from this size on, parts of a request are sent without copying them
 _MAX_RESPONSE: Final = "receive.message.max.bytes"
+_BUFFERS: Final = {  # of a socket, in bytes; by default the operating system sizes them
+    "socket.send.buffer.bytes": socket.SO_SNDBUF,
+    "socket.receive.buffer.bytes": socket.SO_RCVBUF,
+}
 # Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
 # platform has all of these options. macOS calls the first one TCP_KEEPALIVE.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
@@ -112,7 +116,7 @@ class Connection:
         self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
         self._socket = _connect(endpoint, self._timeout)
         try:
-            _set_options(self._socket)
+            _set_options(self._socket, config)
             if config.get("security.protocol", "plaintext").lower() in ("ssl", "sasl_ssl"):
                 self._socket = self._start_tls(self.address, config)
             self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, _LATEST_API_VERSIONS)}
@@ -389,7 +393,10 @@ def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
     return opened
 
 
-def _set_options(opened: socket.socket) -> None:
+def _set_options(opened: socket.socket, config: Mapping[str, str]) -> None:
+    for key, option in _BUFFERS.items():
+        if int(config.get(key, "0")) > 0:
+            opened.setsockopt(socket.SOL_SOCKET, option, int(config[key]))
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE:

@@ -48,6 +48,7 @@ def test_not_supported(properties: dict[str, str]) -> None:
         {"max.partition.fetch.bytes": "1000000", "check.crcs": "false", "isolation.level": "read_committed"},
         {"default.api.timeout.ms": "7", "metadata.max.age.ms": "7", "request.timeout.ms": "5000", "client.id": "me"},
         {"retry.backoff.ms": "7", "retry.backoff.max.ms": "70", "reconnect.backoff.ms": "7"},
+        {"receive.buffer.bytes": "70000", "send.buffer.bytes": "70000"},
         {
             "group.id": "g",
             "max.poll.interval.ms": "400000",
@@ -70,5 +71,6 @@ def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     del kerberos["debug"], kerberos["broker.address.family"]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert read_obstacle(kerberos) == "the direct client does not support the value of properties.sasl.mechanism"
+    assert not can_write(kerberos)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert read_obstacle(kerberos) is None

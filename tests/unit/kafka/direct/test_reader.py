@@ -10,12 +10,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
+from kafka_sql.errors import AuthorizationError, BrokerError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.direct.reader import _CACHE, read_columnar
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields
 from kafka_sql.kafka.types import DataLossHandler, Split
 from tests.unit.kafka.direct.record_batches import RecordBatch
@@ -305,6 +306,24 @@ def test_an_unsupported_compression_type_is_left_to_librdkafka(broker: Simulated
     for _ in range(2):
         assert read(broker, Split("t", 0, 3, 10)) == ([], 3)
     assert broker.requests.count(ApiKey.FETCH) == 1
+
+
+def test_rejected_clients_are_left_to_librdkafka(
+    broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Which retries, because a token may be refreshed and a user may be created. So does the next read."""
+
+    def reject(*_: object) -> None:
+        raise BrokerError("SASL authentication failed.")
+
+    caplog.set_level(logging.INFO, "kafka_sql.kafka")
+    with monkeypatch.context() as patches:
+        patches.setattr(ConnectionPool, "connect_to", reject)
+        assert read(broker, Split("t", 0, 3, 10)) == ([], 3)
+    assert [record.message for record in caplog.records] == [
+        "t[0]@3: reading with librdkafka: SASL authentication failed."
+    ]
+    assert read_values(broker, Split("t", 0, 3, 10)) == list(range(3, 10))
 
 
 def test_remembered_topics_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
