@@ -40,17 +40,13 @@ def test_rejected_values(key: str, value: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["nope", "", "kafka_sql.end", "logger", "error_cb", "oauth_cb", "on_delivery", "on_commit", "stats_cb"],
+    ["nope", "", "logger", "error_cb", "oauth_cb", "on_delivery", "on_commit", "stats_cb"],
 )
 def test_unknown_properties_and_those_of_the_python_client(key: str) -> None:
     rejected = find_rejected({"acks": "all", key: "x"})
     assert rejected is not None
     assert rejected[0] == key
     assert is_unknown(rejected[1])
-
-
-def test_a_value_with_the_text_of_the_check_is_still_rejected() -> None:
-    assert find_rejected({"debug": 'No such configuration property: "kafka_sql.end"'}) is not None
 
 
 def test_no_client_is_started() -> None:
