@@ -42,6 +42,13 @@ def numbered(values: list[bytes], first_offset: int = 0) -> Pairs:
     return list(enumerate(values, first_offset))
 
 
+def check_read(config: dict[str, str], split: Split, expected: Pairs, client: str) -> None:
+    """Read a split, and compare offsets and values, and the client that read the end of it."""
+    found, used = read(config, split)
+    assert found == expected, f"{split} on {config['bootstrap.servers']}: {found[:20]} instead of {expected[:20]}"
+    assert used == client, f"{split} on {config['bootstrap.servers']}: read by {used}"
+
+
 def read(config: dict[str, str], split: Split) -> tuple[Pairs, str]:
     """Read a split. Return offsets and values, and the client that read the end of it."""
     client = DIRECT
@@ -71,8 +78,8 @@ def check_compressed_reads(topics: Topics, codec: str, client: str) -> None:
     for value in values:
         producer.produce(topic, value, partition=0)
     assert producer.flush(30) == 0
-    assert read(topics.client(), Split(topic, 0, 0, 1_000)) == (numbered(values), client)
-    assert read(topics.client(), Split(topic, 0, 400, 410)) == (numbered(values[400:410], 400), client)
+    check_read(topics.client(), Split(topic, 0, 0, 1_000), numbered(values), client)
+    check_read(topics.client(), Split(topic, 0, 400, 410), numbered(values[400:410], 400), client)
 
 
 def check_reads_of_a_topic_with_codec(topics: Topics, codec: str, client: str) -> None:
@@ -80,7 +87,7 @@ def check_reads_of_a_topic_with_codec(topics: Topics, codec: str, client: str) -
     topic = topics.create(compression_type=codec)
     values = records(50)
     topics.produce(topic, *values)
-    assert read(topics.client(), Split(topic, 0, 0, 50)) == (numbered(values), client)
+    check_read(topics.client(), Split(topic, 0, 0, 50), numbered(values), client)
 
 
 def check_committed_reads(topics: Topics, client: str, writers: str = "") -> None:
@@ -105,9 +112,9 @@ def check_committed_reads(topics: Topics, client: str, writers: str = "") -> Non
     # a broker responds to the end of a transaction before it has written the markers
     wait_until(lambda: Cluster(committed).latest([(topic, 0)]) == {(topic, 0): 10}, "the markers")
     expected = [(0, b"0 a"), (1, b"0 b"), (6, b"2 a"), (7, b"2 b"), (9, b"other")]
-    assert read(committed, Split(topic, 0, 0, 10)) == (expected, client)
+    check_read(committed, Split(topic, 0, 0, 10), expected, client)
     everything = sorted([*expected, (3, b"1 a"), (4, b"1 b")])
-    assert read(topics.client(), Split(topic, 0, 0, 10)) == (everything, client)
+    check_read(topics.client(), Split(topic, 0, 0, 10), everything, client)
 
 
 def table(topics: Topics, topic: str, **properties: str) -> Definition:
@@ -136,10 +143,10 @@ def check_writes(topics: Topics, client: str, count: int = 20_000, **properties:
     written: dict[int, list[bytes]] = {0: [], 1: []}
     for message in topics.consume(topic, count, 2):
         written[message.partition() or 0].append(message.value() or b"")
-    assert all(written.values())
-    assert sorted(written[0] + written[1]) == sorted(values)
+    assert all(written.values()), f"{topic}: all rows in one partition"
+    assert sorted(written[0] + written[1]) == sorted(values), f"{topic}: other rows"
     numbers = [[int(value.split()[0]) for value in part] for part in written.values()]
-    assert all(part == sorted(part) for part in numbers)
+    assert all(part == sorted(part) for part in numbers), f"{topic}: rows in another order"
 
 
 def check_exactly_once(topics: Topics, folder: Path) -> None:

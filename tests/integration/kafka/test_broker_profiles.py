@@ -190,7 +190,4 @@ def test_writes_after_the_brokers_closed_idle_connections(event_hubs: ProfileTop
             producer.flush()
             wait_until(lambda: event_hubs.proxy.closed > part, "connections are closed")  # noqa: B023
     assert [message.value() for message in event_hubs.consume(topic, 3)] == [b"0", b"1", b"2"]
-    assert scenarios.read(event_hubs.client(), Split(topic, 0, 0, 3)) == (
-        scenarios.numbered([b"0", b"1", b"2"]),
-        DIRECT,
-    )
+    scenarios.check_read(event_hubs.client(), Split(topic, 0, 0, 3), scenarios.numbered([b"0", b"1", b"2"]), DIRECT)
