@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -21,14 +22,14 @@ _RECONNECT_BACKOFF_MS, _RECONNECT_BACKOFF_MAX_MS = 50, 1_000
 
 @dataclass(frozen=True)
 class Backoff:
-    """How long to wait before a retry, in seconds. The wait doubles with each failure."""
+    """How long to wait before a retry, in seconds. The wait doubles with each failure, and varies by a fifth."""
 
     first: float
     longest: float
 
     def seconds(self, failures: int) -> float:
         """Return the wait after so many failures in a row."""
-        return min(self.first * 2.0 ** min(failures - 1, 30), self.longest)
+        return min(self.first * 2.0 ** min(failures - 1, 30), self.longest) * random.uniform(0.8, 1.2)
 
 
 @dataclass(frozen=True)

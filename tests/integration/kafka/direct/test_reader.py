@@ -17,6 +17,8 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.librdkafka.consumer import read_to_end
+from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.records import DEFAULT_SIZE, BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import Split
 from tests.chaos.clusters import cluster_behind_proxy
@@ -79,6 +81,38 @@ def test_each_codec(topics: Topics, codec: str, compressed_by: str) -> None:
 def rows_of_librdkafka(config: dict[str, str], split: Split) -> list[tuple[object, ...]]:
     """Return the records of a split as librdkafka reads them."""
     return to_rows(read_to_end(config, split, ALL, DEFAULT_SIZE, raise_data_loss))
+
+
+@pytest.mark.usefixtures("without_librdkafka")
+@pytest.mark.parametrize("version", range(4, 13))
+def test_each_version_of_fetch(topics: Topics, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records, an end that does not exist yet and deleted records, with each version of ListOffsets, too."""
+    choose_version = Connection.choose_version
+    limits = {ApiKey.FETCH: version, ApiKey.LIST_OFFSETS: min(version - 2, 6)}
+    chosen = set[tuple[ApiKey, int]]()
+
+    def choose(connection: Connection, api: ApiKey, oldest: int, latest: int) -> int:
+        chosen.add((api, choose_version(connection, api, oldest, min(latest, limits.get(api, latest)))))
+        return choose_version(connection, api, oldest, min(latest, limits.get(api, latest)))
+
+    monkeypatch.setattr(Connection, "choose_version", choose)
+    topic = topics.create()
+    topics.produce(topic, *(b"%d" % i for i in range(10)), key=b"k", headers=[("h", b"1")])
+    topics.admin.delete_records([TopicPartition(topic, 0, 4)])[TopicPartition(topic, 0)].result(30)
+    timer = threading.Timer(0.5, topics.produce, (topic, b"10"))
+    timer.start()
+    lost = list[tuple[int, int]]()
+    config = topics.client(isolation_level="read_committed", client_rack="a")
+    split = Split(topic, 0, 2, 11, end_may_not_exist=True)
+    parts = read_records(config, split, ALL, on_data_loss=lambda _, offset, first: lost.append((offset, first)))
+    header = [{"key": "h", "value": b"1"}]
+    assert [(offset, *payload) for offset, _, _, _, *payload in to_rows(parts)] == [
+        *((offset, header, b"k", b"%d" % offset) for offset in range(4, 10)),
+        (10, [], None, b"10"),
+    ]
+    assert lost == [(2, 4)]
+    assert chosen >= limits.items()
+    timer.join()
 
 
 @pytest.mark.parametrize("codec", ["none", "lz4"])
