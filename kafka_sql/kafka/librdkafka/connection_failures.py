@@ -74,7 +74,7 @@ def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> Bro
     if _ALERT in message:
         failure = explain_client_certificate(settings)
         return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}", servers=server)
-    short = re.sub(r" \(after \d+ms in state \w+\)", "", _ADDRESS.sub("", message)).rstrip(". ")
+    short = re.sub(r" \(after \d+ms in state \w+[^)]*(\(s\)[^)]*)?\)", "", _ADDRESS.sub("", message)).rstrip(". ")
     return AuthenticationError(f"{server}: {short}. {_advice(message)}.", servers=server)
 
 

@@ -81,6 +81,11 @@ def test_advice(message: str, advice: str) -> None:
     assert "after 3ms" not in error
 
 
+def test_repeated_errors_are_not_counted_in_the_message() -> None:
+    text = "ssl://b:1/1: SASL failed: no (after 3ms in state AUTH_REQ, 5 identical error(s) suppressed)"
+    assert str(auth_error(text, {}, 1)).startswith("[AUTHENTICATION] b:1: SASL failed: no. Check ")
+
+
 def test_without_an_address_the_bootstrap_servers_are_named() -> None:
     assert "] b:1,c:2: SASL failed. " in str(auth_error("SASL failed", {"bootstrap.servers": "b:1,c:2"}, 1))
 
