@@ -24,6 +24,7 @@ _CODES: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 _ALERT: Final = "tls alert"
 _TOKEN: Final = "OAUTHBEARER token"
 _ADDRESS: Final = re.compile(r"(?:\w+://)?\[?([\w.:%-]+?)\]?:(\d+)/\w+: ")
+_TIMING: Final = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)")
 _CHECK_PASSWORD: Final = (
     "Check 'properties.sasl.jaas.config', or 'properties.sasl.username' and 'properties.sasl.password' if they are set"
 )
@@ -74,7 +75,7 @@ def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> Bro
     if _ALERT in message:
         failure = explain_client_certificate(settings)
         return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}", servers=server)
-    short = re.sub(r" \(after \d+ms in state \w+[^)]*(\(s\)[^)]*)?\)", "", _ADDRESS.sub("", message)).rstrip(". ")
+    short = _TIMING.sub("", _ADDRESS.sub("", message)).rstrip(". ")
     return AuthenticationError(f"{server}: {short}. {_advice(message)}.", servers=server)
 
 
