@@ -172,6 +172,7 @@ def hostile_broker(rng: random.Random, bodies: dict[str, list[bytes]], unchanged
     with (
         mock.patch.object(connection, "resolve", return_value=[endpoint]),
         mock.patch.object(connection, "_connect", connect),
+        mock.patch.object(connection.Connection, "throttle"),  # a throttled connection waits
     ):
         yield
 
