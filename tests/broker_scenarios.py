@@ -97,6 +97,8 @@ def check_committed_reads(topics: Topics, client: str, writers: str = "") -> Non
         writers: the servers to which the records are written; by default those that are read.
     """
     topic, servers = topics.create(), writers or topics.bootstrap
+    committed = topics.client(isolation_level="read_committed")
+    cluster = Cluster(committed)
     for number, commit in enumerate((True, False, True)):  # each writes two records and a marker
         producer = RdkafkaProducer(
             {"bootstrap.servers": servers, "transactional.id": f"{topic}-{number}", "log_level": 0}
@@ -107,10 +109,10 @@ def check_committed_reads(topics: Topics, client: str, writers: str = "") -> Non
             producer.produce(topic, value, partition=0)
         producer.flush(30)
         producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+        # a broker responds to the end of a transaction before it has written the marker
+        end = {(topic, 0): 3 * number + 3}
+        wait_until(lambda: cluster.latest([(topic, 0)]) == end, "the marker")  # noqa: B023
     topics.produce(topic, b"other")
-    committed = topics.client(isolation_level="read_committed")
-    # a broker responds to the end of a transaction before it has written the markers
-    wait_until(lambda: Cluster(committed).latest([(topic, 0)]) == {(topic, 0): 10}, "the markers")
     expected = [(0, b"0 a"), (1, b"0 b"), (6, b"2 a"), (7, b"2 b"), (9, b"other")]
     check_read(committed, Split(topic, 0, 0, 10), expected, client)
     everything = sorted([*expected, (3, b"1 a"), (4, b"1 b")])
