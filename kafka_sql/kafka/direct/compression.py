@@ -92,7 +92,8 @@ def compress(compression: Compression, records: memoryview) -> bytes:
 
 def _lz4_frame(records: memoryview, level: int) -> bytes:
     # pyarrow's own frames have dependent blocks
-    codec, parts = pa.Codec("lz4_raw", level), [_LZ4_HEADER]
+    codec = pa.Codec("lz4_raw", level)
+    parts: list[bytes | memoryview] = [_LZ4_HEADER]
     for start in range(0, len(records), _LZ4_BLOCK):
         block = records[start : start + _LZ4_BLOCK]
         compressed = codec.compress(block, asbytes=True)
