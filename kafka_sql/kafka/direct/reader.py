@@ -113,7 +113,6 @@ def _read(
                 position = reached
         except MalformedResponse as e:
             raise FetchError(f"{split.describe_offset(position)}: {e}.") from None
-    fetcher.discard_response()
 
 
 def _wait_for_batches(

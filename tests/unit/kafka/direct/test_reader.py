@@ -19,6 +19,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields
 from kafka_sql.kafka.types import DataLossHandler, Split
+from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
 
@@ -106,6 +107,13 @@ def test_nothing_is_fetched_beyond_the_stop(broker: SimulatedBroker) -> None:
     fetches = broker.requests.count(ApiKey.FETCH)
     read(broker)
     assert 0 < fetches < broker.requests.count(ApiKey.FETCH) - fetches
+
+
+def test_the_next_request_is_sent_before_records_are_returned(broker: SimulatedBroker) -> None:
+    parts = read_columnar(broker.config(), ALL, VALUES_ONLY, SMALL, raise_data_loss)
+    next(parts)
+    wait_until(lambda: len(broker.fetches) == 2, "the second request arrived", 10)
+    parts.close()
 
 
 def test_rows_per_batch(broker: SimulatedBroker) -> None:
@@ -254,6 +262,7 @@ def test_deleted_records(broker: SimulatedBroker) -> None:
     broker.errors[ApiKey.LIST_OFFSETS] = [ErrorCode.NOT_LEADER_OR_FOLLOWER, LOST]
     assert flat(read(broker, split, on_data_loss=on_data_loss)[0]) == list(range(30, 40))
     assert lost == [(split, 4, 30)]
+    assert broker.requests.count(ApiKey.METADATA) == 4  # by two reads, and after each failure
     assert read(broker, Split("t", 0, 4, 10), on_data_loss=on_data_loss) == ([], 10)  # all of its records
 
 
@@ -262,6 +271,9 @@ def test_an_offset_that_does_not_exist(broker: SimulatedBroker) -> None:
         OffsetError, match=r"^\[\w+\] t\[0\]@101: the offset is out of range \(the offset is outside of "
     ):
         read(broker, Split("t", 0, 101, 120))
+    broker.errors[ApiKey.FETCH] = [ErrorCode.OFFSET_OUT_OF_RANGE]
+    with pytest.raises(OffsetError, match=r"t\[0\]@0: the offset is out of range"):
+        read(broker)
 
 
 def test_damaged_batch(broker: SimulatedBroker) -> None:
