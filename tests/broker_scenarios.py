@@ -167,10 +167,9 @@ def check_exactly_once(topics: Topics, folder: Path) -> None:
         assert sink.open() == []
 
 
-def check_failed_transaction(topics: Topics) -> None:
-    """Fail a task while batches of its transaction are under way: no partition may stay blocked for readers."""
+def fail_transactions(topics: Topics, attempts: int) -> str:
+    """Fail tasks while batches of their transactions are under way. Return the topic, which has three partitions."""
     topic = topics.create(3)
-    partitions = [(topic, p) for p in range(3)]
     definition = sink_table(topics.bootstrap, topic, "failed")
     config = {**definition.client_config, "transaction.timeout.ms": "600000", "batch.size": "2000"}
     values = pa.array([b"%d" % i + b"x" * 100 for i in range(2_000)], pa.binary())
@@ -181,9 +180,15 @@ def check_failed_transaction(topics: Topics) -> None:
             producer.produce(values, keys)
             raise ZeroDivisionError
 
-    for attempt in range(20):
+    for attempt in range(attempts):
         with pytest.raises(ZeroDivisionError):
             fail(f"{topic}-{attempt}")
+    return topic
+
+
+def check_all_aborted(topics: Topics, topic: str) -> None:
+    """Check that no transaction of ``fail_transactions`` is committed, or open, which blocks readers."""
+    partitions = [(topic, p) for p in range(3)]
     committed = Cluster(topics.client(isolation_level="read_committed"))
     wait_until(lambda: committed.latest(partitions) == committed.high_watermarks(partitions), "no open transaction", 30)
     topics.consume(topic, 0, 3, **{"isolation.level": "read_committed"})

@@ -138,7 +138,7 @@ def test_exactly_once(vendor: ProfileTopics, tmp_path: Path) -> None:
         assert "exactly-once" in scenarios.failed_checks(vendor, exactly_once=True)
     else:
         scenarios.check_exactly_once(vendor, tmp_path)
-        scenarios.check_failed_transaction(vendor)
+        scenarios.check_all_aborted(vendor, scenarios.fail_transactions(vendor, 20))
         assert scenarios.failed_checks(vendor, exactly_once=True) == {}
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +14,14 @@ from typing import Any, Final
 import pytest
 
 from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.errors import UnsupportedVersionError
+from kafka_sql.kafka.protocol.codec import ApiKey
 from tests import broker_scenarios as scenarios
 from tests.broker_scenarios import CODECS, COMPRESSED_WRITES, DIRECT
 from tests.broker_versions import release, start_version
+from tests.integration.kafka.broker_profiles.profile import ANY_REQUEST
+from tests.integration.kafka.broker_profiles.proxy import ProfileProxy
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -35,19 +40,33 @@ NEWEST_FEATURES: Final = {"KAFKA_SQL_TEST_FEATURES": "transaction.version=2"}
 
 
 class VersionTopics(Topics):
-    """The topics of a broker of a version."""
+    """The topics of a broker of a version.
 
-    def __init__(self, bootstrap: str, version: str) -> None:
+    Attributes:
+        release: the first two numbers of the version.
+        proxy: a proxy before the broker.
+    """
+
+    def __init__(self, bootstrap: str, version: str, proxy: ProfileProxy) -> None:
         super().__init__(bootstrap)
-        self.release = release(version)
+        self.release, self.proxy = release(version), proxy
 
 
 @pytest.fixture(
     scope="module", params=[v if v in SAMPLE else pytest.param(v, marks=pytest.mark.long) for v in VERSIONS]
 )
 def broker(request: pytest.FixtureRequest) -> Iterator[VersionTopics]:
-    with start_version(request.param, {"log.cleaner.backoff.ms": 200}) as kafka:
-        yield VersionTopics(kafka.bootstrap_servers, request.param)
+    inner, outer = free_ports(2)
+    listener = {
+        "listeners": f"PROXY://{HOST}:{inner}",
+        "advertised.listeners": f"PROXY://{HOST}:{outer}",
+        "listener.security.protocol.map": "PROXY:PLAINTEXT",
+    }
+    with (
+        start_version(request.param, {"log.cleaner.backoff.ms": 200, **listener}) as kafka,
+        ProfileProxy(ANY_REQUEST, outer, inner) as proxy,
+    ):
+        yield VersionTopics(kafka.bootstrap_servers, request.param, proxy)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -102,8 +121,26 @@ def test_check_of_exactly_once(broker: VersionTopics) -> None:
         assert failed == {}
 
 
+def test_failed_transactions(broker: VersionTopics) -> None:
+    scenarios.check_all_aborted(broker, scenarios.fail_transactions(broker, 20))
+
+
 def test_an_abort_does_not_overtake_batches(broker: VersionTopics) -> None:
-    scenarios.check_failed_transaction(broker)
+    """Before 3.6, a batch that arrives after the abort would open a transaction that no producer ends."""
+    broker.proxy.delays = {ApiKey.PRODUCE: 0.1}
+    topic = scenarios.fail_transactions(Topics(broker.proxy.address), 1)
+    _await_requests(broker.proxy)
+    broker.proxy.delays = {}
+    assert ApiKey.PRODUCE in {request.key for request in broker.proxy.requests}
+    scenarios.check_all_aborted(broker, topic)
+
+
+def _await_requests(proxy: ProfileProxy) -> None:
+    """Wait until a proxy has forwarded all delayed requests."""
+    count = -1
+    while count != len(proxy.requests):
+        count = len(proxy.requests)
+        time.sleep(1)
 
 
 def test_insert_and_select(broker: VersionTopics, sql: Callable[..., Any]) -> None:

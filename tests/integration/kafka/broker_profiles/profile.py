@@ -38,6 +38,10 @@ class BrokerProfile:
         return oldest <= version <= latest
 
 
+# of a proxy that restricts nothing
+ANY_REQUEST = BrokerProfile("any broker", dict.fromkeys(range(100), (0, 100)))
+
+
 def profile_names() -> list[str]:
     """Return the names of the files."""
     return sorted(path.stem for path in _FOLDER.glob("*.json"))

@@ -40,6 +40,7 @@ class ProfileProxy:
 
     Attributes:
         profile: may be replaced for later connections.
+        delays: seconds by which requests, and those after them on the connection, are delayed, by API key.
         requests: the requests that were forwarded.
         refused: the requests that the profile does not allow.
         largest: size of the largest request, in bytes.
@@ -54,6 +55,7 @@ class ProfileProxy:
             broker_port: the port of the broker's listener for this proxy.
         """
         self.profile, self._port, self._broker_port = profile, port, broker_port
+        self.delays: dict[int, float] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self.reset()
@@ -123,9 +125,8 @@ class ProfileProxy:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            with contextlib.suppress(OSError):
-                writer.close()  # after what is buffered
-            broker_writer.transport.abort()
+            writer.close()
+            broker_writer.close()
 
     async def _forward_requests(
         self,
@@ -156,6 +157,7 @@ class ProfileProxy:
             if not profile.supports(request.key, request.version):
                 self.refused.append(request)
                 return
+            await asyncio.sleep(self.delays.get(request.key, 0))
             self.requests.append(request)
             if request.key == ApiKey.API_VERSIONS:
                 api_versions[request.correlation_id] = request.version
