@@ -29,7 +29,7 @@ WAITING, ABORTED, ENDED = range(3)
 # status: everything was read; the next batch has an unsupported format; the next batch is damaged
 DONE, UNSUPPORTED, MALFORMED = range(3)
 
-# the columns that ``locate_records`` fills; the last two, where the headers of a record start and end, on request
+# the columns that ``locate_records`` fills; the last two are where the headers of a record start and end
 COLUMNS: Final = 8
 COLUMNS_WITH_HEADERS: Final = COLUMNS + 2
 OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH, HEADERS, END = range(COLUMNS_WITH_HEADERS)
@@ -179,6 +179,7 @@ def locate_records(
     aborted: np.ndarray,
     states: np.ndarray,
     columns: np.ndarray,
+    headers: np.ndarray | None,
 ) -> tuple[int, int, int]:
     """Locate the records of batches.
 
@@ -187,13 +188,15 @@ def locate_records(
         first, stop: records with offsets outside of this range are skipped.
         aborted: int64, n x 2: producer id and first offset of aborted transactions, whose records are skipped.
         states: uint8, n: their states; zeros for the first batches of a response, then passed on from call to call.
-        columns: int64, COLUMNS or COLUMNS_WITH_HEADERS x capacity; receives the columns defined above. Addresses point
-            into the batches; a null has address 0 and size -1.
+        columns: int64, COLUMNS x capacity; receives the first columns defined above. Addresses point into the batches;
+            a null has address 0 and size -1.
+        headers: int64, 2 x capacity; receives the last two columns. None if they are not needed: numba compiles a loop
+            without them.
 
     Returns:
         the number of records, the offset after the last visited batch, and DONE or MALFORMED.
     """
-    rows, position, with_headers = 0, first, len(columns) == COLUMNS_WITH_HEADERS
+    rows, position = 0, first
     for b in range(count):
         batch, end = batches[b, AT], batches[b, AT] + batches[b, SIZE]
         base = _read_int64(batch)
@@ -230,8 +233,8 @@ def locate_records(
                     columns[TIME, rows] = time if appended else time + time_delta
                     columns[TIME_TYPE, rows] = 2 if appended else 1
                     columns[LEADER_EPOCH, rows] = epoch
-                    if with_headers:
-                        columns[HEADERS, rows], columns[END, rows] = at, limit
+                    if headers is not None:
+                        headers[0, rows], headers[1, rows] = at, limit
                     rows += 1
                 at = limit
             if at != end:

@@ -84,8 +84,9 @@ class FetchedBatches:
         count_batches = self._count_before(stop)
         for part in self._parts(count_batches, max_batch):
             columns = np.empty((count_columns, part[:, kernels.RECORDS].sum()), np.int64)
+            headers = columns[kernels.COLUMNS :] if fields.headers else None
             count, position, status = kernels.locate_records(
-                part, len(part), position, stop, transactions, states, columns
+                part, len(part), position, stop, transactions, states, columns[: kernels.COLUMNS], headers
             )
             if status != kernels.DONE:
                 raise MalformedResponse(_DAMAGED)
