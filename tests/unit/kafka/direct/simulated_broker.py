@@ -62,6 +62,7 @@ class SimulatedBroker:
         errors: error codes, LOST or SILENT, for the next requests of an API.
         requests: the APIs of all requests so far, except ApiVersions.
         requested_versions: the versions of all requests so far, by API.
+        client_software: name and version of the last client that reported them.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
     """
 
@@ -80,6 +81,7 @@ class SimulatedBroker:
         self.throttle_ms = 0
         self.messages: dict[int, str] = {}
         self.requested_versions: dict[ApiKey, list[int]] = defaultdict(list)
+        self.client_software: tuple[str | None, str | None] = None, None
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
         self.requests = list[ApiKey]()
         self.ended = list[tuple[int, int, bool]]()
@@ -126,6 +128,8 @@ class SimulatedBroker:
                 self.requests.append(key)
             code = self.errors[key].pop(0) if self.errors[key] else ErrorCode.NONE
             body = self._handlers[key](self, request, code if code not in (LOST, SILENT) else ErrorCode.NONE)
+        request.tags()
+        assert request._at == len(request._body), (key, request.version)
         if code in (LOST, SILENT):
             return code
         head = b"" if key == ApiKey.API_VERSIONS else codec.tags(request.flexible)
@@ -133,6 +137,8 @@ class SimulatedBroker:
 
     def _api_versions(self, request: Reader, code: int) -> bytes:
         tags = codec.tags(request.flexible)
+        if request.version >= 3:
+            self.client_software = request.string(), request.string()
         versions = (pack("hhh", key, *versions) + tags for key, versions in self.versions.items())
         throttle = pack("i", self.throttle_ms) if request.version > 0 else b""
         return pack("h", code) + codec.array(versions, request.flexible) + throttle
@@ -148,6 +154,8 @@ class SimulatedBroker:
             return requested
 
         topics = codec.array([self._topic(requested, code, version) for requested in request.array(name)], flexible)
+        options = [request.number("?") for _ in range(3 if 8 <= version <= 10 else 2 if version >= 8 else 1)]
+        assert not any(options)  # create missing topics, include authorized operations
         nodes = self.nodes or {7: self.address}
 
         def node(number: int) -> bytes:
@@ -197,7 +205,10 @@ class SimulatedBroker:
         )
         return start + codec.array(coordinators, flexible)
 
-    def _init_producer_id(self, _: Reader, code: int) -> bytes:
+    def _init_producer_id(self, request: Reader, code: int) -> bytes:
+        request.string(), request.number("i")
+        if request.version >= 3:
+            request.number("q"), request.number("h")
         self._producer_id += code == ErrorCode.NONE
         return pack("ihqh", self.throttle_ms, code, self._producer_id, 3)
 
@@ -215,8 +226,9 @@ class SimulatedBroker:
 
     def _end_txn(self, request: Reader, code: int) -> bytes:
         request.string()
+        transaction = request.number("q"), request.number("h"), request.number("?")
         if code == ErrorCode.NONE:
-            self.ended.append((request.number("q"), request.number("h"), request.number("?")))
+            self.ended.append(transaction)
         return pack("ih", self.throttle_ms, code)
 
     def _produce(self, request: Reader, code: int) -> bytes:

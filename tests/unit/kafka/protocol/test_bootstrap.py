@@ -21,7 +21,7 @@ from kafka_sql.kafka.protocol.addresses import (
     order_by_failure,
     resolve,
 )
-from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.metadata import metadata
@@ -81,6 +81,18 @@ def test_the_setup_timeout_holds_until_the_broker_has_returned_its_versions() ->
         with pytest.raises(TimeoutError):
             Connection(silent.address, config)
         assert 1 <= time.monotonic() - began < 30
+
+
+def test_the_setup_timeout_is_for_all_steps_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    respond = SimulatedBroker._api_versions
+
+    def reject_slowly(self: SimulatedBroker, request: Reader, code: int) -> bytes:
+        time.sleep(0.7)
+        return respond(self, request, ErrorCode.UNSUPPORTED_VERSION if request.version else ErrorCode.NONE)
+
+    monkeypatch.setitem(SimulatedBroker._handlers, ApiKey.API_VERSIONS, reject_slowly)
+    with simulated_broker() as slow, pytest.raises(TimeoutError):
+        Connection(slow.address, slow.config(socket_connection_setup_timeout_ms="1000"))
 
 
 def test_a_broker_that_stops_responding_is_not_the_next_choice(broker: SimulatedBroker) -> None:

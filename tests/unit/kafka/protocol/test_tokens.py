@@ -26,6 +26,7 @@ from tests.http_server import serve
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
 
 PREFIX = "sasl.oauthbearer."
+NOW = 1_800_000_000  # seconds since 1970
 
 
 class Endpoint:
@@ -106,18 +107,19 @@ def test_request(endpoint: Endpoint) -> None:
         ({"expires_in": "100"}, 100),
         ({"expires_in": -1}, 0),
         ({"expires_in": None}, 0),
-        ({"access_token": jwt(exp=time.time() + 1000)}, 1000),
-        ({"access_token": jwt(exp=time.time() + 1000), "expires_in": 500}, 500),
-        ({"access_token": jwt(exp=time.time() + 1000), "expires_in": 5000}, 1000),
+        ({"access_token": jwt(exp=NOW + 1000)}, 1000),
+        ({"access_token": jwt(exp=NOW + 1000), "expires_in": 500}, 500),
+        ({"access_token": jwt(exp=NOW + 1000), "expires_in": 5000}, 1000),
         ({"access_token": jwt(exp=1)}, 0),
         ({"access_token": jwt(sub="me")}, 0),
         ({"access_token": "a.b.c"}, 0),
         ({"access_token": "a.é.c"}, 0),
     ],
 )
-def test_lifetime(endpoint: Endpoint, fields: dict[str, Any], lifetime: float) -> None:
+def test_lifetime(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], lifetime: float) -> None:
+    monkeypatch.setattr(time, "time", lambda: float(NOW))
     endpoint.fields = fields
-    assert fetch_token(endpoint.config).lifetime == pytest.approx(lifetime, abs=60)
+    assert fetch_token(endpoint.config).lifetime == lifetime
 
 
 def test_threads_share_a_token(endpoint: Endpoint) -> None:
