@@ -16,19 +16,20 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka import fetch
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
-from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.fetch import fetch as fetch_request
+from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.types import Split
-from kafka_sql.sink.producer_choice import table_producer, table_transaction
+from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
 from kafka_sql.table.declaration import Column, Table
 from tests.chaos.clusters import wait_until
 from tests.kills.simulated_query import ROWS, sink_table
 from tests.topics import Topics
 from tests.transaction_writers import DriverDied, WriterHarness, rows
 
-CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers
 DIRECT: Final = "direct"
 RDKAFKA: Final = "librdkafka"
-COMPRESSED_WRITES: Final = RDKAFKA
 
 Pairs = list[tuple[int, bytes]]
 
@@ -131,13 +132,27 @@ def table(topics: Topics, topic: str, **properties: str) -> Definition:
     return validate_table(Table(("t",), (Column("v", "BYTES", "BINARY"),), options))
 
 
-def check_writes(topics: Topics, client: str, count: int = 20_000, **properties: str) -> None:
-    """Write rows in many batches to several partitions: each arrives once, and in order within its partition."""
+def check_writes(topics: Topics, client: str) -> None:
+    """Write with a client, without compression."""
     topic = topics.create(2)
+    definition = table(topics, topic, batch_size="20000")
+    assert can_use_direct(definition) == (client == DIRECT), f"not written by {client}"
+    write_rows(topics, definition, topic)
+    assert stored_codecs(topics, topic) == {0}
+
+
+def check_compressed_writes(topics: Topics, codec: str) -> None:
+    """Write with a codec, by whichever client."""
+    topic = topics.create(2)
+    write_rows(topics, table(topics, topic, batch_size="20000", compression_type=codec), topic)
+    assert stored_codecs(topics, topic) == {CODECS.index(codec)}, f"not compressed with {codec}"
+
+
+def write_rows(topics: Topics, definition: Definition, topic: str, count: int = 20_000) -> None:
+    """Write many batches to two partitions: each row arrives once, and in order within its partition."""
     values = records(count)
     keys = [b"%d" % (i % 7) for i in range(count)]
-    with table_producer(table(topics, topic, batch_size="20000", **properties)) as producer:
-        assert isinstance(producer, DirectProducer) == (client == DIRECT)
+    with table_producer(definition) as producer:
         for start in range(0, count, 1_000):
             part = slice(start, start + 1_000)
             producer.produce(pa.array(values[part], pa.binary()), pa.array(keys[part], pa.binary()))
@@ -149,6 +164,20 @@ def check_writes(topics: Topics, client: str, count: int = 20_000, **properties:
     assert sorted(written[0] + written[1]) == sorted(values), f"{topic}: other rows"
     numbers = [[int(value.split()[0]) for value in part] for part in written.values()]
     assert all(part == sorted(part) for part in numbers), f"{topic}: rows in another order"
+
+
+def stored_codecs(topics: Topics, topic: str) -> set[int]:
+    """Return the codecs of the first batches in partition 0, as bits 0 to 2 of their attributes (KIP-98)."""
+    host, _, port = topics.bootstrap.partition(":")
+    connection = Connection((host, int(port)), topics.client())
+    request = fetch_request(topic, 0, 0, 1_000_000, wait_ms=0, committed=False)
+    batches = bytes(read_fetch(connection.ask(request), 0).records)
+    connection.close()
+    codecs, at = set[int](), 0
+    while at + 23 <= len(batches):
+        codecs.add(batches[at + 22] & 7)
+        at += 12 + int.from_bytes(batches[at + 8 : at + 12], "big")
+    return codecs
 
 
 def check_exactly_once(topics: Topics, folder: Path) -> None:

@@ -25,7 +25,7 @@ from kafka_sql.kafka.protocol.transactions import list_ongoing_transactions
 from kafka_sql.kafka.types import Split
 from kafka_sql.sink.producer_choice import table_producer
 from tests import broker_scenarios as scenarios
-from tests.broker_scenarios import CODECS, COMPRESSED_WRITES, DIRECT
+from tests.broker_scenarios import CODECS, DIRECT
 from tests.chaos.clusters import wait_until
 from tests.integration.kafka.broker_profiles.profile import profile_names, read_profile
 from tests.integration.kafka.broker_profiles.proxy import ProfileProxy
@@ -128,7 +128,7 @@ def test_committed_reads(vendor: ProfileTopics) -> None:
 
 def test_writes(vendor: ProfileTopics) -> None:
     scenarios.check_writes(vendor, DIRECT)
-    scenarios.check_writes(vendor, COMPRESSED_WRITES, compression_type="gzip")
+    scenarios.check_compressed_writes(vendor, "gzip")
 
 
 def test_exactly_once(vendor: ProfileTopics, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.errors import UnsupportedVersionError
 from kafka_sql.kafka.protocol.codec import ApiKey
 from tests import broker_scenarios as scenarios
-from tests.broker_scenarios import CODECS, COMPRESSED_WRITES, DIRECT
+from tests.broker_scenarios import CODECS, DIRECT
 from tests.broker_versions import release, start_version
 from tests.integration.kafka.broker_profiles.profile import ANY_REQUEST
 from tests.integration.kafka.broker_profiles.proxy import ProfileProxy
@@ -89,7 +89,7 @@ def test_idempotent_writes(broker: VersionTopics) -> None:
 
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_compressed_writes(broker: VersionTopics, codec: str) -> None:
-    scenarios.check_writes(broker, COMPRESSED_WRITES, compression_type=codec)
+    scenarios.check_compressed_writes(broker, codec)
 
 
 def test_offsets(broker: VersionTopics) -> None:
