@@ -39,15 +39,14 @@ class DecisionLogWriter:
         }
         self._config, self._id = {**config, **limits}, transactional_id
         # separate pools: a response of a coordinator must not wait for one of a leader
-        self._leaders, self._coordinators = ConnectionPool(self._config), ConnectionPool(self._config)
+        self._leaders, self._coordinators, self._any_broker = (ConnectionPool(self._config) for _ in range(3))
         self._transaction: TransactionManager | None = None
         self._sender: Sender | None = None
-        self._sequence = 0
 
     def close(self) -> None:
         """Close the connections."""
-        self._leaders.close()
-        self._coordinators.close()
+        for brokers in self._pools():
+            brokers.close()
 
     def fence_older_writers(self) -> None:
         """Fence all older writers and abort their open transactions.
@@ -60,7 +59,7 @@ class DecisionLogWriter:
             retry_until(brokers.any_connection, brokers.close, connect_timeout(self._config), servers)
             self._transaction = TransactionManager(self._config, brokers, self._id)
             self._transaction.producer_id_and_epoch()
-            self._sender, self._sequence = None, 0
+            self._sender = None
 
     def announce_write(self) -> None:
         """Announce to the coordinator that records will be written, without waiting for its response.
@@ -90,8 +89,11 @@ class DecisionLogWriter:
             self._reconnect_if_credentials_changed()
             self._write_transaction(records)
 
+    def _pools(self) -> tuple[ConnectionPool, ...]:
+        return self._leaders, self._coordinators, self._any_broker
+
     def _reconnect_if_credentials_changed(self) -> None:
-        for brokers in (self._leaders, self._coordinators):
+        for brokers in self._pools():
             if brokers.credentials_changed():
                 brokers.close()
 
@@ -100,11 +102,10 @@ class DecisionLogWriter:
         transaction = self._transaction
         transaction.add_partitions_async(LOG_TOPIC, [0])
         if self._sender is None:
-            self._sender = Sender(
-                ProducerState(self._config, self._leaders, transaction.producer_id_and_epoch), LOG_TOPIC, ""
-            )
-        self._sender.send([small_batch(0, records, transaction.producer_id_and_epoch(), self._sequence)])
-        self._sequence += len(records)
+            state = ProducerState(self._config, self._leaders, self._any_broker, transaction)
+            self._sender = Sender(state, "")
+            self._sender.partition_count(LOG_TOPIC)  # requests its leader
+        self._sender.send([small_batch(LOG_TOPIC, 0, records)])
         self._sender.flush()
         transaction.commit()
 

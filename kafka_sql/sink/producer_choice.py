@@ -1,10 +1,9 @@
-"""Choose the producer of a table: the direct one, or librdkafka's if the table's columns or settings need it."""
+"""Choose the producer of a table: the direct one, or librdkafka's if the table's settings need it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.direct.eligibility import can_write
@@ -15,15 +14,13 @@ from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
 from kafka_sql.kafka.librdkafka.transaction import open_transaction
 from kafka_sql.sink.metadata import single_topic
 
-_PER_ROW_KEYS: Final = frozenset({"timestamp", "headers", "header-list", "topic"})
-
 AnyProducer = DirectProducer | Producer
 
 
 def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer]:
     """Return a producer for a task."""
     topic = single_topic(definition)
-    if topic is not None and can_use_direct(definition):
+    if can_use_direct(definition):
         return cached_direct_producer(definition.client_config, topic, definition.name)
     return cached_producer(definition.client_config, topic, definition.name)
 
@@ -39,12 +36,11 @@ def table_transaction(
         config: the table's client configuration with ``transaction.timeout.ms``.
     """
     topic = single_topic(definition)
-    if topic is not None and can_use_direct(definition):
+    if can_use_direct(definition):
         return open_direct_transaction(config, transactional_id, topic, definition.name)
     return open_transaction(config, transactional_id, topic, definition.name)
 
 
 def can_use_direct(definition: Definition) -> bool:
     """Return whether the direct producer can write the table, so that librdkafka is not needed."""
-    persisted = {column.metadata for column in definition.table.persisted_columns}
-    return not persisted & _PER_ROW_KEYS and can_write(definition.client_config)
+    return can_write(definition.client_config)

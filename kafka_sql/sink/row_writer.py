@@ -96,13 +96,11 @@ class RowWriter:
             target = topics if topics is not None else producer.topic
             assert target is not None
             partitions = choose_partitions(self._partitioner, producer.partition_count, batch, keys, values, target)
-        if isinstance(producer, DirectProducer):  # never has timestamps, headers or topics per row
-            producer.produce(values, keys, partitions)
-            return
         timestamps = None
         if times is not None:
             timestamps = to_epoch_millis(times, self._metadata["timestamp"].name)
-            check_librdkafka_timestamps(timestamps, self._metadata["timestamp"].name)
+            if not isinstance(producer, DirectProducer):
+                check_librdkafka_timestamps(timestamps, self._metadata["timestamp"].name)
         if headers is None:
             headers = self._metadata_column(batch, "header-list")
         producer.produce(values, keys, timestamps, headers, topics, partitions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import google_crc32c
@@ -36,24 +37,55 @@ class ProducerIdAndEpoch(NamedTuple):
     transactional_id: str | None = None
 
 
-class Batch(NamedTuple):
+@dataclass(eq=False)
+class Batch:
     """A closed batch.
 
     Attributes:
-        head, body: its bytes, in two parts to avoid a copy. They no longer change.
-        since: when it was closed, in seconds of ``time.monotonic``.
+        records: number of records.
+        content: space for the header, then the records, which no longer change.
+        codec: the number of the compression codec.
+        first_timestamp, max_timestamp: of its records, in milliseconds since 1970.
+        created: when its first record was added, in seconds of ``time.monotonic``.
+        sequence: the sequence number of its first record; -1 until ``number`` is called.
+        tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
+        is_in_flight: whether it was sent and neither its response arrived nor the connection failed.
+        may_be_written: whether a leader may have written it although it was not acknowledged.
     """
 
+    topic: str
     partition: int
-    head: bytes
-    body: memoryview
     records: int
-    since: float
+    content: npt.NDArray[np.uint8]
+    codec: int = 0
+    first_timestamp: int = -1
+    max_timestamp: int = -1
+    created: float = 0.0
+    sequence: int = -1
+    tries: int = 0
+    is_in_flight: bool = False
+    may_be_written: bool = False
+    head: bytes = b""
 
     @property
     def size(self) -> int:
         """Size in bytes."""
-        return len(self.head) + len(self.body)
+        return len(self.content)
+
+    @property
+    def body(self) -> memoryview:
+        """The bytes after ``head``. Both parts are sent without a copy."""
+        return self.content[CHECKED:].data
+
+    def number(self, producer: ProducerIdAndEpoch, sequence: int) -> None:
+        """Write the header, with the producer's identity and the sequence number of the first record."""
+        attributes = self.codec | (_TRANSACTIONAL if producer.transactional_id is not None else 0)
+        times = self.first_timestamp, self.max_timestamp
+        numbers = (attributes, self.records - 1, *times, producer.id, producer.epoch, sequence, self.records)
+        struct.pack_into(">hiqqqhii", self.content.data, CHECKED, *numbers)
+        checksum = google_crc32c.value(self.content[CHECKED:])
+        self.head = struct.pack(">qiibI", 0, len(self.content) - _COUNTED, -1, _MAGIC, checksum)
+        self.sequence = sequence
 
 
 def next_sequence(sequence: int, records: int) -> int:
@@ -61,33 +93,23 @@ def next_sequence(sequence: int, records: int) -> int:
     return (sequence + records) % _SEQUENCES
 
 
-def close_batch(
-    partition: int, content: npt.NDArray[np.uint8], records: int, producer: ProducerIdAndEpoch, sequence: int
-) -> Batch:
-    """Write the header and return the batch.
-
-    Args:
-        content: space for the header, then the records. The batch takes ownership.
-        sequence: the sequence number of the first record.
-    """
-    now, transactional = int(time.time() * 1000), _TRANSACTIONAL if producer.transactional_id is not None else 0
-    middle = (transactional, records - 1, now, now, producer.id, producer.epoch, sequence, records)
-    struct.pack_into(">hiqqqhii", content.data, CHECKED, *middle)
-    body = content[CHECKED:]
-    head = struct.pack(">qiibI", 0, len(content) - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
-    return Batch(partition, head, body.data, records, time.monotonic())
-
-
-def small_batch(
-    partition: int, records: Mapping[str, bytes | None], producer: ProducerIdAndEpoch, sequence: int
-) -> Batch:
+def small_batch(topic: str, partition: int, records: Mapping[str, bytes | None]) -> Batch:
     """Return a batch of a few records by key; None makes a tombstone."""
     content = bytearray(HEADER)
     for offset, (key, value) in enumerate(records.items()):
         # attributes and timestamp delta are 0; no headers
         record = b"\0\0" + _varint(offset) + _with_length(key.encode()) + _with_length(value) + b"\0"
         content += _with_length(record)
-    return close_batch(partition, np.frombuffer(content, np.uint8), len(records), producer, sequence)
+    now = int(time.time() * 1000)
+    return Batch(
+        topic,
+        partition,
+        len(records),
+        np.frombuffer(content, np.uint8),
+        first_timestamp=now,
+        max_timestamp=now,
+        created=time.monotonic(),
+    )
 
 
 def _with_length(data: bytes | None) -> bytes:

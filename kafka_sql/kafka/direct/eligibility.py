@@ -19,7 +19,7 @@ _SUPPORTED: Final = frozenset(
         "delivery.timeout.ms",
         "fetch.max.bytes",
         "isolation.level",
-        "linger.ms",  # not needed: a batch is sent when it is full, or at the end of the task
+        "linger.ms",
         "check.crcs",
         "max.partition.fetch.bytes",
         "message.max.bytes",
@@ -62,6 +62,27 @@ _WRITER_ONLY: Final = frozenset(
         "queue.buffering.max.messages",
     }
 )
+# honored by direct writers. "retries" is not needed: a batch is sent again until delivery.timeout.ms, as Kafka's
+# documentation recommends
+_WRITER_HONORED: Final = frozenset(
+    {
+        "compression.codec",
+        "compression.level",
+        "compression.type",
+        "max.in.flight.requests.per.connection",
+        "message.send.max.retries",
+        "metadata.max.age.ms",
+        "queue.buffering.max.kbytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retries",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
+        "socket.receive.buffer.bytes",
+        "socket.send.buffer.bytes",
+    }
+)
+_SYNONYMS: Final = {"acks": ("all", "-1")}  # values that mean the same as the default
 # honored by direct readers
 _READER_HONORED: Final = frozenset(
     {
@@ -103,16 +124,30 @@ _KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
 def can_write(config: Mapping[str, str]) -> bool:
     """Return whether ``DirectProducer`` supports librdkafka's configuration ``config``."""
-    return _is_supported(config, _SUPPORTED | _READER_ONLY) and _can_authenticate(config)
+    return write_obstacle(config) is None
+
+
+def write_obstacle(config: Mapping[str, str]) -> str | None:
+    """Return why ``DirectProducer`` does not support librdkafka's configuration ``config``; None if it does."""
+    obstacle = _obstacle(config, _SUPPORTED | _READER_ONLY | _WRITER_HONORED)
+    if obstacle is None and sasl_mechanism(config) == _KERBEROS:
+        return "the direct client does not support Kerberos for writing"
+    return obstacle
 
 
 def read_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``read_columnar`` does not support librdkafka's configuration ``config``; None if it does."""
-    supported = _SUPPORTED | _READER_ONLY | _WRITER_ONLY | _READER_HONORED | _READER_IGNORED
+    return _obstacle(config, _SUPPORTED | _READER_ONLY | _WRITER_ONLY | _READER_HONORED | _READER_IGNORED)
+
+
+def _obstacle(config: Mapping[str, str], supported: frozenset[str]) -> str | None:
     unsupported = [
         key
         for key, value in config.items()
-        if key not in supported and not key.startswith(_SECURITY) and DEFAULTS.get(key) != value
+        if key not in supported
+        and not key.startswith(_SECURITY)
+        and DEFAULTS.get(key) != value
+        and value not in _SYNONYMS.get(key, ())
     ]
     if unsupported:
         return f"the direct client does not support {', '.join(sorted(unsupported))}"
@@ -121,16 +156,3 @@ def read_obstacle(config: Mapping[str, str]) -> str | None:
     except OptionError as e:
         return f"the direct client does not support the value of {e.option}"
     return None
-
-
-def _is_supported(config: Mapping[str, str], names: frozenset[str]) -> bool:
-    return all(key in names or key.startswith(_SECURITY) or DEFAULTS.get(key) == value for key, value in config.items())
-
-
-def _can_authenticate(config: Mapping[str, str]) -> bool:
-    """Return whether the client of ``kafka_sql.kafka.protocol`` supports the security settings."""
-    try:
-        check_security(config)
-    except OptionError:
-        return False
-    return sasl_mechanism(config) != _KERBEROS

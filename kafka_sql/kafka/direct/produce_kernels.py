@@ -43,19 +43,19 @@ def _murmur2(data: int, size: int) -> np.uint32:
 
 
 @compiled
-def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> None:
+def partition_by_key(partitions: np.ndarray, keys: ColumnView, counts: np.ndarray) -> None:
     """Choose the partition of each row that has a key but no partition, as the Java client does.
 
     Args:
         partitions: int32, -1 for none; updated in place.
-        count: number of partitions of the topic.
+        counts: int32, the number of partitions of each row's topic.
     """
     positions, data, valid = keys
     for i in range(len(partitions)):
         if partitions[i] < 0 and valid[i]:
             start = positions[i]
             positive = _murmur2(data + start, positions[i + 1] - start) & np.uint32(0x7FFFFFFF)
-            partitions[i] = positive % np.uint32(count)
+            partitions[i] = positive % np.uint32(counts[i])
 
 
 @inline_helper
@@ -185,78 +185,6 @@ def append_records(
         batch[MAX_TIMESTAMP] = max(timestamp, batch[MAX_TIMESTAMP])
         batch[AT], batch[RECORDS] = at, offset + 1
     return len(indices)
-
-
-@helper
-def _old_varint_size(value: int) -> int:
-    """Return the encoded size of a non-negative VARINT."""
-    size, value = 1, value >> 6
-    while value:
-        size, value = size + 1, value >> 7
-    return size
-
-
-@helper
-def _old_write_varint(at: int, value: int) -> int:
-    """Write a non-negative VARINT (zigzag doubles it). Return the next address."""
-    rest = types.uint64(value) << types.uint64(1)
-    while rest > types.uint64(0x7F):
-        store(at, types.uint8((rest & types.uint64(0x7F)) | types.uint64(0x80)))
-        rest >>= types.uint64(7)
-        at += 1
-    store(at, types.uint8(rest))
-    return at + 1
-
-
-@helper
-def _old_write_bytes(at: int, column: ColumnView, row: int) -> int:
-    """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
-    positions, data, valid = column
-    if not valid[row]:
-        store(at, types.uint8(1))
-        return at + 1
-    start = positions[row]
-    size = types.int64(positions[row + 1] - start)
-    at = _old_write_varint(at, size)
-    copy(at, data + start, size)
-    return at + size
-
-
-@helper
-def _old_encoded_size(column: ColumnView, row: int) -> int:
-    positions, _, valid = column
-    if not valid[row]:
-        return 1
-    size = types.int64(positions[row + 1] - positions[row])
-    return _old_varint_size(size) + size
-
-
-@compiled
-def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: np.ndarray, row: int) -> int:
-    """Append rows to the open batches of their partitions, as records without headers and with the batch's timestamp.
-
-    Layout: https://kafka.apache.org/documentation/#record
-
-    Args:
-        batches: int64, partitions x 3: ``AT``, ``END`` and ``RECORDS``; updated in place.
-        partitions: int32, the partition of each row.
-        row: the first row to append.
-
-    Returns:
-        the first row that does not fit into its batch; the number of rows if all were appended.
-    """
-    for i in range(row, len(partitions)):
-        batch = batches[partitions[i]]
-        at, offset = batch[AT], batch[RECORDS]
-        size = 3 + _old_varint_size(offset) + _old_encoded_size(keys, i) + _old_encoded_size(values, i)
-        if at + _old_varint_size(size) + size > batch[END]:
-            return i
-        at = _old_write_varint(at, size)
-        store(at, types.uint16(0))  # attributes 0, timestamp delta 0
-        at = _old_write_bytes(_old_write_bytes(_old_write_varint(at + 2, offset), keys, i), values, i)
-        store(at, types.uint8(0))  # no headers
-        batch[AT], batch[RECORDS] = at + 1, offset + 1
-    return len(partitions)
 
 
 def max_record_size(key: int, value: int, headers: int = 0, header_count: int = 0) -> int:

@@ -1,47 +1,59 @@
-"""Write columns of records to a topic, with the interface of ``kafka_sql.kafka.librdkafka.producer.Producer``."""
+"""Write columns of records to topics, with the interface of ``kafka_sql.kafka.librdkafka.producer.Producer``."""
 
 from __future__ import annotations
 
-import random
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.binary_columns import ColumnView, column_view, null_column
+from kafka_sql.kafka.binary_columns import ColumnView
 from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.accumulator import RecordAccumulator
-from kafka_sql.kafka.direct.batch import next_sequence
-from kafka_sql.kafka.direct.produce_kernels import max_record_size, pack, partition_by_key
+from kafka_sql.kafka.direct.compression import compression_settings
+from kafka_sql.kafka.direct.partition_assignment import (
+    PartitionAssignment,
+    ProducerTopic,
+    UnknownPartitionError,
+    assign_partitions,
+)
 from kafka_sql.kafka.direct.producer_state import ProducerState, open_producer_state
+from kafka_sql.kafka.direct.record_columns import RecordColumns, record_columns
 from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.transaction_admin import TransactionHint
 
-_MAX_MEMORY: Final = 1 << 25  # bytes of all open batches of a topic with many partitions
-_MIN_BATCH: Final = 1 << 14  # bytes
+_MIN_INTERVAL: Final = 0.01  # seconds
+_MAX_OPEN_BATCHES: Final = 1 << 25  # bytes of all open batches, at most half of the producer's buffer
 
 
 class DirectProducer:
-    """An open producer of one topic.
+    """An open producer.
+
+    A thread sends batches that are open for ``linger.ms``, and handles responses, while the task computes rows.
 
     Attributes:
+        topic: the topic of records that do not name one.
         sent: rows accepted so far.
         sent_bytes: bytes of their keys and values.
         send_time: milliseconds that the last flush waited for acknowledgements.
     """
 
-    def __init__(self, state: ProducerState, topic: str, table: str | None) -> None:
+    def __init__(self, state: ProducerState, topic: str | None, table: str | None) -> None:
         """Request the topic's partitions.
 
         Args:
+            topic: None if each record names its topic.
             table: the table's name, for error messages.
 
         Raises:
@@ -50,15 +62,23 @@ class DirectProducer:
         self.topic = topic
         self._label = f"Table '{table}': " if table else ""
         self._state = state
-        self._sender = Sender(state, topic, self._label)
-        config, count = state.config, len(self._sender.metadata.leaders)
-        self._partition_count = count  # the next producer sees partitions that are added later
+        self._sender = Sender(state, self._label)
+        config = state.config
         self._max_record = int(config["message.max.bytes"])
-        size = min(int(config["batch.size"]), self._max_record)
-        self._accumulator = RecordAccumulator(count, min(size, max(_MAX_MEMORY // count, _MIN_BATCH)))
-        self._next_sticky = random.randrange(count)
+        self._accumulator = RecordAccumulator(
+            min(int(config["batch.size"]), self._max_record),
+            min(_MAX_OPEN_BATCHES, int(config["queue.buffering.max.kbytes"]) * 1024 // 2),
+            compression_settings(config),
+        )
+        self._linger = float(config["linger.ms"]) / 1000
+        self._topics = dict[str, ProducerTopic]()
+        self._lock, self._closed = threading.Lock(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
         self.sent = self.sent_bytes = 0
         self.send_time = 0.0
+        if topic is not None:
+            self._open_topic(topic)
 
     @property
     def errors(self) -> int:
@@ -68,24 +88,35 @@ class DirectProducer:
     @property
     def hint(self) -> TransactionHint:
         """Facts about the transaction for the client that ends it."""
-        return TransactionHint(self._state.coordinator(), self._sender.first_record)
+        transaction = self._state.transaction
+        return TransactionHint(transaction.coordinator() if transaction else None, self._sender.first_record)
 
     def partition_count(self, topic: str) -> int:
-        """Return the number of the topic's partitions."""
-        assert topic == self.topic
-        return self._partition_count
+        """Return the number of a topic's partitions.
+
+        Raises:
+            BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
+        """
+        with self._lock:
+            return self._open_topic(topic).partitions
 
     def produce(
         self,
         values: pa.BinaryArray,
         keys: pa.BinaryArray | None = None,
+        timestamps: npt.NDArray[np.int64] | None = None,
+        headers: pa.ListArray | pa.MapArray | None = None,
+        topics: pa.StringArray | None = None,
         partitions: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Append records to batches and send full batches. Waits while the maximum number of requests is in flight.
+        """Append records to batches and send full batches. Waits while too much is not acknowledged.
 
         Args:
             values: payloads; null for a tombstone.
             keys: one per value; None for records without keys.
+            timestamps: int64 milliseconds since 1970; negative or None for now.
+            headers: lists of structs, or maps, of a name and a value, both strings or binary; null for no headers.
+            topics: each record's topic, without nulls; None for the producer's topic.
             partitions: one per value; -1 or None to choose by key as the Java client does. Records without a key go to
                 one partition until its batch is full, then to another.
 
@@ -94,21 +125,22 @@ class DirectProducer:
                 ``delivery_errors``.
         """
         count = len(values)
-        rows = column_view(values), column_view(keys) if keys is not None else null_column(count)
-        chosen = self._choose_partitions(count, rows[1] if keys is not None else None, partitions)
-        is_free = chosen < 0
-        any_free = bool(is_free.any())
-        row = 0
-        while True:
-            if any_free:
-                chosen[row:][is_free[row:]] = self._sticky_partition()
-            row = pack(self._accumulator.cursors, *rows, chosen, row)
-            if row == count:
-                break
-            self._open_batch(int(chosen[row]), rows, row, bool(is_free[row]))
-        self._state.add_partitions_async(self.topic, self._accumulator.partitions_with_records())
-        self.sent += count
-        self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
+        if not count:
+            return
+        with self._lock:
+            self._raise_failure()
+            columns = record_columns(values, keys, timestamps, headers)
+            assignment = self._assign(columns.keys, topics, partitions)
+            row = 0
+            while (row := columns.append(self._accumulator.cursors, assignment.indices, row)) < count:
+                self._make_space(columns, assignment, row)
+            self._announce()
+            self._send_lingering()
+            self.sent += count
+            self.sent_bytes += columns.payload_bytes
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="kafka_sql-sender", daemon=True)
+            self._thread.start()
 
     def flush(self) -> None:
         """Return when every record is acknowledged.
@@ -117,75 +149,114 @@ class DirectProducer:
             BrokerError: a record was rejected or not acknowledged in time.
         """
         began = time.monotonic()
-        if partitions := self._accumulator.partitions_with_records():  # without records, no transaction begins
-            self._send(partitions)
-        self._sender.flush()
+        with self._lock:
+            self._raise_failure()
+            self._send(self._accumulator.indices_with_records())
+            self._sender.flush()
         self.send_time = (time.monotonic() - began) * 1000
 
-    def _choose_partitions(
-        self, count: int, keys: ColumnView | None, partitions: npt.NDArray[np.int32] | None
-    ) -> npt.NDArray[np.int32]:
-        """Return the partition of each row; -1 for any."""
-        total = self._partition_count
-        chosen = np.full(count, -1, np.int32) if partitions is None else partitions.astype(np.int32)
-        if partitions is not None and count and not -1 <= chosen.min() <= chosen.max() < total:
-            row = int(np.flatnonzero((chosen < -1) | (chosen >= total))[0])
-            raise self._row_error(KafkaError._UNKNOWN_PARTITION, row)
-        if keys is not None:
-            partition_by_key(chosen, keys, total)
-        return chosen
+    def close(self) -> None:
+        """Stop the thread. Records that are not acknowledged are dropped."""
+        self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
 
-    def _sticky_partition(self) -> int:
-        """Return the partition for records that may go to any: one with a leader, the same until its batch is full."""
-        for i in range(self._partition_count):
-            partition = (self._next_sticky + i) % self._partition_count
-            if self._sender.metadata.leader(partition) is not None:
-                return partition
-        return self._next_sticky % self._partition_count
+    def _run(self) -> None:
+        while self._failure is None and not self._closed.wait(max(self._linger, _MIN_INTERVAL)):
+            with self._lock:
+                if self._closed.is_set():
+                    return
+                try:
+                    self._send_lingering()
+                    self._sender.poll()
+                except Exception as e:  # noqa: BLE001  # the next call raises it
+                    self._failure = e
 
-    def _open_batch(self, partition: int, rows: tuple[ColumnView, ColumnView], row: int, is_free: bool) -> None:
-        """Send the partition's batch, which has no space for the row, and open the next one.
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
-        Args:
-            is_free: whether the row may go to any partition.
+    def _announce(self) -> None:
+        """Announce the open batches to the transaction's coordinator, which responds while rows are computed."""
+        if self._state.transaction is not None:
+            for topic, partitions in self._accumulator.open_partitions().items():
+                self._state.transaction.add_partitions_async(topic, partitions)
+
+    def _send_lingering(self) -> None:
+        self._send(self._accumulator.indices_created_before(time.monotonic() - self._linger))
+
+    def _open_topic(self, name: str) -> ProducerTopic:
+        """Return a topic. Partitions that are added after the first call are used by the next producer."""
+        if name not in self._topics:
+            count = self._sender.partition_count(name)
+            first_index = self._accumulator.add_topic(name, count)
+            self._topics[name] = ProducerTopic(name, count, first_index, partial(self._has_leader, name))
+        return self._topics[name]
+
+    def _has_leader(self, topic: str, partition: int) -> bool:
+        return self._sender.leader(topic, partition) is not None
+
+    def _assign(
+        self, keys: ColumnView, topics: pa.StringArray | None, partitions: npt.NDArray[np.int32] | None
+    ) -> PartitionAssignment:
+        """Return the partitions of the rows."""
+        topic_indices = None
+        if topics is None:
+            assert self.topic is not None
+            row_topics = [self._open_topic(self.topic)]
+        else:
+            encoded = pc.dictionary_encode(topics)
+            row_topics, topic_indices = list(map(self._open_topic, encoded.dictionary.to_pylist())), encoded.indices
+        try:
+            return assign_partitions(
+                row_topics, None if topic_indices is None else np.asarray(topic_indices), keys, partitions
+            )
+        except UnknownPartitionError as e:
+            raise self._row_error(KafkaError._UNKNOWN_PARTITION, e.topic.name, e.row) from None
+
+    def _make_space(self, columns: RecordColumns, assignment: PartitionAssignment, row: int) -> None:
+        """Make space for a row that does not fit into the open batch of its partition.
 
         Raises:
             RecordTooLargeError: the row exceeds the maximum size of a record.
         """
-        values, keys = ((int(part[0][row + 1] - part[0][row]) if part[2][row] else 0) for part in rows)
-        if values + keys > self._max_record:
-            raise self._row_error(ErrorCode.MESSAGE_TOO_LARGE, row)
-        if self._accumulator.cursors[partition].any():
-            self._next_sticky = partition + 1
-            next_partition = self._sticky_partition() if is_free else partition  # of this row
-            self._state.add_partitions_async(self.topic, {*self._accumulator.partitions_with_records(), next_partition})
-            self._send([partition])
-        self._accumulator.open(partition, max_record_size(keys, values))
+        topic = assignment.topic_of(row)
+        payload, record_size = columns.record_sizes(row)
+        if payload > self._max_record:
+            raise self._row_error(ErrorCode.MESSAGE_TOO_LARGE, topic.name, row)
+        index = int(assignment.indices[row])
+        if not self._accumulator.reserve(index, record_size):
+            if assignment.is_free[row]:
+                topic.advance_sticky()
+                assignment.assign_free_rows(topic, row)
+            self._announce()
+            self._send([index])
+        elif self._accumulator.is_full():
+            self._send(self._accumulator.indices_with_records())
 
-    def _send(self, partitions: list[int]) -> None:
-        state, batches = self._state, []
-        state.add_partitions(self.topic, partitions)
-        for partition in partitions:
-            sequence = state.sequences.get((self.topic, partition), 0)
-            batches.append(self._accumulator.close(partition, state.producer_id_and_epoch(), sequence))
-            state.sequences[self.topic, partition] = next_sequence(sequence, batches[-1].records)
-        self._sender.send(batches)
+    def _send(self, indices: list[int]) -> None:
+        """Close and send open batches. Without any, no transaction begins."""
+        if indices:
+            self._sender.send([self._accumulator.close(index) for index in indices])
 
-    def _row_error(self, code: int, row: int) -> BrokerError:
-        where = f"{self._label}topic '{self.topic}', row {self.sent + row} of the task"
+    def _row_error(self, code: int, topic: str, row: int) -> BrokerError:
+        where = f"{self._label}topic '{topic}', row {self.sent + row} of the task"
         return delivery_error(code, where, "")
 
 
 @contextmanager
-def cached_direct_producer(config: Mapping[str, str], topic: str, table: str | None = None) -> Iterator[DirectProducer]:
+def cached_direct_producer(
+    config: Mapping[str, str], topic: str | None = None, table: str | None = None
+) -> Iterator[DirectProducer]:
     """Yield a producer whose id and connections are cached per process.
 
     Args:
         config: librdkafka's configuration, for which ``eligibility.can_write`` is true.
+        topic: None if each record names its topic.
         table: the table's name, for error messages.
     """
-    with _CACHE.lease(config) as state:
-        yield DirectProducer(state, topic, table)
+    with _CACHE.lease(config) as state, closing(DirectProducer(state, topic, table)) as producer:
+        yield producer
 
 
 _CACHE: Final = ClientCache(open_producer_state)

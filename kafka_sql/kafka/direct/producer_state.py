@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,10 +10,11 @@ from typing import Final
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
+from kafka_sql.kafka.direct.partition_queue import PartitionQueue
+from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import produce, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Address
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
 from kafka_sql.kafka.types import TopicPartition
@@ -26,22 +27,20 @@ class ProducerState:
     """An idempotent or transactional producer.
 
     Attributes:
-        producer_id_and_epoch: returns the producer's identity; may wait for the transaction coordinator.
-        add_partitions_async: announces partitions of a topic that are going to be written to; does not wait.
-        add_partitions: does the same and waits; called before they are written to.
-        coordinator: returns the transaction coordinator's address, if it is known.
-        sequences: the next sequence number of each partition that was written to.
+        connections: to the leaders of partitions.
+        any_broker: for other requests while responses of leaders are awaited.
+        transaction: None for an idempotent producer.
+        queues: of the partitions that were written to.
         pending: number of batches that are not acknowledged.
     """
 
     config: Mapping[str, str] = field(repr=False)
     connections: ConnectionPool
-    producer_id_and_epoch: Callable[[], ProducerIdAndEpoch]
-    add_partitions_async: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
-    add_partitions: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
-    coordinator: Callable[[], Address | None] = lambda: None
-    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    any_broker: ConnectionPool
+    transaction: TransactionManager | None = None
+    queues: dict[TopicPartition, PartitionQueue] = field(default_factory=dict)
     pending: int = 0
+    _producer: ProducerIdAndEpoch | None = None
 
     def is_reusable(self) -> bool:
         """Return whether all batches are acknowledged."""
@@ -50,24 +49,41 @@ class ProducerState:
     def on_reuse(self) -> None:
         """Do nothing: an idle producer receives nothing."""
 
+    def producer_id_and_epoch(self) -> ProducerIdAndEpoch:
+        """Return the producer's identity. May wait for the transaction coordinator, or for a new producer id.
+
+        Raises:
+            BrokerUnreachableError: no broker responded in time.
+            AuthorizationError: the user lacks the ACL for idempotent writes.
+            BrokerError: the brokers rejected the client or the transaction, or are too old.
+        """
+        if self.transaction is not None:
+            return self.transaction.producer_id_and_epoch()
+        if self._producer is None:
+            self._producer = self.new_producer_id()
+        return self._producer
+
+    def new_producer_id(self) -> ProducerIdAndEpoch:
+        """Request a producer id for idempotent writes; see ``producer_id_and_epoch``."""
+        return retry_until(
+            lambda: _init_producer_id(self.any_broker if self.pending else self.connections),
+            self.any_broker.close if self.pending else self.connections.close,
+            connect_timeout(self.config),
+            f"'{self.config['bootstrap.servers']}'",
+        )
+
 
 def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> ProducerState:
     """Return an idempotent producer with a new id.
 
     Raises:
-        BrokerUnreachableError: no broker responded in time.
-        AuthorizationError: the user lacks the ACL for idempotent writes.
-        BrokerError: the brokers rejected the client, or are too old.
+        BrokerError: as ``ProducerState.producer_id_and_epoch``.
     """
-    connections = open_connections(config)
-    stack.callback(connections.close)
-    producer = retry_until(
-        lambda: _init_producer_id(connections),
-        connections.close,
-        connect_timeout(config),
-        f"'{config['bootstrap.servers']}'",
-    )
-    return ProducerState(config, connections, lambda: producer)
+    state = ProducerState(config, open_connections(config), open_connections(config))
+    stack.callback(state.connections.close)
+    stack.callback(state.any_broker.close)
+    state.producer_id_and_epoch()
+    return state
 
 
 def open_connections(config: Mapping[str, str]) -> ConnectionPool:

@@ -1,93 +1,141 @@
-"""Send closed batches to the leaders of their partitions until each is acknowledged."""
+"""Send closed batches to the leaders of their partitions until each is acknowledged.
+
+Each partition recovers by itself (``PartitionQueue``), and each connection fails by itself: an error of one leader does
+not delay the partitions of others.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from confluent_kafka import KafkaError
 
-from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, api_timeout, connect_timeout
+from kafka_sql.errors import BrokerError, DeliveryError
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import Batch
+from kafka_sql.kafka.direct.compression import CODECS
+from kafka_sql.kafka.direct.partition_queue import MAX_IN_FLIGHT, PartitionQueue
 from kafka_sql.kafka.direct.producer_state import ProducerState
-from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.direct.topic_leaders import TopicLeaders
+from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
-from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
-from kafka_sql.kafka.protocol.metadata import TopicMetadata
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-_MAX_IN_FLIGHT: Final = 5  # requests per connection: brokers remember the last five batches of a producer (KIP-98)
-_MAX_REQUEST: Final = 1_000_000  # bytes of batches per request, unless a single batch is larger
-_BACKOFF, _MAX_BACKOFF = 0.02, 1.0  # seconds
+_MAX_REQUEST: Final = 1_000_000  # bytes of batches per request
+_MAX_PENDING: Final = 16 << 20  # bytes of batches that are not acknowledged, while more are accepted
+_MAX_WAIT: Final = 1.0  # seconds
+_MIN_TRIES: Final = 2  # before a batch expires
+_ZSTD: Final = CODECS.index("zstd")
+
+# with which a leader rejects a batch before it writes it; after others it may have written it
+_NOT_WRITTEN: Final = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        # the leader could not verify the transaction (KIP-890)
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+    }
+)
+# The leader does not accept the producer id. Outside of transactions, another one can be used.
+_REJECTED_PRODUCER: Final = frozenset(
+    {ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED}
+)
 
 
-class _InFlight(NamedTuple):
-    request: Request
-    correlation_id: int
-    batches: Sequence[Batch]
+@dataclass
+class _InFlight:
+    batches: Sequence[tuple[PartitionQueue, Batch]]
+    deadline: float  # for the response
+    request: Request | None = None
+    correlation_id: int = 0
 
 
 class Sender:
-    """The sender of one topic.
+    """The sender of one producer.
 
     Attributes:
-        metadata: the leaders of the topic's partitions when they were last requested.
-        errors: how often a broker was unreachable or returned a retriable error.
         first_record: topic, partition and offset of the first record in one of the partitions; None if unknown.
     """
 
-    def __init__(self, state: ProducerState, topic: str, label: str) -> None:
-        """Request the leaders of the topic's partitions.
+    def __init__(self, state: ProducerState, label: str) -> None:
+        """Send nothing yet.
 
         Args:
             label: the beginning of error messages.
+        """
+        self._state, self._label = state, label
+        config = state.config
+        self._delivery_timeout = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._max_request = min(_MAX_REQUEST, int(config["message.max.bytes"]))  # unless a single batch is larger
+        self._max_pending = min(_MAX_PENDING, int(config["queue.buffering.max.kbytes"]) * 1024)
+        self._request_timeout = int(config[SOCKET_TIMEOUT]) / 1000
+        self._leaders = TopicLeaders(config, label)
+        self._in_flight: dict[Connection, deque[_InFlight]] = {}
+        self._unsent: dict[PartitionQueue, None] = {}  # in order; those with batches that are not in flight
+        self._pending_bytes = 0
+        self._next_event = math.inf  # when something can be sent again or expires, in seconds of time.monotonic
+        self._errors = 0
+        self.first_record: tuple[str, int, int] | None = None
+
+    @property
+    def errors(self) -> int:
+        """How often a broker was unreachable or returned a retriable error."""
+        return self._errors + self._leaders.errors
+
+    def partition_count(self, topic: str) -> int:
+        """Return the number of a topic's partitions. The first call requests it.
 
         Raises:
             BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
-        self._state, self._topic, self._label = state, topic, label
-        config = state.config
-        self._delivery_timeout = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._connect_timeout, self._api_timeout = connect_timeout(config), api_timeout(config)
-        self._acks_timeout_ms = int(config[SOCKET_TIMEOUT])
-        self._pending: dict[int, deque[Batch]] = {}
-        self._in_flight: dict[Connection, deque[_InFlight]] = {}
-        self.errors = 0
-        self.first_record: tuple[str, int, int] | None = None
-        self._acknowledged = set[int]()  # partitions with an acknowledged batch
-        self.metadata = TopicMetadata(ErrorCode.NONE, [])
-        self._resend()
+        self._leaders.load(topic, self._pool())
+        return self._leaders.partition_count(topic)
+
+    def leader(self, topic: str, partition: int) -> Address | None:
+        """Return the leader of a partition when it was last requested; None if it had none."""
+        return self._leaders.leader(topic, partition)
 
     def send(self, batches: Iterable[Batch]) -> None:
-        """Send closed batches, those of one partition in the order of their sequence numbers.
-
-        Waits while the maximum number of requests is in flight.
+        """Accept closed batches and send those that can be sent. Waits while too much is not acknowledged.
 
         Raises:
             DeliveryError: a batch was rejected, or not acknowledged in time; or another error of ``delivery_errors``.
         """
-        groups: dict[Address | None, list[Batch]] = {}
-        for batch in batches:
-            self._pending.setdefault(batch.partition, deque()).append(batch)
+        accepted = list(batches)
+        self._add_to_transaction(accepted)
+        for batch in accepted:
+            queue = self._queue(batch)
+            queue.append(batch)
+            self._unsent[queue] = None
             self._state.pending += 1
-            groups.setdefault(self.metadata.leader(batch.partition), []).append(batch)
-        try:
-            for leader, group in groups.items():
-                if leader is None:
-                    raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-                connection = self._state.connections.connect_to(leader)
-                for request_batches in _requests(group):
-                    self._send(connection, request_batches)
-        except (OSError, EOFError, RetriableError) as e:
-            self._resend(e)
+            self._pending_bytes += batch.size
+        self.poll()
+        while self._pending_bytes > self._max_pending:
+            self._run(_MAX_WAIT)
+
+    def poll(self) -> None:
+        """Handle the responses that arrived, and send what can be sent. Waits only to connect to a broker.
+
+        Raises:
+            DeliveryError: as ``send``.
+        """
+        self._run(0)
 
     def flush(self) -> None:
         """Return when everything is acknowledged.
@@ -95,148 +143,236 @@ class Sender:
         Raises:
             DeliveryError: as ``send``.
         """
-        try:
-            for connection, in_flight in self._in_flight.items():
-                while in_flight:
-                    self._receive(connection)
-        except (OSError, EOFError, RetriableError) as e:
-            self._resend(e)
+        while self._state.pending:
+            self._run(_MAX_WAIT)
 
-    def _send(self, connection: Connection, batches: Sequence[Batch]) -> None:
-        in_flight = self._in_flight.setdefault(connection, deque())
-        while len(in_flight) >= _MAX_IN_FLIGHT or (in_flight and self._must_wait(batches)):
+    def _add_to_transaction(self, batches: Sequence[Batch]) -> None:
+        if self._state.transaction is not None:
+            for topic in dict.fromkeys(batch.topic for batch in batches):
+                partitions = [batch.partition for batch in batches if batch.topic == topic]
+                self._state.transaction.add_partitions(topic, partitions)
+
+    def _queue(self, batch: Batch) -> PartitionQueue:
+        key = batch.topic, batch.partition
+        queue = self._state.queues.get(key)
+        if queue is None:
+            queue = self._state.queues[key] = PartitionQueue(*key, self._state.producer_id_and_epoch())
+        return queue
+
+    def _run(self, seconds: float) -> None:
+        """Wait for a response, or for the next event, at most so long; then handle all and send what can be sent."""
+        wait = max(0.0, min(seconds, self._next_event - time.monotonic()))
+        for connection in self._state.connections.wait(tuple(self._in_flight), wait):
             self._receive(connection)
-        request, tails = produce.produce(
-            connection,
-            self._state.producer_id_and_epoch().transactional_id,
-            [(self._topic, batch.partition, batch.size) for batch in batches],
-            self._acks_timeout_ms,
-        )
-        parts = [part for batch, tail in zip(batches, tails, strict=True) for part in (batch.head, batch.body, tail)]
-        in_flight.append(_InFlight(request, connection.send(request, parts), batches))
+        now, self._next_event = time.monotonic(), math.inf
+        for connection, requests in tuple(self._in_flight.items()):
+            if requests[0].deadline <= now:
+                self._disconnect(connection, TimeoutError("the broker did not respond in time"))
+            else:
+                self._note_event(requests[0].deadline)
+        if self._unsent:
+            self._send_unsent(now)
 
-    def _must_wait(self, batches: Sequence[Batch]) -> bool:
-        """Return whether a batch is the second one of its partition while the first one is in flight.
+    def _note_event(self, at: float) -> None:
+        self._next_event = min(self._next_event, at)
 
-        A leader that does not know a producer accepts any sequence number. If it rejected the first batch, it would
-        accept the second one in its place, and then never the first one.
-        """
-        return any(b.partition not in self._acknowledged and b is not self._pending[b.partition][0] for b in batches)
+    def _send_unsent(self, now: float) -> None:
+        if (error := self._leaders.refresh(self._pool(), now)) is not None:
+            for queue in tuple(self._unsent):
+                if queue.is_retrying and self._leaders.is_stale(queue.topic):
+                    self._fail_unsent(queue, error, now)
+        groups: dict[Address, list[PartitionQueue]] = {}
+        for queue in tuple(self._unsent):
+            if queue.rejected_id and not queue.in_flight:
+                self._replace_producer_id(queue)
+            if queue.retry_at > now:
+                self._note_event(queue.retry_at)
+                continue
+            if queue.is_retrying and self._leaders.is_stale(queue.topic):
+                self._note_event(self._leaders.retry_at)
+                continue
+            leader = self._leaders.leader(queue.topic, queue.partition)
+            if leader is not None:
+                groups.setdefault(leader, []).append(queue)
+            else:
+                self._fail_unsent(queue, RetriableError(ErrorCode.LEADER_NOT_AVAILABLE), now)
+        for leader, queues in groups.items():
+            self._send_to(leader, queues, now)
+
+    def _send_to(self, leader: Address, queues: list[PartitionQueue], now: float) -> None:
+        try:
+            connection = self._state.connections.connect_to(leader)
+        except (OSError, EOFError) as e:
+            self._log(e, queues[0].topic)
+            for queue in queues:
+                self._fail_unsent(queue, e, time.monotonic())
+            return
+        while queues:
+            if connection.ready_at > now:
+                self._note_event(connection.ready_at)
+                return
+            if len(self._in_flight.get(connection, ())) >= MAX_IN_FLIGHT:
+                return
+            request, later, size = list[tuple[PartitionQueue, Batch]](), list[PartitionQueue](), 0
+            for queue in queues:
+                batch = queue.next_batch(connection, now)
+                if batch is None:
+                    continue
+                if request and size + batch.size > self._max_request:
+                    later.append(queue)
+                    continue
+                request.append((queue, batch))
+                size += batch.size
+            if not request or not self._send_request(connection, request):
+                return
+            queues = [*later, *(queue for queue, _ in request)]
+
+    def _send_request(self, connection: Connection, batches: list[tuple[PartitionQueue, Batch]]) -> bool:
+        """Send one batch per partition. Return false if the connection broke."""
+        batches.sort(key=lambda item: item[0].topic)
+        sent = _InFlight(batches, time.monotonic() + self._request_timeout)
+        self._in_flight.setdefault(connection, deque()).append(sent)
+        for queue, batch in batches:
+            queue.start(batch, connection)
+            if not queue.has_unsent():
+                self._unsent.pop(queue, None)
+        has_zstd = any(batch.codec == _ZSTD for _, batch in batches)
+        producer = batches[0][0].producer
+        assert producer is not None
+        try:
+            sent.request, tails = produce.produce(
+                connection,
+                producer.transactional_id,
+                [(batch.topic, batch.partition, batch.size) for _, batch in batches],
+                int(self._request_timeout * 1000),
+                produce.OLDEST_VERSION_WITH_ZSTD if has_zstd else produce.OLDEST_VERSION,
+            )
+            pairs = zip(batches, tails, strict=True)
+            parts = [part for (_, batch), tail in pairs for part in (batch.head, batch.body, tail)]
+            sent.correlation_id = connection.send(sent.request, parts)
+        except (OSError, EOFError) as e:
+            self._disconnect(connection, e)
+            return False
+        self._note_event(sent.deadline)
+        return True
 
     def _receive(self, connection: Connection) -> None:
-        """Handle the oldest response of a connection."""
-        sent = self._in_flight[connection].popleft()
-        results = produce.read_produce(connection.receive(sent.request, sent.correlation_id))
-        check_complete(results, [(self._topic, batch.partition) for batch in sent.batches])
-        for batch in sent.batches:
-            code, offset, message = results[self._topic, batch.partition]
-            self._complete(batch, code, offset, message)
+        """Handle the responses of a connection that have arrived."""
+        while (requests := self._in_flight.get(connection)) and connection.has_response():
+            sent = requests[0]
+            assert sent.request is not None
+            try:
+                results = produce.read_produce(connection.receive(sent.request, sent.correlation_id))
+                check_complete(results, [(batch.topic, batch.partition) for _, batch in sent.batches])
+            except (OSError, EOFError) as e:
+                self._disconnect(connection, e)
+                return
+            requests.popleft()
+            if not requests:
+                del self._in_flight[connection]
+            for queue, batch in sent.batches:
+                self._complete(queue, batch, results[batch.topic, batch.partition])
 
-    def _complete(self, batch: Batch, code: int, offset: int, message: str) -> None:
+    def _complete(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult) -> None:
         """Handle the result of a batch.
 
         Raises:
-            RetriableError: it has to be sent again.
             BrokerError: it was rejected.
         """
-        is_last = batch is self._pending[batch.partition][-1]
-        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.partition in self._acknowledged and not is_last:
-            raise RetriableError(code)  # see _send_oldest
-        raise_if_retriable(code, ApiKey.PRODUCE)
+        code, now = result.code, time.monotonic()
+        queue.end(batch)
         # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
-        if code not in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            raise self._error(code, f"{self._topic}[{batch.partition}]", f"Broker: {message}." if message else "")
-        is_first = batch.partition not in self._acknowledged and batch is self._pending[batch.partition][0]
-        if is_first and self.first_record is None and code == ErrorCode.NONE and offset >= 0:
-            self.first_record = self._topic, batch.partition, offset
-        self._acknowledged.add(batch.partition)
-        while self._pending[batch.partition].popleft() is not batch:
-            self._state.pending -= 1
-        self._state.pending -= 1
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            self._acknowledge(queue, batch, result, now)
+            return
+        can_retry = is_retriable(code, ApiKey.PRODUCE)
+        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            can_retry = queue.skip_to_next(batch)
+        elif code in _REJECTED_PRODUCER and self._state.transaction is None:
+            queue.rejected_id, can_retry = code, True
+        elif can_retry and code not in _NOT_WRITTEN:
+            batch.may_be_written = True
+        if not can_retry:
+            raise self._error(code, queue, f"Broker: {result.message}." if result.message else "")
+        error = RetriableError(code)
+        self._log(error, queue.topic)
+        self._try_later(queue, error, now)
 
-    def _resend(self, error: Exception | None = None) -> None:
-        """Request the leaders and send the pending batches one by one.
+    def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> None:
+        is_first = not queue.was_acknowledged and batch is queue.batches[0]
+        written = queue.acknowledge(batch, now)
+        if written is None:
+            raise self._error(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                queue,
+                "The leader had rejected an earlier batch of the partition, and accepted a later one.",
+            )
+        if is_first and self.first_record is None and result.code == ErrorCode.NONE and result.offset >= 0:
+            self.first_record = queue.topic, queue.partition, result.offset
+        self._state.pending -= len(written)
+        self._pending_bytes -= sum(acknowledged.size for acknowledged in written)
+        if not queue.has_unsent():
+            self._unsent.pop(queue, None)
 
-        Creates no duplicates: a leader knows the sequence numbers of the producer's last batches.
-        """
-        began, backoff = time.monotonic(), _BACKOFF
-        while True:
-            if error is not None:
-                self.errors += 1
-                self._in_flight.clear()
-                self._state.connections.close()  # responses to earlier requests would come first
-                _LOG.warning("topic '%s': retrying: %s", self._topic, error)
-                self._check_timeout(began, error)
-                time.sleep(backoff)
-                backoff = min(backoff * 2, _MAX_BACKOFF)
-            try:
-                self.metadata = self._request_metadata()
-                for batches in self._pending.values():
-                    while batches:
-                        self._send_oldest(tuple(batches))
-                return
-            except (OSError, EOFError, RetriableError) as e:
-                error = e
+    def _disconnect(self, connection: Connection, error: Exception) -> None:
+        """Close a connection, and send again what was in flight on it: it may be written."""
+        self._state.connections.discard(connection)
+        now, requests = time.monotonic(), self._in_flight.pop(connection)
+        batches = [item for sent in requests for item in sent.batches]
+        self._log(error, batches[0][0].topic)
+        for queue, batch in batches:
+            queue.end(batch)
+            batch.may_be_written = True
+            queue.probe = 0
+        for queue in dict.fromkeys(queue for queue, _ in batches):
+            self._try_later(queue, error, now)
 
-    def _request_metadata(self) -> TopicMetadata:
-        # a firewall may have dropped the cached connection: with this timeout there is time for another one
-        topic = self._state.connections.topic_metadata(self._topic, self._connect_timeout)
-        raise_if_retriable(topic.code, ApiKey.METADATA)
-        if topic.code != ErrorCode.NONE:
-            raise self._error(topic.code, f"topic '{self._topic}'", "")
-        if not topic.leaders:
-            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-        return topic
+    def _fail_unsent(self, queue: PartitionQueue, error: Exception, now: float) -> None:
+        """Note that a partition's next batch could not be sent."""
+        if not queue.in_flight:
+            queue.batches[queue.probe].tries += 1
+            self._try_later(queue, error, now)
 
-    def _send_oldest(self, batches: Sequence[Batch]) -> None:
-        """Send a partition's oldest batch; if its sequence number is out of order, the next one.
-
-        A restarted leader knows only the last batch of a producer. For an older batch, which it has and whose response
-        was lost, it returns OUT_OF_ORDER_SEQUENCE_NUMBER. Sequence numbers have no gaps: if a later batch was written
-        or is accepted, the earlier ones were written too, on as many replicas.
-        """
-        leader = self.metadata.require_leader(batches[0].partition)
-        for batch in batches:
-            try:
-                connection = self._state.connections.connect_to(leader)
-                self._send(connection, [batch])
-                self._receive(connection)
-                return
-            except RetriableError as e:
-                if e.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-                    raise
-
-    def _check_timeout(self, began: float, error: Exception) -> None:
-        """Check the timeout of the oldest pending batch, or without one, of requesting the leaders.
+    def _try_later(self, queue: PartitionQueue, error: Exception, now: float) -> None:
+        """Send the oldest batch of a partition again after a pause.
 
         Raises:
-            BrokerError: ``delivery.timeout.ms`` expired for the batch; or without one, the API timeout, and for a topic
-                that does not exist the connect timeout.
+            DeliveryError: ``delivery.timeout.ms`` expired for it, and it was sent again at least once.
         """
-        topic_missing = isinstance(error, RetriableError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
-        deadline = oldest + self._delivery_timeout if oldest is not None else began + self._api_timeout
-        if time.monotonic() > (began + self._connect_timeout if topic_missing else deadline):
-            code: int = KafkaError._MSG_TIMED_OUT
-            if isinstance(error, RetriableError) and (topic_missing or oldest is None):
-                code = error.code
-            raise self._error(code, f"topic '{self._topic}'", f"Client: {error}.") from error
+        oldest = queue.batches[0]
+        if oldest.tries >= _MIN_TRIES and now > oldest.created + self._delivery_timeout:
+            raise self._error(KafkaError._MSG_TIMED_OUT, queue, f"Client: {error}.") from error
+        queue.delay(now)
+        self._note_event(queue.retry_at)
+        self._unsent[queue] = None
+        self._leaders.mark_stale(queue.topic)
 
-    def _error(self, code: int, where: str, details: str) -> BrokerError:
-        waiting = sum(batch.records for batches in self._pending.values() for batch in batches)
-        lost = f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
-        return delivery_error(code, f"{self._label}{where}", f"{lost if waiting else ''} {details}".strip())
+    def _replace_producer_id(self, queue: PartitionQueue) -> None:
+        """Renumber the batches of a partition, after its leader rejected the producer id.
 
+        Raises:
+            DeliveryError: a batch may be written, so that it could be written twice.
+        """
+        code = queue.rejected_id
+        if not queue.restart(self._state.new_producer_id()):
+            raise DeliveryError(
+                f"{self._label}{queue.topic}[{queue.partition}]: {error_text(code)}. Records may have been written "
+                "before the leader rejected the producer id; sending them again could write them twice. "
+                f"{self._lost()}"
+            )
 
-def _requests(batches: Sequence[Batch]) -> Iterable[list[Batch]]:
-    """Split batches for one leader into requests, with at most one batch per partition each."""
-    request: dict[int, Batch] = {}
-    size = 0
-    for batch in batches:
-        if request and (size + batch.size > _MAX_REQUEST or batch.partition in request):
-            yield list(request.values())
-            request, size = {}, 0
-        request[batch.partition] = batch
-        size += batch.size
-    if request:
-        yield list(request.values())
+    def _pool(self) -> ConnectionPool:
+        """Return connections without a response on its way, for requests about the cluster."""
+        return self._state.any_broker if self._in_flight else self._state.connections
+
+    def _log(self, error: Exception, topic: str) -> None:
+        self._errors += 1
+        _LOG.warning("topic '%s': retrying: %s", topic, error)
+
+    def _lost(self) -> str:
+        waiting = sum(batch.records for queue in self._state.queues.values() for batch in queue.batches)
+        return f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
+
+    def _error(self, code: int, queue: PartitionQueue, details: str) -> BrokerError:
+        where = f"{self._label}{queue.topic}[{queue.partition}]"
+        return delivery_error(code, where, f"{self._lost()} {details}".strip())

@@ -107,6 +107,21 @@ class TransactionManager:
             request = transactions.end_txn(self._id, producer_id, epoch, committed=False)
             self._coordinator.ask_once(request, transactions.read_error_code)
 
+    def fence(self) -> None:
+        """Abort the transaction while batches are in flight, if the coordinator responds.
+
+        EndTxn could overtake the batches: one that arrives after the abort marker opens a transaction that is never
+        ended. Brokers before 3.6, and those that do not verify partitions, accept it (KIP-890). This request increments
+        the epoch, so that they reject it. Brokers without it (before 2.5) abort the transaction after its timeout.
+        """
+        if self._producer is None:
+            return  # not begun
+        timeout = int(self._config[TRANSACTION_TIMEOUT])
+        current = transactions.TransactionDescription("", *self._producer[:2], timeout, -1, ())
+        with contextlib.suppress(OSError, EOFError, RetriableError, BrokerError):
+            request = transactions.bump_producer_epoch(self._id, current)
+            self._coordinator.ask_once(request, transactions.read_error_code)
+
     def _check_begun(self, wait: Callable[[], Codes]) -> Callable[[], None]:
         def check() -> None:
             code, producer_id, epoch = wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 
 @contextlib.contextmanager
 def open_direct_transaction(
-    config: Mapping[str, str], transactional_id: str, topic: str, table: str | None = None
+    config: Mapping[str, str], transactional_id: str, topic: str | None, table: str | None = None
 ) -> Iterator[DirectProducer]:
     """Yield a producer in a transaction; see ``kafka_sql.kafka.librdkafka.transaction.open_transaction``.
 
@@ -33,21 +34,18 @@ def open_direct_transaction(
     producer_config = {**config, DELIVERY_TIMEOUT: delivery_timeout}
     with _CACHE.lease(producer_config) as connections:
         transaction = TransactionManager(config, connections.coordinators, transactional_id, table)
+        state: ProducerState | None = None
         try:
             if connections.had_rows:
                 transaction.begin()
-            state = ProducerState(
-                producer_config,
-                connections.leaders,
-                transaction.producer_id_and_epoch,
-                transaction.add_partitions_async,
-                transaction.add_partitions,
-                transaction.coordinator,
-            )
-            producer = DirectProducer(state, topic, table)
-            yield producer
+            state = ProducerState(producer_config, connections.leaders, connections.any_broker, transaction)
+            with closing(DirectProducer(state, topic, table)) as producer:
+                yield producer
         except BaseException:
-            transaction.abort()
+            if state is not None and state.pending:
+                transaction.fence()
+            else:
+                transaction.abort()
             raise
         if not transaction.is_idle():
             connections.coordinators.close()
@@ -63,6 +61,7 @@ class _Connections:
         leaders: to the leaders of partitions.
         coordinators: to coordinators. Separate, because responses of a coordinator must not wait behind those of a
             leader on the same broker.
+        any_broker: for other requests while responses of leaders are awaited.
         is_idle: whether no response is on its way.
         had_rows: whether the last task had rows. If so, the next one probably has rows too, and begins its transaction
             before the first row. Brokers remember transactional ids for a week, so tasks without rows must not begin.
@@ -70,6 +69,7 @@ class _Connections:
 
     leaders: ConnectionPool
     coordinators: ConnectionPool
+    any_broker: ConnectionPool
     is_idle: bool = False
     had_rows: bool = True
 
@@ -84,8 +84,9 @@ class _Connections:
 def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:
     # a coordinator responds quickly, or the connection is dropped
     timeout = str(min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000)))
-    connections = _Connections(open_connections(config), ConnectionPool({**config, SOCKET_TIMEOUT: timeout}))
-    for pool in (connections.leaders, connections.coordinators):
+    coordinators = ConnectionPool({**config, SOCKET_TIMEOUT: timeout})
+    connections = _Connections(open_connections(config), coordinators, open_connections(config))
+    for pool in (connections.leaders, connections.coordinators, connections.any_broker):
         stack.callback(pool.close)
     return connections
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
+from kafka_sql.kafka.direct.eligibility import can_write
+from kafka_sql.kafka.direct.producer import cached_direct_producer
 from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import Records
@@ -42,10 +43,10 @@ def write_dead_letters(
             records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
         )
     ]
-    # -1 means no timestamp; 0 makes the producer set the current time
-    timestamps = np.maximum(records.timestamps, 0)
-    with cached_producer(definition.client_config, target, definition.name) as producer:
-        producer.produce(records.values, records.keys, timestamps, pa.array(headers, HEADER_LIST))
+    open_producer = cached_direct_producer if can_write(definition.client_config) else cached_producer
+    with open_producer(definition.client_config, target, definition.name) as producer:
+        # a record without a timestamp has -1, which makes the producer set the current time
+        producer.produce(records.values, records.keys, records.timestamps, pa.array(headers, HEADER_LIST))
         producer.flush()
 
 

@@ -32,11 +32,19 @@ READ_ONLY_TIME = Column("ts", "TIMESTAMP", "TIMESTAMP_LTZ(3)", metadata="timesta
     [
         (table(), True),
         (table(READ_ONLY_TIME), True),
-        (table(TIME), False),
+        (table(TIME, compression_type="lz4"), True),
         (table(message_timeout_ms="1000", statistics_interval_ms="1000"), False),
-        (table(topic="t;u"), False),
+        (table(topic="t;u"), True),
+        (table(topic="t;u", acks="1"), False),
     ],
-    ids=["default", "read-only metadata", "timestamp per row", "librdkafka setting", "several topics"],
+    ids=[
+        "default",
+        "read-only metadata",
+        "timestamp per row",
+        "librdkafka setting",
+        "several topics",
+        "several topics and a librdkafka setting",
+    ],
 )
 def test_choice(definition: Definition, is_direct: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for function in ("cached_direct_producer", "open_direct_transaction"):
@@ -46,5 +54,4 @@ def test_choice(definition: Definition, is_direct: bool, monkeypatch: pytest.Mon
     expected: Any = "direct" if is_direct else "librdkafka"
     assert table_producer(definition) == expected
     assert table_transaction(definition, definition.client_config, "id") == expected
-    if ";" not in definition.table.options["topic"]:
-        assert can_use_direct(definition) is is_direct
+    assert can_use_direct(definition) is is_direct

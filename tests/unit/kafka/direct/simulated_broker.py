@@ -61,6 +61,7 @@ class SimulatedBroker:
         messages: error messages of Produce responses, by error code.
         errors: error codes, LOST or SILENT, for the next requests of an API.
         requests: the APIs of all requests so far, except ApiVersions.
+        produced: topic, partition and size in bytes of the batches in each Produce request so far.
         requested_versions: the versions of all requests so far, by API.
         client_software: name and version of the last client that reported them.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
@@ -84,6 +85,7 @@ class SimulatedBroker:
         self.client_software: tuple[str | None, str | None] = None, None
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
         self.requests = list[ApiKey]()
+        self.produced = list[list[tuple[str, int, int]]]()
         self.ended = list[tuple[int, int, bool]]()
         self._sequences = dict[tuple[TopicPartition, int], int]()
         self._producer_id, self._lock = 100, threading.Lock()
@@ -236,10 +238,12 @@ class SimulatedBroker:
         request.string()
         acks, _ = request.number("h"), request.number("i")
         assert acks == -1
+        self.produced.append([])
 
         def partition(topic: str) -> bytes:
             number, batch = request.number("i"), request.data()
             request.tags()
+            self.produced[-1].append((topic, number, len(batch)))
             result, offset = self._append((topic, number), batch, code)
             start_offset = pack("q", 0) if request.version >= 5 else b""
             details = b""

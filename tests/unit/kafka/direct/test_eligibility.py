@@ -19,6 +19,14 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
         {"group.id": "g", "max.partition.fetch.bytes": "1000000", "isolation.level": "read_committed"},
         SASL,
         {"security.protocol": "SSL"},
+        {"compression.type": "lz4", "compression.lz4.level": "5"},
+        {"compression.codec": "zstd", "compression.level": "5"},
+        {"acks": "-1"},
+        {"acks": "all", "enable.idempotence": "true", "partitioner": "murmur2_random"},
+        {"buffer.memory": "64000000", "max.request.size": "2000000", "max.in.flight.requests.per.connection": "1"},
+        {"retries": "5", "retry.backoff.ms": "7", "retry.backoff.max.ms": "70"},
+        {"reconnect.backoff.ms": "7", "reconnect.backoff.max.ms": "70", "metadata.max.age.ms": "7"},
+        {"receive.buffer.bytes": "70000", "send.buffer.bytes": "70000"},
     ],
 )
 def test_supported(properties: dict[str, str]) -> None:
@@ -28,8 +36,9 @@ def test_supported(properties: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "properties",
     [
-        {"compression.type": "lz4"},
-        {"acks": "1", "enable.idempotence": "false"},
+        {"acks": "1"},
+        {"acks": "0", "enable.idempotence": "false"},
+        {"max.in.flight.requests.per.connection": "6"},
         {"enable.idempotence": "false"},
         {"queue.buffering.max.messages": "1000"},
         {"partitioner": "consistent"},

@@ -287,8 +287,9 @@ def test_runs_have_the_maximum_size(sizes: list[tuple[int, int]], rows: int, siz
 
 
 def test_round_trip() -> None:
-    batch = small_batch(0, {"a": b"1", "b": None}, ProducerIdAndEpoch(7, 0), 0)
-    found, position = read(batch.head + batch.body, 0, 10)
+    batch = small_batch("t", 0, {"a": b"1", "b": None})
+    batch.number(ProducerIdAndEpoch(7, 0), 0)
+    found, position = read(batch.head + bytes(batch.body), 0, 10)
     assert found.keys is not None
     assert (found.keys.to_pylist(), found.values.to_pylist(), position) == ([b"a", b"b"], [b"1", None], 2)
     assert found.values.type == pa.binary()

@@ -19,12 +19,11 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedVersionError,
 )
-from kafka_sql.kafka.direct import sender
-from kafka_sql.kafka.direct.batch import Batch
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey
+from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
 
 
@@ -78,8 +77,8 @@ def test_full_batches_are_sent_before_the_flush(broker: SimulatedBroker) -> None
     with open_producer(broker, batch_size="2000") as producer:
         producer.produce(binary(*numbers(0, 1_000)))
         producer.produce(binary(*numbers(1_000, 3_000)))
-        assert len(broker.logs["t", 0]) > 10
         assert not producer._state.is_reusable()
+        wait_until(lambda: len(broker.logs["t", 0]) > 10, "full batches")
         producer.flush()
         assert producer._state.is_reusable()
     assert broker.values("t") == numbers(0, 3_000)
@@ -154,8 +153,8 @@ def test_leader_that_knows_only_the_last_batch(broker: SimulatedBroker) -> None:
     with open_producer(broker, batch_size="2000") as producer:
         producer.produce(binary(*numbers(0, 100)))
         producer.flush()
-        # the first batch is written and its response lost; then two batches are pending
-        broker.errors[ApiKey.PRODUCE] = [LOST, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+        # two batches are written and their responses lost; the first one is sent again
+        broker.errors[ApiKey.PRODUCE] = [SILENT, LOST, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
         producer.produce(binary(*numbers(100, 400)))
         producer.flush()
         assert producer._state.is_reusable()
@@ -185,7 +184,7 @@ def test_batches_expire_after_the_delivery_timeout(broker: SimulatedBroker) -> N
     with open_producer(broker, delivery_timeout_ms="300", linger_ms="0") as producer:
         producer.produce(binary(b"a", b"b"))
         began = time.monotonic()
-        with pytest.raises(DeliveryError, match=r"topic 't': .*[Tt]imed out.*so far: 2\. .*NOT_ENOUGH_REPLICAS\)\."):
+        with pytest.raises(DeliveryError, match=r"t\[0\]: .*[Tt]imed out.*so far: 2\. .*NOT_ENOUGH_REPLICAS\)\."):
             producer.flush()
         assert 0.3 <= time.monotonic() - began < 3
 
@@ -275,13 +274,13 @@ def test_unreachable_broker() -> None:
         open_producer_state({**config, "bootstrap.servers": "127.0.0.1:1"}, stack)
 
 
-def test_requests_have_one_batch_per_partition_and_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "_MAX_REQUEST", 100)
-
-    def batch(partition: int, size: int) -> Batch:
-        return Batch(partition, b"h" * 10, memoryview(bytes(size - 10)), 1, 0.0)
-
-    batches = [batch(0, 40), batch(1, 60), batch(2, 10), batch(2, 10), batch(3, 500), batch(4, 10)]
-    groups = [[(b.partition, b.size) for b in group] for group in sender._requests(batches)]
-    assert groups == [[(0, 40), (1, 60)], [(2, 10)], [(2, 10)], [(3, 500)], [(4, 10)]]
-    assert list(sender._requests([])) == []
+def test_requests_have_one_batch_per_partition_and_a_maximum_size(broker: SimulatedBroker) -> None:
+    with open_producer(broker, "three", batch_size="1000", max_request_size="2500", linger_ms="60000") as producer:
+        for size in (700, 2_400):
+            producer.produce(binary(*[b"v" * size] * 3), partitions=np.array([0, 1, 2], np.int32))
+            producer.flush()
+    assert [len(batches) for batches in broker.produced] == [3, 1, 1, 1]
+    for batches in broker.produced:
+        assert len({partition for _, partition, _ in batches}) == len(batches)
+        assert sum(size for *_, size in batches) <= 2_500
+    assert len(broker.values("three", 2)) == 2

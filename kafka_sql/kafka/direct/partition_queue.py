@@ -1,0 +1,145 @@
+"""Order the batches of one partition: which one is sent next, and which ones a response acknowledges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_sql.kafka.direct.batch import Batch, ProducerIdAndEpoch, next_sequence
+from kafka_sql.kafka.protocol.connection import Connection
+
+MAX_IN_FLIGHT: Final = 5  # brokers remember the last five batches of a producer (KIP-98)
+_KNOWN_SECONDS: Final = 1.0
+_BACKOFF, _MAX_BACKOFF = 0.02, 1.0  # seconds
+
+
+@dataclass(eq=False)
+class PartitionQueue:
+    """The batches of one partition that are not acknowledged, and what the next batches need to know.
+
+    It outlives the task: the next one of the process continues its sequence numbers.
+
+    Attributes:
+        producer: the producer id of its batches; None before the first one.
+        batches: in the order of their sequence numbers.
+        in_flight: how many of them are in flight.
+        connection: to which those were sent.
+        was_acknowledged: whether any batch was acknowledged so far.
+        is_retrying: whether the oldest batch failed. Then only one batch is sent at a time.
+        probe: index of the batch to send while retrying; see ``skip_to_next``.
+        rejected_id: the error code with which the leader rejected the producer id; 0 if it did not.
+        retry_at: when the next batch may be sent, in seconds of ``time.monotonic``.
+    """
+
+    topic: str
+    partition: int
+    producer: ProducerIdAndEpoch | None = None
+    batches: deque[Batch] = field(default_factory=deque)
+    in_flight: int = 0
+    connection: Connection | None = None
+    was_acknowledged: bool = False
+    is_retrying: bool = False
+    probe: int = 0
+    rejected_id: int = 0
+    retry_at: float = 0.0
+    _next_sequence: int = 0
+    _backoff: float = _BACKOFF
+    _acknowledged_by: Connection | None = None
+    _acknowledged_at: float = -math.inf
+
+    def append(self, batch: Batch) -> None:
+        """Number a batch and add it."""
+        assert self.producer is not None
+        batch.number(self.producer, self._next_sequence)
+        self._next_sequence = next_sequence(self._next_sequence, batch.records)
+        self.batches.append(batch)
+
+    def has_unsent(self) -> bool:
+        """Return whether a batch is not in flight."""
+        return self.in_flight < len(self.batches)
+
+    def next_batch(self, connection: Connection, now: float) -> Batch | None:
+        """Return the batch that may be sent to the leader now; None if none may.
+
+        A second batch is sent while the first one is in flight only if this leader has acknowledged one just before. A
+        leader that does not know the producer, because it is new or has forgotten it, accepts any sequence number: if
+        it rejected the first batch, it would accept the second one in its place.
+        """
+        if self.retry_at > now or not self.has_unsent():
+            return None
+        if not self.in_flight:
+            return self.batches[self.probe]
+        is_known = self._acknowledged_by is connection and now - self._acknowledged_at < _KNOWN_SECONDS
+        can_pipeline = is_known and not self.is_retrying and self.connection is connection
+        return self.batches[self.in_flight] if can_pipeline and self.in_flight < MAX_IN_FLIGHT else None
+
+    def start(self, batch: Batch, connection: Connection) -> None:
+        """Note that a batch is being sent."""
+        batch.is_in_flight = True
+        batch.tries += 1
+        self.in_flight += 1
+        self.connection = connection
+
+    def end(self, batch: Batch) -> None:
+        """Note that the response to a batch arrived, or never will."""
+        batch.is_in_flight = False
+        self.in_flight -= 1
+
+    def acknowledge(self, batch: Batch, now: float) -> list[Batch] | None:
+        """Remove a batch that is written, and the earlier ones that are written then; return them.
+
+        Returns:
+            None if the leader accepted the batch although it had rejected an earlier one.
+        """
+        index = self.batches.index(batch)
+        if any(not earlier.may_be_written for earlier in itertools.islice(self.batches, index)):
+            return None
+        if index == self.probe:
+            written = [self.batches.popleft() for _ in range(index + 1)]
+            self.is_retrying, self.probe, self.retry_at, self._backoff = False, 0, 0.0, _BACKOFF
+        else:  # an earlier one is sent again, and the leader recognizes it by its sequence number
+            written = [batch]
+            del self.batches[index]
+        self.was_acknowledged = True
+        self._acknowledged_by, self._acknowledged_at = self.connection, now
+        return written
+
+    def skip_to_next(self, batch: Batch) -> bool:
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER: return whether to continue, else the batch is not written.
+
+        A later batch is out of order because an earlier one failed; it is sent again after that one. If the batch that
+        is sent again itself is out of order, the leader has an earlier or a later state of the producer. It has a later
+        one if it was restarted, because then it only remembers the last batch, and if the response to this batch was
+        lost. The next batch shows it: sequence numbers have no gaps, so if the next batch is written or is accepted,
+        this one is written too. That holds only for a batch that may be written: never for one that was rejected.
+        """
+        index = self.batches.index(batch)
+        if index != self.probe:
+            return True
+        has_next = index + 1 < len(self.batches) and self.batches[index + 1].may_be_written
+        if not (batch.may_be_written and has_next):
+            return False
+        self.probe += 1
+        return True
+
+    def delay(self, now: float) -> None:
+        """Send the oldest batch again, after a pause that grows with each failure."""
+        self.is_retrying = True
+        if self.retry_at <= now:  # else another batch of the same request failed
+            self.retry_at = now + self._backoff * random.uniform(0.8, 1.2)
+            self._backoff = min(2 * self._backoff, _MAX_BACKOFF)
+
+    def restart(self, producer: ProducerIdAndEpoch) -> bool:
+        """Renumber all batches, with a new producer id. Return false if one of them may be written."""
+        if any(batch.may_be_written for batch in self.batches):
+            return False
+        self.producer, self._next_sequence, self.rejected_id = producer, 0, 0
+        batches = list(self.batches)
+        self.batches.clear()
+        for batch in batches:
+            self.append(batch)
+        return True
