@@ -10,8 +10,9 @@ from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.delivery_errors import begin_transaction_error
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import transactions
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
 

@@ -26,8 +26,9 @@ from kafka_sql.kafka.direct.producer_state import ProducerState
 from kafka_sql.kafka.direct.topic_leaders import TopicLeaders
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import produce
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 

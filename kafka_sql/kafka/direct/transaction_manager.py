@@ -12,8 +12,8 @@ from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.direct.coordinator import Codes, Coordinator
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import transactions
+from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Address
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 from kafka_sql.kafka.types import TopicPartition

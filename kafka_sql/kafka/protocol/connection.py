@@ -13,8 +13,7 @@ from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.addresses import Address as Address
-from kafka_sql.kafka.protocol.addresses import Endpoint, note_failure, note_success, resolve
+from kafka_sql.kafka.protocol.addresses import Address, Endpoint, note_failure, note_success, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
