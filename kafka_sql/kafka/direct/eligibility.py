@@ -62,8 +62,8 @@ _WRITER_ONLY: Final = frozenset(
         "queue.buffering.max.messages",
     }
 )
-# honored by direct writers. "retries" is not needed: a batch is sent again until delivery.timeout.ms, as Kafka's
-# documentation recommends
+# honored by direct writers, except those without a meaning for them: a batch is sent again until delivery.timeout.ms,
+# as Kafka's documentation recommends, and metadata is requested when it is needed
 _WRITER_HONORED: Final = frozenset(
     {
         "compression.codec",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, api_timeout
+from kafka_sql.kafka.direct.backoff import Backoff, backoff_setting
 
 _MAX_RESPONSE: Final = 4 << 20  # bytes of records per response; the next response arrives while one is decoded
 _MAX_BATCH: Final = 100_000_000
@@ -18,18 +18,6 @@ _METADATA_MAX_AGE_MS: Final = 300_000
 # Java's defaults
 _RETRY_BACKOFF_MS, _RETRY_BACKOFF_MAX_MS = 100, 1_000
 _RECONNECT_BACKOFF_MS, _RECONNECT_BACKOFF_MAX_MS = 50, 1_000
-
-
-@dataclass(frozen=True)
-class Backoff:
-    """How long to wait before a retry, in seconds. The wait doubles with each failure, and varies by a fifth."""
-
-    first: float
-    longest: float
-
-    def seconds(self, failures: int) -> float:
-        """Return the wait after so many failures in a row."""
-        return min(self.first * 2.0 ** min(failures - 1, 30), self.longest) * random.uniform(0.8, 1.2)
 
 
 @dataclass(frozen=True)
@@ -78,9 +66,6 @@ def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:
     def number(key: str, default: int) -> int:
         return int(config.get(key, default))
 
-    def backoff(key: str, first: int, longest: int) -> Backoff:
-        return Backoff(number(f"{key}.ms", first) / 1000, number(f"{key}.max.ms", longest) / 1000)
-
     max_wait_ms = number("fetch.wait.max.ms", _MAX_WAIT_MS)
     return FetchSettings(
         committed=config["isolation.level"] == "read_committed",
@@ -101,6 +86,6 @@ def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:
         socket_timeout=number(SOCKET_TIMEOUT, 30_000) / 1000,
         stall_timeout=api_timeout(config),
         metadata_max_age=number("metadata.max.age.ms", _METADATA_MAX_AGE_MS) / 1000,
-        retry=backoff("retry.backoff", _RETRY_BACKOFF_MS, _RETRY_BACKOFF_MAX_MS),
-        reconnect=backoff("reconnect.backoff", _RECONNECT_BACKOFF_MS, _RECONNECT_BACKOFF_MAX_MS),
+        retry=backoff_setting(config, "retry.backoff", _RETRY_BACKOFF_MS, _RETRY_BACKOFF_MAX_MS),
+        reconnect=backoff_setting(config, "reconnect.backoff", _RECONNECT_BACKOFF_MS, _RECONNECT_BACKOFF_MAX_MS),
     )

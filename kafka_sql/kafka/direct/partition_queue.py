@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.direct.batch import Batch, ProducerIdAndEpoch, next_sequence
 from kafka_sql.kafka.protocol.connection import Connection
 
 MAX_IN_FLIGHT: Final = 5  # brokers remember the last five batches of a producer (KIP-98)
 _KNOWN_SECONDS: Final = 1.0
-_BACKOFF, _MAX_BACKOFF = 0.02, 1.0  # seconds
 
 
 @dataclass(eq=False)
@@ -47,7 +46,7 @@ class PartitionQueue:
     rejected_id: int = 0
     retry_at: float = 0.0
     _next_sequence: int = 0
-    _backoff: float = _BACKOFF
+    _failures: int = 0
     _acknowledged_by: Connection | None = None
     _acknowledged_at: float = -math.inf
 
@@ -100,7 +99,7 @@ class PartitionQueue:
             return None
         if index == self.probe:
             written = [self.batches.popleft() for _ in range(index + 1)]
-            self.is_retrying, self.probe, self.retry_at, self._backoff = False, 0, 0.0, _BACKOFF
+            self.is_retrying, self.probe, self.retry_at, self._failures = False, 0, 0.0, 0
         else:  # an earlier one is sent again, and the leader recognizes it by its sequence number
             written = [batch]
             del self.batches[index]
@@ -126,12 +125,12 @@ class PartitionQueue:
         self.probe += 1
         return True
 
-    def delay(self, now: float) -> None:
+    def delay(self, now: float, backoff: Backoff) -> None:
         """Send the oldest batch again, after a pause that grows with each failure."""
         self.is_retrying = True
         if self.retry_at <= now:  # else another batch of the same request failed
-            self.retry_at = now + self._backoff * random.uniform(0.8, 1.2)
-            self._backoff = min(2 * self._backoff, _MAX_BACKOFF)
+            self._failures += 1
+            self.retry_at = now + backoff.seconds(self._failures)
 
     def restart(self, producer: ProducerIdAndEpoch) -> bool:
         """Renumber all batches, with a new producer id. Return false if one of them may be written."""

@@ -19,6 +19,7 @@ from confluent_kafka import KafkaError
 from kafka_sql.errors import BrokerError, DeliveryError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
+from kafka_sql.kafka.direct.backoff import backoff_setting
 from kafka_sql.kafka.direct.batch import Batch
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.partition_queue import MAX_IN_FLIGHT, PartitionQueue
@@ -37,6 +38,8 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 _MAX_REQUEST: Final = 1_000_000  # bytes of batches per request
 _MAX_PENDING: Final = 16 << 20  # bytes of batches that are not acknowledged, while more are accepted
 _MAX_WAIT: Final = 1.0  # seconds
+_BACKOFF_MS, _MAX_BACKOFF_MS = 20, 1_000  # by default
+_IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 _MIN_TRIES: Final = 2  # before a batch expires
 _ZSTD: Final = CODECS.index("zstd")
 
@@ -86,7 +89,11 @@ class Sender:
         self._max_request = min(_MAX_REQUEST, int(config["message.max.bytes"]))  # unless a single batch is larger
         self._max_pending = min(_MAX_PENDING, int(config["queue.buffering.max.kbytes"]) * 1024)
         self._request_timeout = int(config[SOCKET_TIMEOUT]) / 1000
-        self._leaders = TopicLeaders(config, label)
+        self._max_in_flight = min(MAX_IN_FLIGHT, int(config.get(_IN_FLIGHT, MAX_IN_FLIGHT)))
+        self._retry_backoff, self._reconnect_backoff = (
+            backoff_setting(config, key, _BACKOFF_MS, _MAX_BACKOFF_MS) for key in ("retry.backoff", "reconnect.backoff")
+        )
+        self._leaders = TopicLeaders(config, label, self._retry_backoff)
         self._in_flight: dict[Connection, deque[_InFlight]] = {}
         self._unsent: dict[PartitionQueue, None] = {}  # in order; those with batches that are not in flight
         self._pending_bytes = 0
@@ -212,7 +219,7 @@ class Sender:
             if connection.ready_at > now:
                 self._note_event(connection.ready_at)
                 return
-            if len(self._in_flight.get(connection, ())) >= MAX_IN_FLIGHT:
+            if len(self._in_flight.get(connection, ())) >= self._max_in_flight:
                 return
             request, later, size = list[tuple[PartitionQueue, Batch]](), list[PartitionQueue](), 0
             for queue in queues:
@@ -343,7 +350,7 @@ class Sender:
         oldest = queue.batches[0]
         if oldest.tries >= _MIN_TRIES and now > oldest.created + self._delivery_timeout:
             raise self._error(KafkaError._MSG_TIMED_OUT, queue, f"Client: {error}.") from error
-        queue.delay(now)
+        queue.delay(now, self._retry_backoff if isinstance(error, RetriableError) else self._reconnect_backoff)
         self._note_event(queue.retry_at)
         self._unsent[queue] = None
         self._leaders.mark_stale(queue.topic)

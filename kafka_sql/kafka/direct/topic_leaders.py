@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ from confluent_kafka import KafkaError
 
 from kafka_sql.kafka.config.properties import api_timeout, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
+from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
@@ -19,7 +19,6 @@ from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
 from kafka_sql.kafka.protocol.metadata import TopicMetadata
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-_BACKOFF, _MAX_BACKOFF = 0.02, 1.0  # seconds
 
 
 class TopicLeaders:
@@ -30,18 +29,19 @@ class TopicLeaders:
         retry_at: when ``refresh`` requests them again, in seconds of ``time.monotonic``.
     """
 
-    def __init__(self, config: Mapping[str, str], label: str) -> None:
+    def __init__(self, config: Mapping[str, str], label: str, backoff: Backoff) -> None:
         """Request nothing yet.
 
         Args:
             label: the beginning of error messages.
+            backoff: the wait before a failed request is repeated.
         """
         self._connect_timeout, self._api_timeout = connect_timeout(config), api_timeout(config)
         self._label = label
         self._topics: dict[str, TopicMetadata] = {}
         self._stale: dict[str, None] = {}  # in order
         self._missing_since: dict[str, float] = {}
-        self._backoff = _BACKOFF
+        self._backoff, self._failures = backoff, 0
         self.errors = 0
         self.retry_at = 0.0
 
@@ -110,11 +110,11 @@ class TopicLeaders:
         if not metadata.leaders:
             raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
         self._missing_since.pop(topic, None)
-        self._backoff = _BACKOFF
+        self._failures = 0
         return metadata
 
     def _note_failure(self, topic: str, error: Exception) -> None:
         self.errors += 1
         _LOG.warning("topic '%s': requesting its leaders again: %s", topic, error)
-        self.retry_at = time.monotonic() + self._backoff * random.uniform(0.8, 1.2)
-        self._backoff = min(2 * self._backoff, _MAX_BACKOFF)
+        self._failures += 1
+        self.retry_at = time.monotonic() + self._backoff.seconds(self._failures)

@@ -198,6 +198,32 @@ def test_silent_broker_is_dropped_before_the_records_expire(broker: SimulatedBro
     assert broker.values("t") == [b"a"]
 
 
+@pytest.mark.parametrize(("key", "error"), [("retry", ErrorCode.NOT_ENOUGH_REPLICAS), ("reconnect", LOST)])
+def test_backoff_before_a_retry(broker: SimulatedBroker, key: str, error: int) -> None:
+    broker.errors[ApiKey.PRODUCE] = [error] * 2
+    backoff = {f"{key}_backoff_ms": "300", f"{key}_backoff_max_ms": "400"}
+    with open_producer(broker, **backoff) as producer:
+        producer.produce(binary(b"a"))
+        began = time.monotonic()
+        producer.flush()
+        assert time.monotonic() - began >= (0.3 + 0.4) * 0.8
+        assert producer.errors == 2
+    assert broker.values("t") == [b"a"]
+
+
+@pytest.mark.parametrize("in_flight", [1, 2])
+def test_requests_in_flight(broker: SimulatedBroker, in_flight: int) -> None:
+    broker.errors[ApiKey.PRODUCE] = [SILENT] * in_flight
+    settings = {"max_in_flight_requests_per_connection": str(in_flight), "request_timeout_ms": "2000"}
+    with open_producer(broker, "three", batch_size="1000", linger_ms="0", **settings) as producer:
+        for partition in range(3):
+            producer.produce(binary(b"a"), partitions=np.array([partition], np.int32))
+        assert list(map(len, producer._sender._in_flight.values())) == [in_flight]
+        producer.flush()
+        assert producer.errors == 1
+    assert [broker.values("three", partition) for partition in range(3)] == [[b"a"]] * 3
+
+
 def test_metadata_is_requested_again_until_the_topic_has_partitions(broker: SimulatedBroker) -> None:
     broker.errors[ApiKey.METADATA] = [ErrorCode.LEADER_NOT_AVAILABLE, LOST]
     with open_producer(broker) as producer:
