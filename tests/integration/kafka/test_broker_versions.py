@@ -28,11 +28,11 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 VERSIONS: Final = ("2.8.2", "3.0.2", "3.5.2", "3.6.2", "3.9.1", "4.0.1", "4.1.1", VERSION)
 SAMPLE: Final = ("2.8.2", "3.6.2")  # not long
+# their fixtures start a broker of the version in the environment
 EXACTLY_ONCE_FILES: Final = (
     "sink/exactly_once/test_protocol.py",
     "sink/exactly_once/test_admin.py",
     "sink/exactly_once/test_timeouts.py",
-    "kafka/direct/test_producer.py",
 )
 FIRST_EXACTLY_ONCE: Final = (3, 0)  # transactions can be listed and described: KIP-664
 REFUSAL: Final = "does not support request ListTransactions .*Upgrade the brokers to Apache Kafka 3.0 or later"
