@@ -6,7 +6,7 @@ import json
 import random
 import socket
 from collections.abc import Callable, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -215,7 +215,8 @@ def make_writes() -> Callable[[random.Random], str]:
             with ExitStack() as stack:
                 stack.enter_context(hostile_broker(rng, bodies, rng.choice((0.5, 0.9))))
                 if rng.random() < 0.5:
-                    producer = DirectProducer(open_producer_state(CONFIG, stack), "t", None)
+                    state = open_producer_state(CONFIG, stack)
+                    producer = stack.enter_context(closing(DirectProducer(state, "t", None)))
                 else:
                     producer = stack.enter_context(open_direct_transaction(CONFIG, "d", "t"))
                 producer.produce(values, values if rng.random() < 0.5 else None)

@@ -57,8 +57,8 @@ def open_state(bootstrap: str, **more: str) -> Iterator[ProducerState]:
 
 @contextmanager
 def open_producer(bootstrap: str, topic: str, **more: str) -> Iterator[DirectProducer]:
-    with open_state(bootstrap, **more) as state:
-        yield DirectProducer(state, topic, "t")
+    with open_state(bootstrap, **more) as state, closing(DirectProducer(state, topic, "t")) as producer:
+        yield producer
 
 
 def write(bootstrap: str, topic: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,8 @@ def broker() -> Iterator[SimulatedBroker]:
 @contextmanager
 def open_producer(broker: SimulatedBroker, topic: str = "t", **properties: str) -> Iterator[DirectProducer]:
     with ExitStack() as stack:
-        yield DirectProducer(open_producer_state(broker.config(**properties), stack), topic, "orders")
+        state = open_producer_state(broker.config(**properties), stack)
+        yield stack.enter_context(closing(DirectProducer(state, topic, "orders")))
 
 
 def binary(*values: bytes | None) -> pa.BinaryArray:
