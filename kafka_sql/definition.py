@@ -15,6 +15,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.formats.payload import Payload, parse_payload
+from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
@@ -136,6 +137,8 @@ def validate_table(table: Table) -> Definition:
         key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared_types),
         to_librdkafka(properties),
     )
+    choose_reader(options[opt.SCAN_CLIENT], definition.client_config)  # raises
+    choose_writer(options[opt.SINK_CLIENT], definition.client_config)
     _check_error_columns(definition)
     return definition
 

@@ -15,6 +15,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.descriptions import TopicState, allowed_group_operations, describe_topics
+from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.properties import resolve_config
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
@@ -33,6 +34,7 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
     settings = run_check(definition.name, "settings", lambda: _check_settings(definition))
     yield settings
     if settings.ok:
+        yield from _check_clients(definition)
         yield from _check_brokers(definition)
     yield from check_schemas(definition, schema)
 
@@ -40,6 +42,12 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
 def _check_settings(definition: Definition) -> str:
     resolve_config(definition.client_config)
     return "secret references can be resolved, and key and trust stores can be read"
+
+
+def _check_clients(definition: Definition) -> Iterator[Finding]:
+    for option, choose in ((opt.SCAN_CLIENT, choose_reader), (opt.SINK_CLIENT, choose_writer)):
+        client, reason = choose(definition.options[option], definition.client_config)
+        yield Finding(definition.name, option.key, True, f"{client}, because {reason}")
 
 
 def _check_brokers(definition: Definition) -> Iterator[Finding]:

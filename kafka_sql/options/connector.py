@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT  # noqa: F401  # as below
 from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
@@ -339,7 +340,7 @@ _BOUNDED: Final = (
     FAIL_ON_DATA_LOSS,
     SCAN_PARALLELISM,
 )
-_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID)
+_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID, SCAN_CLIENT)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (
     DELIVERY_GUARANTEE,
@@ -350,6 +351,7 @@ _SINK: Final = (
     TOPIC_PARTITIONS,
     TOPIC_REPLICATION,
     REGISTER_PRODUCER_METRICS,
+    SINK_CLIENT,
 )
 
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (

@@ -13,6 +13,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
 from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.produce import AnyProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.sink.metadata import (
@@ -23,7 +24,7 @@ from kafka_sql.sink.metadata import (
     to_epoch_millis,
 )
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
-from kafka_sql.sink.producer_choice import AnyProducer, table_producer
+from kafka_sql.sink.producer_choice import table_producer
 from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
 from kafka_sql.sink.write_stats import WriteStats
 from kafka_sql.table.changelog import ROW_KIND, is_retraction
@@ -48,7 +49,8 @@ def write_with_producer(producer: AnyProducer, definition: Definition, batches: 
         rows = rows or RowWriter(definition, batch.schema)
         rows.write(batch, producer)
     producer.flush()
-    return WriteStats(producer.sent, producer.sent_bytes, producer.errors, producer.send_time)
+    client = opt.DIRECT if isinstance(producer, DirectProducer) else opt.LIBRDKAFKA
+    return WriteStats(producer.sent, producer.sent_bytes, producer.errors, producer.send_time, client)
 
 
 class RowWriter:

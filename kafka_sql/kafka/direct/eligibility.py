@@ -122,16 +122,11 @@ _SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
 _KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
 
-def can_write(config: Mapping[str, str]) -> bool:
-    """Return whether ``DirectProducer`` supports librdkafka's configuration ``config``."""
-    return write_obstacle(config) is None
-
-
 def write_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``DirectProducer`` does not support librdkafka's configuration ``config``; None if it does."""
     obstacle = _obstacle(config, _SUPPORTED | _READER_ONLY | _WRITER_HONORED)
     if obstacle is None and sasl_mechanism(config) == _KERBEROS:
-        return "the direct client does not support Kerberos for writing"
+        return f"the direct client does not support 'properties.sasl.mechanism' = '{_KERBEROS}' for writing"
     return obstacle
 
 
@@ -150,9 +145,9 @@ def _obstacle(config: Mapping[str, str], supported: frozenset[str]) -> str | Non
         and value not in _SYNONYMS.get(key, ())
     ]
     if unsupported:
-        return f"the direct client does not support {', '.join(sorted(unsupported))}"
+        return "the direct client does not support " + ", ".join(f"'properties.{key}'" for key in sorted(unsupported))
     try:
         check_security(config)
     except OptionError as e:
-        return f"the direct client does not support the value of {e.option}"
+        return f"the direct client does not support the value of '{e.option}'"
     return None

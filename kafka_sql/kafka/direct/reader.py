@@ -51,19 +51,37 @@ def read_columnar(
         the offset of the first record that was not read; at least ``split.stop`` if all were.
     """
     cluster_topic = config["bootstrap.servers"], split.topic
-    obstacle = read_obstacle(config) or _unsupported.get(cluster_topic)
-    if obstacle is not None:
-        _log_fallback(split, split.start, obstacle)
+    reason = _unsupported.get(cluster_topic)
+    if reason is not None:
+        _log_fallback(split, split.start, reason)
         return split.start
     try:
-        with _CACHE.lease(config) as brokers:
-            yield from _read(brokers, split, fields, size, on_data_loss)
+        yield from read_columnar_or_raise(config, split, fields, size, on_data_loss)
     except UnsupportedReadError as e:
         if e.is_lasting:
             _remember(_unsupported, cluster_topic, e.reason)
         _log_fallback(split, e.offset, e.reason)
         return e.offset
     return split.stop
+
+
+def read_columnar_or_raise(
+    config: Mapping[str, str],
+    split: Split,
+    fields: RecordFields,
+    size: BatchSize,
+    on_data_loss: DataLossHandler,
+) -> Iterator[Records]:
+    """Read a split to its end. See ``kafka_sql.kafka.fetch.read_records``.
+
+    Raises:
+        UnsupportedReadError: the direct client cannot read it any further.
+    """
+    obstacle = read_obstacle(config)
+    if obstacle is not None:
+        raise UnsupportedReadError(split.start, obstacle, is_lasting=False)
+    with _CACHE.lease(config) as brokers:
+        yield from _read(brokers, split, fields, size, on_data_loss)
 
 
 def _log_fallback(split: Split, offset: int, reason: str) -> None:

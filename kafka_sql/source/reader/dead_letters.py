@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.kafka.direct.eligibility import can_write
-from kafka_sql.kafka.direct.producer import cached_direct_producer
-from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
+from kafka_sql.kafka.produce import open_producer
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.options import connector as opt
 
 HEADER_PREFIX: Final = "__kafka_sql.errors."
 
@@ -43,8 +42,8 @@ def write_dead_letters(
             records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
         )
     ]
-    open_producer = cached_direct_producer if can_write(definition.client_config) else cached_producer
-    with open_producer(definition.client_config, target, definition.name) as producer:
+    client = definition.options[opt.SINK_CLIENT]
+    with open_producer(client, definition.client_config, target, definition.name) as producer:
         # a record without a timestamp has -1, which makes the producer set the current time
         producer.produce(records.values, records.keys, records.timestamps, pa.array(headers, HEADER_LIST))
         producer.flush()

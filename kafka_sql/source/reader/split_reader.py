@@ -59,5 +59,10 @@ def _fetch_records(
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
     return read_records(
-        config or definition.client_config, split, decoder.record_fields, size, data_loss_handler(definition)
+        config or definition.client_config,
+        split,
+        decoder.record_fields,
+        size,
+        data_loss_handler(definition),
+        definition.options[opt.SCAN_CLIENT],
     )

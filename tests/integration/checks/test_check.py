@@ -73,6 +73,8 @@ def test_all_checks_succeed(topics: Topics) -> None:
     assert messages.pop("exactly-once")[0] is True
     assert messages == {
         "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
+        "scan.client": (True, "direct, because the direct client supports the table's settings"),
+        "sink.client": (True, "direct, because the direct client supports the table's settings"),
         f"reachable {topics.bootstrap}": (True, "connected"),
         "authentication": (True, "the brokers responded (PLAINTEXT)"),
         f"topic '{topic}'": (True, "2 partitions, replication factor 1"),

@@ -81,6 +81,8 @@ def findings(brokers: str, **options: str) -> dict[str, tuple[bool | None, str]]
 def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
     assert findings(brokers, properties_group_id="g") == {
         "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
+        "scan.client": (True, "direct, because the direct client supports the table's settings"),
+        "sink.client": (True, "direct, because the direct client supports the table's settings"),
         f"reachable {brokers}": (True, "connected"),
         "authentication": (True, "the brokers responded (PLAINTEXT)"),
         "topic 't'": (True, "2 partitions, replication factor 3"),
@@ -89,6 +91,15 @@ def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
         "group": (True, "allowed to commit and read offsets"),
         "clock": (True, "the newest record is 30 s old"),
     }
+
+
+def test_clients(cluster: Cluster, brokers: str) -> None:
+    results = findings(brokers, scan_client="librdkafka", properties_partitioner="consistent")
+    assert results["scan.client"] == (True, "librdkafka, because 'scan.client' is 'librdkafka'")
+    assert results["sink.client"] == (
+        True,
+        "librdkafka, because the direct client does not support 'properties.partitioner'",
+    )
 
 
 def test_exactly_once_needs_transactional_ids(cluster: Cluster, brokers: str) -> None:
@@ -169,14 +180,15 @@ def test_the_first_failure_ends_the_checks_that_depend_on_it(
     def unavailable() -> Any:
         raise BrokerError("wrong password")
 
-    assert list(findings("127.0.0.1:1")) == ["settings", "reachable 127.0.0.1:1"]
+    local = ["settings", "scan.client", "sink.client"]
+    assert list(findings("127.0.0.1:1")) == [*local, "reachable 127.0.0.1:1"]
     assert (
         "Check 'properties.bootstrap.servers' and the network." in findings("127.0.0.1:1")["reachable 127.0.0.1:1"][1]
     )
     assert findings(f"127.0.0.1:1, PLAINTEXT://{brokers}")["authentication"][0] is True  # one broker is enough
     monkeypatch.setattr(cluster, "topics", unavailable)
     results = findings(brokers)
-    assert list(results) == ["settings", f"reachable {brokers}", "authentication"]
+    assert list(results) == [*local, f"reachable {brokers}", "authentication"]
     assert results["authentication"][0] is False
     unresolvable = findings(brokers, properties_ssl_key_password="${env:NOT_SET_ANYWHERE}")
     assert list(unresolvable) == ["settings"]

@@ -42,6 +42,17 @@ def test_stats_are_summed_and_the_send_time_is_the_longest() -> None:
     assert total_stats([]) == WriteStats()
 
 
+def test_clients_are_listed() -> None:
+    stats = [
+        WriteStats(1, client="librdkafka"),
+        WriteStats(2, client="direct"),
+        WriteStats(),
+        WriteStats(client="direct"),
+    ]
+    assert total_stats(stats) == WriteStats(3, client="direct, librdkafka")
+    assert total_stats([total_stats(stats), total_stats(stats)]).client == "direct, librdkafka"
+
+
 def test_last_report_accumulates_the_batches_of_a_query() -> None:
     assert last_report("q") is None
     report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.eligibility import can_write, read_obstacle
+from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
@@ -30,23 +30,24 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
     ],
 )
 def test_supported(properties: dict[str, str]) -> None:
-    assert can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
 
 
 @pytest.mark.parametrize(
-    "properties",
+    ("properties", "unsupported"),
     [
-        {"acks": "1"},
-        {"acks": "0", "enable.idempotence": "false"},
-        {"max.in.flight.requests.per.connection": "6"},
-        {"enable.idempotence": "false"},
-        {"queue.buffering.max.messages": "1000"},
-        {"partitioner": "consistent"},
-        {"debug": "msg"},
+        ({"acks": "1"}, "'properties.acks', 'properties.enable.idempotence'"),  # which acks implies
+        ({"acks": "0", "enable.idempotence": "false"}, "'properties.acks', 'properties.enable.idempotence'"),
+        ({"max.in.flight.requests.per.connection": "6"}, "'properties.enable.idempotence'"),  # which it implies
+        ({"enable.idempotence": "false"}, "'properties.enable.idempotence'"),
+        ({"queue.buffering.max.messages": "1000"}, "'properties.queue.buffering.max.messages'"),
+        ({"partitioner": "consistent"}, "'properties.partitioner'"),
+        ({"debug": "msg"}, "'properties.debug'"),
     ],
 )
-def test_not_supported(properties: dict[str, str]) -> None:
-    assert not can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+def test_not_supported(properties: dict[str, str], unsupported: str) -> None:
+    obstacle = write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert obstacle == f"the direct client does not support {unsupported}"
 
 
 @pytest.mark.parametrize(
@@ -75,11 +76,15 @@ def test_readable(properties: dict[str, str]) -> None:
 
 def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     config = to_librdkafka({"bootstrap.servers": "b:9092", "debug": "msg", "broker.address.family": "v4"})
-    assert read_obstacle(config) == "the direct client does not support broker.address.family, debug"
+    assert (
+        read_obstacle(config)
+        == "the direct client does not support 'properties.broker.address.family', 'properties.debug'"
+    )
     kerberos = {**config, "security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI"}
     del kerberos["debug"], kerberos["broker.address.family"]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert read_obstacle(kerberos) == "the direct client does not support the value of properties.sasl.mechanism"
-    assert not can_write(kerberos)
+    assert read_obstacle(kerberos) == "the direct client does not support the value of 'properties.sasl.mechanism'"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert read_obstacle(kerberos) is None
+    expected = "the direct client does not support 'properties.sasl.mechanism' = 'GSSAPI' for writing"
+    assert write_obstacle(kerberos) == expected

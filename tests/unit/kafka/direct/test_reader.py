@@ -134,7 +134,7 @@ def test_settings_that_are_not_supported_are_left_to_librdkafka(
     for _ in range(2):
         assert read(broker, Split("t", 0, 3, 10), debug="msg", statistics_interval_ms="5") == ([], 3)
     assert broker.requests == []
-    reason = "the direct client does not support debug, statistics.interval.ms"
+    reason = "the direct client does not support 'properties.debug', 'properties.statistics.interval.ms'"
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("INFO", f"t[0]@3: reading with librdkafka: {reason}"),
         ("DEBUG", f"t[0]@3: reading with librdkafka: {reason}"),
