@@ -24,7 +24,7 @@ check_python() {
 }
 
 check_java() {
-    install="install it (Debian, Ubuntu: sudo apt install openjdk-17-jre-headless, or -21- on newer releases; macOS: brew install --cask temurin@21) or set JAVA_HOME to its folder."
+    install="install it (Debian, Ubuntu: sudo apt install openjdk-21-jre-headless or openjdk-17-jre-headless; macOS: brew install --cask temurin@21) or set JAVA_HOME to its folder."
     java=${JAVA_HOME:+$JAVA_HOME/bin/}java
     missing="'$java' is not on PATH"
     [ -z "$JAVA_HOME" ] || missing="'$java' (from JAVA_HOME) does not exist"

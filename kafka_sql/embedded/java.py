@@ -11,11 +11,11 @@ from pathlib import Path
 
 from kafka_sql.errors import EmbeddedKafkaError
 
-OLDEST = 17  # required by both PySpark 4 and Kafka 4
+MIN_VERSION = 17  # required by both PySpark 4 and Kafka 4
 
 _INSTALL = (
-    f"Install Java {OLDEST} or newer (Debian, Ubuntu: sudo apt install openjdk-17-jre-headless, or -21- on "
-    "newer releases; macOS: brew install --cask temurin@21) or set JAVA_HOME to its folder."
+    f"Install Java {MIN_VERSION} or newer (Debian, Ubuntu: sudo apt install openjdk-21-jre-headless or "
+    "openjdk-17-jre-headless; macOS: brew install --cask temurin@21) or set JAVA_HOME to its folder."
 )
 
 
@@ -23,7 +23,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
     """Return the path of ``java``: in JAVA_HOME if it is set, or else on PATH, as PySpark does.
 
     Raises:
-        EmbeddedKafkaError: Java was not found, does not run, or is older than OLDEST.
+        EmbeddedKafkaError: Java was not found, does not run, or is older than MIN_VERSION.
     """
     home = environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
@@ -40,7 +40,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
     # on macOS, /usr/bin/java may be a stub that only prints that Java is missing
     if result.returncode or version is None:
         raise EmbeddedKafkaError(f"Java does not run: {origin} -version failed. {_INSTALL}")
-    if version < OLDEST:
+    if version < MIN_VERSION:
         raise EmbeddedKafkaError(f"Java {version} is too old: {origin}. {_INSTALL}")
     return java
 

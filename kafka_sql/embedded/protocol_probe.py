@@ -1,4 +1,4 @@
-"""Probe whether a broker is ready with a Metadata request, and find free TCP ports.
+"""Send a Metadata request to learn whether a broker is ready, and find free TCP ports.
 
 This needs no client library: a Metadata request of version 2 has 18 bytes.
 Source: the protocol guide of Apache Kafka, "Metadata API (Key: 3)".

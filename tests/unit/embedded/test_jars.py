@@ -1,4 +1,4 @@
-"""The jar cache, with a stub of Java that does what Ivy would do."""
+"""Test the jar cache, with a stub of ``java`` that creates the files that Ivy would download."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ from kafka_sql.errors import EmbeddedKafkaError
 LOCK_TEXT = "# two\n" + "".join(
     f"org.x:{name}:1.0 {hashlib.sha256(name.encode()).hexdigest()}\n" for name in ("one", "two")
 )
-GOOD = "printf one > jars/one-1.0.jar; printf two > jars/two-1.0.jar"
+DOWNLOAD = "printf one > jars/one-1.0.jar; printf two > jars/two-1.0.jar"
 
 
 class Machine:
@@ -25,7 +25,8 @@ class Machine:
         self.cache, self.lockfile, self.runs, self.java = (folder / name for name in ("c", "a.lock", "runs", "java"))
         self.lockfile.write_text(LOCK_TEXT)
 
-    def ivy(self, script: str) -> str:
+    def java_stub(self, script: str) -> str:
+        """Write a ``java`` that runs a script instead of Ivy, and return its path."""
         self.java.write_text(f'#!/bin/sh\necho "$*" >> {self.runs}\nmkdir -p jars\n{script}\n')
         self.java.chmod(0o755)
         return str(self.java)
@@ -33,7 +34,7 @@ class Machine:
     def run_count(self) -> int:
         return len(self.runs.read_text().splitlines())
 
-    def leftovers(self) -> list[str]:
+    def cached_folders(self) -> list[str]:
         return [path.name for path in self.cache.iterdir() if not path.name.endswith(".busy")]
 
 
@@ -62,23 +63,23 @@ def test_ivy_module_has_only_the_locked_jars(machine: Machine) -> None:
 
 
 def test_downloaded_once(machine: Machine) -> None:
-    java = machine.ivy(GOOD)
+    java = machine.java_stub(DOWNLOAD)
     first = kafka_jars(java, machine.lockfile)
     assert [(path.name, path.read_text()) for path in first] == [("one-1.0.jar", "one"), ("two-1.0.jar", "two")]
     assert kafka_jars(java, machine.lockfile) == first
     assert machine.run_count() == 1
-    assert machine.leftovers() == [first[0].parent.name]
+    assert machine.cached_folders() == [first[0].parent.name]
 
 
 def test_another_lockfile_uses_another_folder(machine: Machine) -> None:
-    java = machine.ivy(GOOD)
+    java = machine.java_stub(DOWNLOAD)
     before = kafka_jars(java, machine.lockfile)
     machine.lockfile.write_text(LOCK_TEXT + "# changed\n")
     assert kafka_jars(java, machine.lockfile)[0].parent != before[0].parent
 
 
 def test_an_incomplete_folder_is_downloaded_again(machine: Machine) -> None:
-    java = machine.ivy(GOOD)
+    java = machine.java_stub(DOWNLOAD)
     kafka_jars(java, machine.lockfile)[1].unlink()
     assert all(path.exists() for path in kafka_jars(java, machine.lockfile))
     assert machine.run_count() == 2
@@ -86,27 +87,27 @@ def test_an_incomplete_folder_is_downloaded_again(machine: Machine) -> None:
 
 def test_a_failed_download_is_repeated(machine: Machine) -> None:
     with pytest.raises(EmbeddedKafkaError, match="could not be downloaded: Host x not found"):
-        kafka_jars(machine.ivy("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lockfile)
-    assert [path.read_text() for path in kafka_jars(machine.ivy(GOOD), machine.lockfile)] == ["one", "two"]
+        kafka_jars(machine.java_stub("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lockfile)
+    assert [path.read_text() for path in kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
     ("script", "error"),
     [
         ("printf one > jars/one-1.0.jar", "two-1.0.jar is missing"),
-        (f"{GOOD}; printf tw > jars/two-1.0.jar", r"two-1.0.jar does not match the SHA-256"),
-        (f"{GOOD}; printf x > jars/x.jar", "x.jar is not in the lockfile"),
+        (f"{DOWNLOAD}; printf tw > jars/two-1.0.jar", r"two-1.0.jar does not match the SHA-256"),
+        (f"{DOWNLOAD}; printf x > jars/x.jar", "x.jar is not in the lockfile"),
     ],
 )
 def test_files_that_differ_from_the_lockfile_are_discarded(machine: Machine, script: str, error: str) -> None:
     with pytest.raises(EmbeddedKafkaError, match=error):
-        kafka_jars(machine.ivy(script), machine.lockfile)
-    assert machine.leftovers() == []
+        kafka_jars(machine.java_stub(script), machine.lockfile)
+    assert machine.cached_folders() == []
 
 
 @pytest.mark.large
 def test_concurrent_processes_download_once(machine: Machine) -> None:
-    java = machine.ivy(f"sleep 0.5; {GOOD}")
+    java = machine.java_stub(f"sleep 0.5; {DOWNLOAD}")
     program = (
         "import sys; from pathlib import Path; from kafka_sql.embedded.jars import kafka_jars;"
         "print(*(path.read_text() for path in kafka_jars(sys.argv[1], Path(sys.argv[2]))))"
@@ -120,21 +121,21 @@ def test_concurrent_processes_download_once(machine: Machine) -> None:
 def test_a_cache_that_is_not_writable(machine: Machine) -> None:
     machine.cache.write_text("a file is in the way")
     with pytest.raises(EmbeddedKafkaError, match=r"cannot be stored in .*KAFKA_SQL_CACHE"):
-        kafka_jars(machine.ivy(GOOD), machine.lockfile)
+        kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)
 
 
 def test_custom_ivy_settings_are_used(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror.xml"
     mirror.write_text("<ivysettings/>")
     monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", str(mirror))
-    kafka_jars(machine.ivy(GOOD), machine.lockfile)
+    kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)
     assert f"-settings {mirror} " in machine.runs.read_text()
 
 
 def test_missing_ivy_settings(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", "/none.xml")
     with pytest.raises(EmbeddedKafkaError, match=r"KAFKA_SQL_IVY_SETTINGS = /none\.xml is not a file"):
-        kafka_jars(machine.ivy(GOOD), machine.lockfile)
+        kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)
 
 
 def test_a_missing_folder_lacks_all_jars(tmp_path: Path, machine: Machine) -> None:

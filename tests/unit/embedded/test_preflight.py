@@ -7,7 +7,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[3] / "tools/preflight.sh"
 ADVICE_PYTHON = "install it (Debian, Ubuntu: sudo apt install python3 python3-venv; macOS: brew install python)"
-ADVICE_JAVA = "(Debian, Ubuntu: sudo apt install openjdk-17-jre-headless, or -21- on newer releases; macOS: brew "
+ADVICE_JAVA = "(Debian, Ubuntu: sudo apt install openjdk-21-jre-headless or openjdk-17-jre-headless; macOS: brew "
 
 
 def stub(folder: Path, name: str, script: str) -> None:
