@@ -29,7 +29,7 @@ class CatalogSync:
         render: Callable[[Table], str],
         make_table: Callable[[TableName, Table], CatalogTable],
     ) -> None:
-        """Read nothing yet."""
+        """Store the arguments. The folder is read by ``attach`` and ``refresh``."""
         self._permanent, self._spark_catalog = permanent, spark_catalog
         self._parse, self._render, self._make_table = parse, render, make_table
 

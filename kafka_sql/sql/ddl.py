@@ -65,8 +65,8 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
     schema = run(rewrite_query(tables, query, settings.is_streaming(spark)).text).schema
-    complete = add_query_columns(declaration, columns_from_schema(schema, "The query"))
-    table = to_table(complete)
+    with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
+    table = to_table(with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:

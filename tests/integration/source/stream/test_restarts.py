@@ -1,4 +1,4 @@
-"""Test that a stream whose driver is run_and_kill loses no offset and reads none twice."""
+"""Test that a stream whose driver is killed repeatedly loses no offset and repeats none."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def start(topics: Topics, topic: str, folder: Path, *arguments: str) -> subproce
 
 
 def has_planned_batch(folder: Path) -> Callable[[], bool]:
-    """Return a predicate: the driver has has_planned_batch a new batch and not has_committed_batch it."""
+    """Return a predicate: since this call, the driver has planned a new batch and not committed it yet."""
     last = last_batch(folder, "offsets")
     return lambda: last_batch(folder, "offsets") > max(last, last_batch(folder, "commits"))
 
 
 def has_committed_batch(folder: Path) -> Callable[[], bool]:
-    """Return a predicate: the driver has has_committed_batch a new batch."""
+    """Return a predicate: since this call, the driver has committed a new batch."""
     last = last_batch(folder, "commits")
     return lambda: last_batch(folder, "commits") > last
 
@@ -60,7 +60,7 @@ def run_and_kill(topics: Topics, topic: str, folder: Path, is_reached: Callable[
     try:
         while not is_reached():
             assert driver.poll() is None, (folder / "driver.err").read_text()
-            assert time.monotonic() < deadline, f"the driver did not get there within {TIMEOUT} s"
+            assert time.monotonic() < deadline, f"the driver did not reach the state to kill it in within {TIMEOUT} s"
             time.sleep(0.01)  # polling, because the file system does not notify
         time.sleep(delay)
     finally:
@@ -68,33 +68,35 @@ def run_and_kill(topics: Topics, topic: str, folder: Path, is_reached: Callable[
         driver.wait()
 
 
-def check(topics: Topics, folder: Path, kills: int) -> None:
+def check_restarts(topics: Topics, folder: Path, kills: int) -> None:
     topic, records = topics.create(PARTITIONS), RECORDS * kills
     for partition in range(PARTITIONS):
         topics.produce(topic, *(b'{"a": %d}' % i for i in range(records)), partition=partition)
     rng, uncommitted_batches, started = random.Random(kills), 0, time.monotonic()
     for attempt in range(kills):
-        # every third run is killed in a new batch; in the first run, Spark does not store that batch's start
+        # every third run is killed in an uncommitted batch; in the first run, Spark has not stored its start offsets
         is_reached, delay = (
             (has_planned_batch(folder), 0.0) if attempt % 3 == 0 else (has_committed_batch(folder), rng.uniform(0, 1.5))
         )
         run_and_kill(topics, topic, folder, is_reached, delay)
         offsets, commits = last_batch(folder, "offsets"), last_batch(folder, "commits")
         uncommitted_batches += offsets > commits
-        print(f"{time.monotonic() - started:4.0f} s: kill {attempt + 1}, planned {offsets + 1}, done {commits + 1}")
+        print(
+            f"{time.monotonic() - started:4.0f} s: kill {attempt + 1}, planned {offsets + 1}, committed {commits + 1}"
+        )
     driver = start(topics, topic, folder, "finish")
     assert driver.wait(TIMEOUT) == 0, (folder / "driver.err").read_text()
     summary = json.loads((folder / "driver.out").read_text().splitlines()[-1])
     assert summary == [[p, records, records, 0, records - 1, records] for p in range(PARTITIONS)]
     assert last_batch(folder, "commits") > kills // 2
-    assert uncommitted_batches  # a batch was repeated
+    assert uncommitted_batches  # which the next driver repeated
 
 
 @pytest.mark.timeout(1800)
 def test_a_driver_killed_twice(topics: Topics, tmp_path: Path) -> None:
-    check(topics, tmp_path, 2)
+    check_restarts(topics, tmp_path, 2)
 
 
 @pytest.mark.timeout(3600)
 def test_a_driver_killed_20_times(topics: Topics, tmp_path: Path) -> None:
-    check(topics, tmp_path, 20)
+    check_restarts(topics, tmp_path, 20)

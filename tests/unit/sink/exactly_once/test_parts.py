@@ -90,10 +90,10 @@ def test_pooled_ids_are_used_once_per_batch_and_reused_in_the_next() -> None:
 def test_decision_log_records_round_trip() -> None:
     transaction = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
     decision = Decision("p", "run", "query", "t", 7, (transaction, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
-    statement = Decision("p", "run", None, "t", None, (transaction,))
+    statement_decision = Decision("p", "run", None, "t", None, (transaction,))
     claim = Claim("p", "run", "query", "t", "who", ("older",))
-    log = {decision.key: decision.encode(), statement.key: statement.encode(), claim.key: claim.encode()}
-    assert parse_decisions(log) == [decision, statement]
+    log = {d.key: d.encode() for d in (decision, statement_decision, claim)}
+    assert parse_decisions(log) == [decision, statement_decision]
     assert parse_claims(log) == {"p": claim}
     assert all(isinstance(json.loads(key), list) for key in log)
 
@@ -118,13 +118,13 @@ def test_stored_records_keep_their_format() -> None:
     """Another version must be able to read what this one writes, and the other way round."""
     transaction = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
     decision = Decision("p", "run", "query", "t", 7, (transaction, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
-    statement = Decision("p", "run", None, "t", None, (transaction,), accepted=True)
+    statement_decision = Decision("p", "run", None, "t", None, (transaction,), accepted=True)
     claim = Claim("p", "run", "query", "t", "who", ("older",))
     log = {key: value if "claim" in key else zlib.compress(value) for key, value in STORED.items()}
-    assert parse_decisions(log) == [decision, statement]
+    assert parse_decisions(log) == [decision, statement_decision]
     assert parse_claims(log) == {"p": claim}
-    written = {decision.key: zlib.decompress(decision.encode()), statement.key: zlib.decompress(statement.encode())}
-    assert {**written, claim.key: claim.encode()} == STORED
+    encoded = {d.key: zlib.decompress(d.encode()) for d in (decision, statement_decision)}
+    assert {**encoded, claim.key: claim.encode()} == STORED
 
 
 def test_transactional_ids_keep_their_format() -> None:
@@ -174,7 +174,7 @@ def fetch_response(
         (
             fetch_response(20, [(8, 10), (7, 15)], 10, 4, 7),
             Outcome.COMMITTED,
-        ),  # other producers, and a later transaction of the same producer
+        ),  # aborted: another producer's, and a later one of this producer
         (fetch_response(10, [], 10, 4, 7), Outcome.OPEN),
         (fetch_response(20, [], 11, 4, 7), Outcome.UNKNOWN),  # compacted
         (fetch_response(20, [], 10, 4, 8), Outcome.UNKNOWN),  # the topic was recreated
@@ -185,32 +185,34 @@ def test_transaction_outcome_from_a_fetch_response(reader: Reader, expected: Out
     assert transaction_outcome.parse_outcome(reader, 0, 10, 7) == (0, expected)
 
 
-def test_scram_example_of_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scram_matches_the_example_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 7677, section 3."""
     nonce = "rOprNGfwEbeRWgbNEkqO"
     monkeypatch.setattr("os.urandom", lambda _: base64.b64decode(nonce))
-    talk = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h")
-    assert next(talk) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
-    first = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
-    assert talk.send(first) == (
+    exchange = sasl_exchange(
+        {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h"
+    )
+    assert next(exchange) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    server_first = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+    assert exchange.send(server_first) == (
         b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
     )
     with pytest.raises(StopIteration):
-        talk.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+        exchange.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
 def test_a_broker_without_the_password_is_rejected() -> None:
-    talk = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
-    nonce = next(talk).decode().partition("r=")[2]
-    talk.send(f"r={nonce}x,s={base64.b64encode(b'salt').decode()},i=4096".encode())
+    exchange = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
+    nonce = next(exchange).decode().partition("r=")[2]
+    exchange.send(f"r={nonce}x,s={base64.b64encode(b'salt').decode()},i=4096".encode())
     forged = base64.b64encode(hmac.digest(b"x", b"y", hashlib.sha512)).decode()
     with pytest.raises(BrokerError, match="could not prove that it knows the password"):
-        talk.send(f"v={forged}".encode())
+        exchange.send(f"v={forged}".encode())
 
 
 def test_an_unsecured_oauth_token() -> None:
     encoded = unsecured_token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
-    head, claims_, signature = encoded.split(".")
-    claims = json.loads(base64.urlsafe_b64decode(claims_ + "=="))
-    assert (head, signature) == (base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
+    header, payload, signature = encoded.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    assert (header, signature) == (base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
     assert (claims["sub"], claims["scope"], claims["exp"] - claims["iat"]) == ("me", ["a", "b"], 60)

@@ -1,4 +1,4 @@
-"""Test ALTER TABLE on the statement of a table: what changes, and Flink's errors."""
+"""Test how ALTER TABLE changes the declaration of a table, and Flink's errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE = """CREATE TABLE t (
   WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, CONSTRAINT pk PRIMARY KEY (id) NOT ENFORCED
 ) WITH ('connector' = 'kafka', 'topic' = 'a')"""
 WITHOUT_KEY = BASE.replace(", CONSTRAINT pk PRIMARY KEY (id) NOT ENFORCED", "")
-BARE = WITHOUT_KEY.replace(",\n  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND", "")
+WITHOUT_WATERMARK = BASE.replace(",\n  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND", "")
 
 
 def alter(change: str, base: str = BASE) -> Table:
@@ -70,7 +70,7 @@ def test_the_primary_key() -> None:
 
 def test_the_watermark() -> None:
     assert alter("DROP WATERMARK").watermark is None
-    added = alter("ADD WATERMARK FOR ts AS ts - INTERVAL '1' SECOND", BARE).watermark
+    added = alter("ADD WATERMARK FOR ts AS ts - INTERVAL '1' SECOND", WITHOUT_WATERMARK).watermark
     assert added is not None
     assert added.delay == "'1' SECOND"
     modified = alter("MODIFY WATERMARK FOR ts AS ts").watermark
@@ -105,11 +105,16 @@ def test_options() -> None:
         ("RENAME name TO ts", BASE, SchemaError, "The column `ts` already existed in table schema"),
         ("DROP PRIMARY KEY", WITHOUT_KEY, SchemaError, "The base table does not define any primary key"),
         ("DROP CONSTRAINT other", BASE, SchemaError, "named 'other'. Available constraint name: ['pk']"),
-        ("DROP WATERMARK", BARE, SchemaError, "The base table does not define any watermark strategy"),
+        ("DROP WATERMARK", WITHOUT_WATERMARK, SchemaError, "The base table does not define any watermark strategy"),
         ("ADD PRIMARY KEY (name) NOT ENFORCED", BASE, SchemaError, "already defined the primary key constraint [`id`]"),
         ("MODIFY PRIMARY KEY (name) NOT ENFORCED", WITHOUT_KEY, SchemaError, "does not define any primary key constr"),
         ("ADD WATERMARK FOR ts AS ts", BASE, SchemaError, "defined the watermark strategy `ts` AS ts - INTERVAL '5' S"),
-        ("MODIFY WATERMARK FOR ts AS ts", BARE, SchemaError, "does not define any watermark. You might want to add"),
+        (
+            "MODIFY WATERMARK FOR ts AS ts",
+            WITHOUT_WATERMARK,
+            SchemaError,
+            "does not define any watermark. You might want to add",
+        ),
         ("SET ()", BASE, StatementError, "SET does not support empty options"),
         ("SET ('a' = 'b', 'a' = 'c')", BASE, StatementError, "option 'a' is set more than once"),
         ("RESET ()", BASE, UnsupportedSqlError, "RESET does not support empty key"),

@@ -30,8 +30,8 @@ def columns(declared: str = "", query: StructType = QUERY) -> list[tuple[str, st
     declaration = parse_statement(
         f"CREATE TABLE t {declared} WITH ('connector' = 'kafka') AS SELECT 1", parse_declaration
     )
-    complete = add_query_columns(declaration, columns_from_schema(query, "The query"))
-    return [(c.name, c.declared, c.nullable) for c in to_table(complete).columns]
+    with_query_columns = add_query_columns(declaration, columns_from_schema(query, "The query"))
+    return [(c.name, c.declared, c.nullable) for c in to_table(with_query_columns).columns]
 
 
 def test_spark_types_become_flink_types() -> None:
@@ -59,7 +59,7 @@ def test_spark_types_become_flink_types() -> None:
     ]
 
 
-def test_the_querys_columns_are_the_tables() -> None:
+def test_the_table_has_the_columns_of_the_query() -> None:
     assert columns() == [("a", "INT", True), ("b", "STRING", True), ("c", "BIGINT", False)]
 
 
@@ -73,14 +73,14 @@ def test_a_list_of_names_reorders_the_querys_columns() -> None:
     assert columns("(c, a, b)") == [("c", "BIGINT", False), ("a", "INT", True), ("b", "STRING", True)]
 
 
-TWICE_A = StructType().add("a", IntegerType()).add("a", IntegerType())
+DUPLICATE_COLUMN = StructType().add("a", IntegerType()).add("a", IntegerType())
 
 
 @pytest.mark.parametrize(
     ("declared", "query", "message"),
     [
         ("(b AS 1)", QUERY, "Computed column 'b' is also a column of the query"),
-        ("", TWICE_A, "The query has more than one column 'a'. Rename them with AS."),
+        ("", DUPLICATE_COLUMN, "The query has more than one column 'a'. Rename them with AS."),
         ("(a, b)", QUERY, "the list has 2, the query 3 (a, b, c)"),
         ("(a, b, d)", QUERY, "Column 'd' not found in the source schema: a, b, c."),
         ("(a, b INT, c)", QUERY, "the column list mixes names without a type and columns with a type"),
