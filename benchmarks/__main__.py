@@ -23,7 +23,7 @@ from benchmarks.orders import Topic, create_table, select_rows
 from benchmarks.peer_process import PeerProcess
 from benchmarks.peers import launch
 from benchmarks.reading import measure_reads
-from benchmarks.report import format_line, machine, save, table
+from benchmarks.report import describe_machine, format_line, format_table, save
 from benchmarks.stages import measure_stages
 from benchmarks.start_up import Start, measure_first_query, measure_small_queries
 from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE, measure_writes
@@ -191,13 +191,13 @@ def main() -> int:
             stack.enter_context(s(folder)) for s in (launch.start_kafka_sql, launch.start_spark, launch.start_flink)
         ]
         bench = Bench(cluster, folder, 0.1 if arguments.quick else 1, 1 if arguments.quick else arguments.runs, *peers)
-        print(" · ".join(f"{k} {v}" for k, v in machine().items()), flush=True)
+        print(" · ".join(f"{k} {v}" for k, v in describe_machine().items()), flush=True)
         parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
         for measure in parts.values():
             for result in measure(bench):
                 print(format_line(result), flush=True)
                 results = save(result, path)
-    print(f"\n{table(results)}\nResults: {path}. `python -m benchmarks.page` writes them to the documentation.")
+    print(f"\n{format_table(results)}\nResults: {path}. `python -m benchmarks.page` writes them to the documentation.")
     return 0
 
 

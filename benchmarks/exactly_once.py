@@ -28,8 +28,8 @@ from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
 from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
 
-WARM_UP = 3  # unmeasured batches per query
-_WARM_UP_TRANSACTIONS = 4000  # transactions before the first query, until the new broker has compiled its code
+WARM_UP_BATCHES = 3  # unmeasured batches per query
+BROKER_WARM_UP = 4000  # transactions before the first query, so that the broker's JVM has compiled its code
 _TABLES = ("at_least_once", "exactly_once")
 
 
@@ -95,7 +95,7 @@ def warm_up_broker(bootstrap: str) -> None:
     config = to_librdkafka({"bootstrap.servers": bootstrap, "transaction.timeout.ms": "60000"})
     run, topic = transactional_ids.run_id("warm"), _TABLES[0]
     with closing(Committer(config, Writer("warm", "warm", topic, run, "warm"))) as committer:
-        for batch in range(_WARM_UP_TRANSACTIONS):
+        for batch in range(BROKER_WARM_UP):
             transaction = transactional_ids.incrementing_id("warm", run, batch, 0, batch)
             with open_direct_transaction(config, transaction, topic) as producer:
                 producer.produce(pa.array([b"1"] * 1000, pa.binary()))
@@ -116,20 +116,20 @@ def run(spark: SparkSession, table: str, rows: int, batches: int, checkpoint: Pa
         "CAST(timestamp AS TIMESTAMP_NTZ) AS ts",
     )
     query = frame.writeStream.option("checkpointLocation", str(checkpoint)).toTable(table)
-    while query.isActive and (not query.lastProgress or query.lastProgress["batchId"] < batches + WARM_UP - 1):
+    while query.isActive and (not query.lastProgress or query.lastProgress["batchId"] < batches + WARM_UP_BATCHES - 1):
         time.sleep(0.05)
     failure = query.exception()
     if failure is not None:
         raise failure
-    progress = query.recentProgress[WARM_UP : WARM_UP + batches]
+    progress = query.recentProgress[WARM_UP_BATCHES : WARM_UP_BATCHES + batches]
     query.stop()
     return [float(p["durationMs"]["triggerExecution"]) for p in progress]
 
 
 def report(rows: int, rounds: list[dict[str, list[float]]]) -> None:
-    """Print medians and their ratio."""
+    """Print the median of each query, and the median over the rounds of their ratio."""
     for name in _TABLES:
-        times = [time for round_ in rounds for time in round_[name]]
+        times = [millis for round_ in rounds for millis in round_[name]]
         print(
             f"{rows:>7,} rows  {name:<14} median {statistics.median(times):7.1f} ms (minimum {min(times):.0f}, of "
             f"{len(times)})"

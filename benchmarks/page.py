@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.picture import draw
-from benchmarks.report import load, table
+from benchmarks.report import format_table, load
 
 RESULTS: Final = Path(__file__).with_name("results") / "full.json"
 _DOCS: Final = Path(__file__).parent.parent / "docs"
@@ -39,7 +39,7 @@ def update_page(text: str) -> str:
             "The last columns are ratios to a peer: the throughput of kafka_sql divided by the peer's (higher is",
             "better), or for values in milliseconds, the time of kafka_sql divided by the peer's (lower is better).",
             "",
-            table(results),
+            format_table(results),
             *(f"Peak memory of {peer} while it reads JSON: {sizes}.\n" for peer, sizes in peak_memory.items()),
             _END,
         ]

@@ -19,8 +19,8 @@ def draw(results: Sequence[Result]) -> str:
     """Return an SVG of all throughput comparisons."""
     bars = []
     throughputs = [r for r in results if r.records]
-    for (group, comparison), measured in groupby(throughputs, key=lambda r: (r.group, r.comparison)):
-        by_peer = {r.peer: r for r in measured}
+    for (group, comparison), peer_results in groupby(throughputs, key=lambda r: (r.group, r.comparison)):
+        by_peer = {r.peer: r for r in peer_results}
         if OURS in by_peer:
             ours = by_peer.pop(OURS)
             bars += [(f"{group} {comparison}", peer, ratio(ours, result)) for peer, result in by_peer.items()]

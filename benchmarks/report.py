@@ -18,8 +18,8 @@ from benchmarks.peers.launch import OURS
 from kafka_sql.embedded.jar_lockfile import VERSION
 
 
-def machine() -> dict[str, Any]:
-    """Describe the machine and the measured versions."""
+def describe_machine() -> dict[str, Any]:
+    """Return the machine's properties and the versions of the software that is measured."""
     names = ("pyspark", "confluent-kafka", "pyarrow", "numba")
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
@@ -39,7 +39,7 @@ def format_line(result: Result) -> str:
     rate = f"{result.records / result.median / 1000:8,.0f} k/s" if result.records else ""
     memory = " ".join(f"{process} {size} MiB" for process, size in result.memory.items())
     comparison = f"{result.group}: {result.comparison}"
-    median = f"{result.median:8.3f} {result.unit.split()[-1]}"
+    median = f"{result.median:8.3f} {result.unit}"
     return f"{comparison:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
 
 
@@ -48,18 +48,19 @@ def ratio(ours: Result, peer: Result) -> float:
     return peer.median / ours.median if ours.records else ours.median / peer.median
 
 
-def table(results: Sequence[Result]) -> str:
+def format_table(results: Sequence[Result]) -> str:
     """Return a Markdown table: a row per comparison, a column per peer, and the ratios."""
     lines = []
     for group, group_results in groupby(results, key=lambda r: r.group):
         rows = [
-            (comparison, list(measured)) for comparison, measured in groupby(group_results, key=lambda r: r.comparison)
+            (comparison, list(peer_results))
+            for comparison, peer_results in groupby(group_results, key=lambda r: r.comparison)
         ]
-        peers = list(dict.fromkeys(r.peer for _, measured in rows for r in measured))
+        peers = list(dict.fromkeys(r.peer for _, peer_results in rows for r in peer_results))
         header = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
         lines += ["", f"| {group} | " + " | ".join(header) + " |", "|---" * (len(header) + 1) + "|"]
-        for comparison, measured in rows:
-            by_peer = {r.peer: r for r in measured}
+        for comparison, peer_results in rows:
+            by_peer = {r.peer: r for r in peer_results}
             cells = [format_value(by_peer[p]) if p in by_peer else "" for p in peers]
             cells += [
                 f"{ratio(by_peer[OURS], by_peer[p]):.2f}" if p in by_peer and OURS in by_peer else ""
@@ -72,7 +73,7 @@ def table(results: Sequence[Result]) -> str:
 
 def format_value(result: Result) -> str:
     """Return the throughput, the median time in milliseconds, or the median in the unit of the values."""
-    if result.unit not in ("s", "latency s"):
+    if result.unit != "s":
         return f"{result.median:.2f} {result.unit}"
     if result.records:
         return f"{result.records / result.median / 1000:,.0f} k/s"
@@ -90,7 +91,7 @@ def save(result: Result, path: Path) -> list[Result]:
         groups = [*dict.fromkeys(r.group for r in results)]
         results.sort(key=lambda r: groups.index(r.group))
     rows = [asdict(r) | {"median": r.median} for r in results]
-    path.write_text(json.dumps({"machine": machine(), "results": rows}, indent=1) + "\n")
+    path.write_text(json.dumps({"machine": describe_machine(), "results": rows}, indent=1) + "\n")
     return results
 
 
