@@ -58,20 +58,20 @@ def measure_alternately(
         peers: name of each peer -> its run.
         records: number of records per run.
         runs: number of measured rounds.
-        warm_ups: number of rounds before, which are not measured.
+        warm_ups: number of rounds before the measured ones.
 
     Raises:
         DisagreementError: peers returned different rows.
     """
     times: dict[str, list[float]] = {peer: [] for peer in peers}
     for round_ in range(warm_ups + runs):
-        rows_of = {}
+        rows_by_peer = {}
         for peer, run in peers.items():
             result = run()
-            rows_of[peer] = result.get("rows")
+            rows_by_peer[peer] = result.get("rows")
             if round_ >= warm_ups:
                 times[peer].append(result["seconds"])
-        if len({str(rows) for rows in rows_of.values()}) > 1:
-            raise DisagreementError(f"{group}, {comparison}: the peers returned different results: {rows_of}")
+        if len({str(rows) for rows in rows_by_peer.values()}) > 1:
+            raise DisagreementError(f"{group}, {comparison}: the peers returned different results: {rows_by_peer}")
     for peer, seconds in times.items():
         yield Result(group, comparison, peer, seconds, records)

@@ -1,4 +1,4 @@
-"""Measure reading without Spark: this project's reader, and confluent-kafka's consumer discarding all messages."""
+"""Compare this project's reader, without Spark, with confluent-kafka's consumer, which discards all messages."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _BATCH = 20_000
 
 
 def measure_floor(topic: Topic, runs: int) -> Iterator[Result]:
-    """Read one partition with all records."""
+    """Measure reading a topic with one partition."""
     split, configuration = Split(topic.name, 0, 0, topic.records), client_config(topic.bootstrap)
     peers = {OURS: lambda: read_columns(configuration, split), FLOOR: lambda: read_and_discard(configuration, split)}
     yield from measure_alternately("floor", "raw, one process, no Spark", peers, topic.records, runs)
 
 
 def client_config(bootstrap: str) -> dict[str, str]:
-    """Return the configuration of a table's reader, with which the client does not pause while its queue is short."""
+    """Return the client configuration of a table's reader; with librdkafka's defaults, the consumer would be slower."""
     return to_librdkafka({"bootstrap.servers": bootstrap})
 
 

@@ -30,7 +30,7 @@ def measure_latency(
                 if round_:  # the first stream of a process is a warm-up
                     latencies.setdefault((quantile, process.name), []).append(value)
     for (quantile, peer), values in sorted(latencies.items()):
-        yield Result("latency", f"{quantile} at {rate:,} records per second", peer, values, unit="latency s")
+        yield Result("latency", f"{quantile} at {rate:,} records per second", peer, values)
 
 
 def _measure_stream(rate: int, seconds: int, process: PeerProcess, cluster: Cluster, folder: Path) -> dict[str, float]:

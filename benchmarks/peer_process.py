@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,6 @@ class PeerProcess:
 
     Attributes:
         name: name of the peer.
-        ready: seconds from its start until it accepted requests.
         memory: memory of the process and its children.
     """
 
@@ -34,10 +32,9 @@ class PeerProcess:
         Args:
             name: name of the peer.
             command: command line.
-            log: file for its other output.
+            log: file for its stderr.
             environment: environment variables.
         """
-        started = time.perf_counter()
         self.name, self._log = name, log
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
@@ -45,7 +42,6 @@ class PeerProcess:
             )
         self.memory = MemoryWatch(self._process.pid)
         self._receive()
-        self.ready = time.perf_counter() - started
 
     def request(self, do: str, **arguments: Any) -> Any:
         """Send a request and return the response.
