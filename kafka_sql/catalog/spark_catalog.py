@@ -30,7 +30,7 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_
 from kafka_sql.errors import StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
-VIEW_SOURCE_SUFFIX = "__kafka"  # of the storage name of a table that is a view
+VIEW_SOURCE_SUFFIX = "__kafka"  # view orders selects from data source orders__kafka
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
@@ -48,7 +48,7 @@ class SparkCatalog:
     def __init__(
         self, spark: SparkSession, spark_sql: Callable[[str], DataFrame], permanent: ApplicationTables
     ) -> None:
-        """Register nothing yet."""
+        """Start without registered data sources."""
         self.spark_sql = run_outside_pipeline(spark, spark_sql)
         self._spark, self._permanent = spark, permanent
         self._registered: dict[str, type[KafkaTable]] = {}
@@ -158,16 +158,16 @@ class SparkCatalog:
         source_name = name[1] + VIEW_SOURCE_SUFFIX
         existing, source = objects.get(name[1]), objects.get(source_name)
         if existing is None or not existing.is_view or f"`{source_name}`" not in existing.text:
-            source = None  # the view, if it is one, has another source
+            source = None  # not the source of this object
         owner = source.owner if source is not None else existing.owner if existing is not None else None
         if existing is None or owner is None:
             raise TableExistsError(
                 f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
                 table=full_name,
             ) from cause
-        # a source that this application reserved was created a moment ago, for this very view
-        is_stale = source is not None and self._permanent.is_reserved((name[0], source_name))
-        if owner == self.application_id() and not is_stale:
+        # The source may be the new one that this statement has just created; the view is stale then.
+        is_new_source = source is not None and self._permanent.is_reserved((name[0], source_name))
+        if owner == self.application_id() and not is_new_source:
             raise TableExistsError(
                 f"Table '{full_name}' already exists: another client of this Spark server created it. Choose another "
                 "name or another database.",
@@ -182,7 +182,7 @@ class ExistingObject:
 
     Attributes:
         is_view: whether it is a view.
-        provider: a table's provider, ``kafka.orders``.
+        provider: a table's provider, such as ``kafka.orders``.
         owner: the application that created it, or None if it is not a table of this package.
         text: a view's query.
     """
@@ -194,7 +194,9 @@ class ExistingObject:
 
 
 def find_existing(spark_sql: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
-    """Return the objects with a name or an extension of it, such as the data source behind a view.
+    """Return the tables and views whose names start with a name, such as a view and its data source.
+
+    The keys are their names in lower case.
 
     SHOW TABLE EXTENDED lists a table without loading it, so tables whose data source is not registered are included.
     """
@@ -206,8 +208,8 @@ def find_existing(spark_sql: Callable[[str], DataFrame], name: TableName) -> dic
 
 def _parse_information(information: str) -> ExistingObject:
     provider = _field("Provider", information)
-    owned = _OWNER_PROPERTY.search(_field("Table Properties", information))
-    owner = owned[1] if owned and provider.startswith("kafka.") else None
+    owner_match = _OWNER_PROPERTY.search(_field("Table Properties", information))
+    owner = owner_match[1] if owner_match and provider.startswith("kafka.") else None
     return ExistingObject(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
 
 
@@ -225,13 +227,13 @@ def active_session(spark: SparkSession) -> Iterator[None]:
         yield
         return
     sessions = SparkSession._get_j_spark_session_class(spark._jvm)
-    before = sessions.getActiveSession()
+    previous = sessions.getActiveSession()
     sessions.setActiveSession(session)
     try:
         yield
     finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
+        if previous.isDefined():
+            sessions.setActiveSession(previous.get())
         else:
             sessions.clearActiveSession()
 
@@ -253,7 +255,7 @@ def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Cal
         return function
 
     def run_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(function, *args, **kwargs).result()
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(function, *args, **kwargs).result()
 
     return run_in_thread

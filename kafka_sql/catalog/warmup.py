@@ -1,5 +1,6 @@
-"""Start Spark's Python planner processes in the background. They import pyspark and this package one after another;
-otherwise, the first query of a session would wait for them.
+"""Start Spark's Python planner processes in the background.
+
+Otherwise, the first query of a session would wait while one process after another imports pyspark and this package.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _QUIET = {"spark.log.level": "FATAL"}
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
-    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # of stopped streaming SELECTs
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # also if a streaming SELECT is stopped
 }
 
 
@@ -47,9 +47,9 @@ def _connect(arguments: Arguments) -> SparkSession:
 
 
 def submit_arguments(arguments: Arguments) -> list[str]:
-    """Return spark-submit's arguments, with which PySpark starts its JVM. The user's come last, so that they win."""
+    """Return spark-submit's arguments, with which PySpark starts its JVM. ``--conf`` overrides the defaults."""
     hadoop = {f"spark.hadoop.{key}": value for key, value in arguments.hiveconf.items()}
     conf = {**_QUIET, **_DEFAULTS, **hadoop, **arguments.conf}
     name = [] if "--name" in arguments.submit else ["--name", "kafka-sql"]
-    pairs = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    return [*name, *arguments.submit, *pairs, "pyspark-shell"]
+    conf_options = [argument for key, value in conf.items() for argument in ("--conf", f"{key}={value}")]
+    return [*name, *arguments.submit, *conf_options, "pyspark-shell"]

@@ -27,7 +27,7 @@ _PRODUCTS: dict[TokenType, type[exp.Binary]] = {
     TokenType.MOD: exp.Mod,
     TokenType.DPIPE: exp.DPipe,
 }
-_WITHOUT_PARENTHESES = {
+_FUNCTIONS_WITHOUT_PARENTHESES = {
     "CURRENT_TIMESTAMP",
     "CURRENT_ROW_TIMESTAMP",
     "CURRENT_DATE",
@@ -76,7 +76,7 @@ class ExpressionParser(CallParser):
                 this = node(this=this, expression=self._read_predicate())
                 continue
             if not any(self.take_words(word) for word in ("NULL", "TRUE", "FALSE", "UNKNOWN")):
-                self.fail("expected NULL after IS [NOT]")
+                self.fail("expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS [NOT]")
             this = exp.Is(this=this, expression=exp.Var(this=self._prev.text.upper()))
             this = exp.Not(this=this) if negated else this
         return this
@@ -188,7 +188,7 @@ class ExpressionParser(CallParser):
             return self.read_call(word)
         if word in ("ARRAY", "MAP") and self._match(TokenType.L_BRACKET):
             return exp.Anonymous(this=f"{word}[]", expressions=self.read_items())
-        if word in _WITHOUT_PARENTHESES:
+        if word in _FUNCTIONS_WITHOUT_PARENTHESES:
             return exp.Anonymous(this=word, expressions=[])
         return exp.column(text)
 

@@ -24,10 +24,10 @@ def test_flags_of_spark_sql() -> None:
 def test_options_of_spark_are_passed_on_and_win() -> None:
     line = "--master local[3] --jars=a.jar,b.jar --conf spark.log.level=INFO -c x=y --hiveconf hive.a=b"
     arguments = parse(line.split())
-    words = submit_arguments(arguments)
-    assert words[:6] == ["--name", "kafka-sql", "--master", "local[3]", "--jars", "a.jar,b.jar"]
-    assert words[-1] == "pyspark-shell"
-    pairs = [words[i + 1] for i, word in enumerate(words) if word == "--conf"]
+    submitted = submit_arguments(arguments)
+    assert submitted[:6] == ["--name", "kafka-sql", "--master", "local[3]", "--jars", "a.jar,b.jar"]
+    assert submitted[-1] == "pyspark-shell"
+    pairs = [submitted[i + 1] for i, argument in enumerate(submitted) if argument == "--conf"]
     assert {"spark.log.level=INFO", "x=y", "spark.hadoop.hive.a=b"} < set(pairs)
     assert not any(pair.startswith("spark.log.level=FATAL") for pair in pairs)
     assert "kafka-sql" not in submit_arguments(parse(["--name", "mine"]))
