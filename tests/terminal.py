@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Mapping
 
 import pexpect
@@ -32,7 +33,7 @@ class Terminal:
         deadline = _Deadline(timeout)
         while (match := re.search(pattern, self.text)) is None:
             try:
-                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.remaining()))
             except pexpect.TIMEOUT:
                 raise AssertionError(f"{pattern!r} is not on the screen after {timeout} s:\n{self.text}") from None
             except pexpect.EOF:
@@ -46,20 +47,20 @@ class Terminal:
     def clear(self) -> None:
         """Clear the screen, so that the next ``wait`` does not match old output.
 
-        The cursor keeps its column, on which programs rely.
+        The cursor stays in its column, because programs write relative to it.
         """
         column = self.screen.cursor.x
         self.screen.reset()
         self.screen.cursor_to_column(column + 1)
 
-    def end(self, timeout: float = 60) -> int:
+    def wait_for_exit(self, timeout: float = 60) -> int:
         """Wait until the program exits, and return its exit code."""
         deadline = _Deadline(timeout)
         try:
             while True:
-                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.remaining()))
         except pexpect.EOF:
-            return self._program.wait(deadline.left())
+            return self._program.wait(deadline.remaining())
 
     def close(self) -> None:
         """Close the terminal, which ends the program."""
@@ -72,10 +73,7 @@ class Terminal:
 
 class _Deadline:
     def __init__(self, seconds: float) -> None:
-        import time
+        self._end = time.monotonic() + seconds
 
-        self._clock = time.monotonic
-        self._end = self._clock() + seconds
-
-    def left(self) -> float:
-        return max(self._end - self._clock(), 0.01)
+    def remaining(self) -> float:
+        return max(self._end - time.monotonic(), 0.01)

@@ -34,7 +34,7 @@ def make() -> Callable[[random.Random], str]:
             mutant = mutate(rng, data)
         password = rng.choice((_PASSWORD, _PASSWORD, None, "another", ""))
         if data.startswith(jks.MAGIC) and rng.random() < 0.5:
-            # with the password, anyone can create any content
+            # a matching digest, so that the mutated content is parsed
             return _read_all_ways(_with_digest(mutant[:-20]), _PASSWORD)
         outcome = _read_all_ways(mutant, password)
         if data.startswith(jks.MAGIC) and password is not None and outcome == "read":
@@ -45,7 +45,7 @@ def make() -> Callable[[random.Random], str]:
 
 
 def _read_all_ways(data: bytes, password: str | None) -> str:
-    """Read a store as trust store and key store, with right and wrong key password. Return the outcome."""
+    """Read a store as trust store and key store, with and without a key password. Return the outcome."""
     outcomes = set()
     for read in (
         lambda: trusted_certificates(data, password),

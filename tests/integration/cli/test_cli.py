@@ -203,17 +203,17 @@ def test_the_next_shell_has_the_history_without_secrets(shell: Shell, folder: Pa
     shell.run("SET 'my.password' = 'hunter2';")
     shell.terminal.clear()
     shell.terminal.send("\x04")
-    assert shell.terminal.end() == 0
+    assert shell.terminal.wait_for_exit() == 0
     history = folder / ".kafka_sql_history"
     assert history.stat().st_mode & 0o777 == 0o600
     assert "hunter2" not in history.read_text()
-    again = Shell(folder).terminal
-    again.send("\x1b[A")
-    again.wait(r"> SET 'my.password' = '\*{6}';$")
-    again.send("\x1b[A")
-    again.wait(r"> STOP JOB '[0-9a-f-]{36}';$")
-    again.send("\x03quit;\r")
-    assert again.end() == 0
+    next_terminal = Shell(folder).terminal
+    next_terminal.send("\x1b[A")
+    next_terminal.wait(r"> SET 'my.password' = '\*{6}';$")
+    next_terminal.send("\x1b[A")
+    next_terminal.wait(r"> STOP JOB '[0-9a-f-]{36}';$")
+    next_terminal.send("\x03quit;\r")
+    assert next_terminal.wait_for_exit() == 0
 
 
 @pytest.mark.long

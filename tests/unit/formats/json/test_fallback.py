@@ -37,22 +37,24 @@ def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
     )
 
 
-OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
+ERROR_OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
 
 
 @examples(100)
-@given(data=st.data(), schema=schemas(), chosen=OPTIONS, iso=st.booleans())
-def test_loop_and_fallback_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
-    options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
-    drawn = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
-    array = pa.array(drawn, pa.binary())
+@given(data=st.data(), schema=schemas(), error_options=ERROR_OPTIONS, iso=st.booleans())
+def test_loop_and_fallback_agree(
+    data: st.DataObject, schema: pa.Schema, error_options: Mapping[str, str], iso: bool
+) -> None:
+    options = Options(JSON_OPTIONS, error_options | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
+    documents = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
+    array = pa.array(documents, pa.binary())
     assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
-IGNORED = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
+IGNORE_ERRORS = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
 VALID = b'{"a":1,"s":"x"}'
-# Payloads that a reader of whole buffers, such as pyarrow's, would split otherwise or fail on.
+# Payloads that a reader of whole buffers, such as pyarrow's, would split differently or fail on.
 TRAPS = [
     b"null",
     b"{}null",
@@ -90,10 +92,10 @@ TRAPS = [
 
 @pytest.mark.parametrize("trap", range(len(TRAPS)))
 @pytest.mark.parametrize("ignore", ["true", "false"])
-@pytest.mark.parametrize("before", [0, 1, 70])
-def test_a_trap_among_valid_records(trap: int, ignore: str, before: int) -> None:
+@pytest.mark.parametrize("valid_count", [0, 1, 70])
+def test_a_trap_among_valid_records(trap: int, ignore: str, valid_count: int) -> None:
     options = Options(JSON_OPTIONS, {"json.ignore-parse-errors": ignore})
-    array = pa.array([VALID] * before + [TRAPS[trap], VALID, TRAPS[trap], VALID])
+    array = pa.array([VALID] * valid_count + [TRAPS[trap], VALID, TRAPS[trap], VALID])
     assert outcome(JsonDecoder(PAIR, options), array) == outcome(FallbackDecoder(PAIR, options), array)
 
 
@@ -149,7 +151,7 @@ def test_the_loop_supports_all_types() -> None:
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, b"", None], pa.binary())])
-def test_no_payload_is_no_row(array: pa.Array) -> None:
+def test_empty_and_null_payloads_produce_no_rows(array: pa.Array) -> None:
     decoded = JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
     assert [c.to_pylist() for c in decoded.columns] == [[], []]
     assert (decoded.payload_indices is None) == (len(array) == 0)
@@ -187,10 +189,10 @@ def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, t: pa.DataType)
 
 
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
-def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, before: int) -> None:
-    payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
+def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, indent: int) -> None:
+    payloads = [" " * indent + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
     array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
-    assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(FallbackDecoder(PAIR, IGNORED), array)
+    assert outcome(JsonDecoder(PAIR, IGNORE_ERRORS), array) == outcome(FallbackDecoder(PAIR, IGNORE_ERRORS), array)
 
 
 @pytest.mark.parametrize("size", [1, 100, 5_000])
@@ -201,13 +203,13 @@ def test_buffers_grow(size: int) -> None:
         for i in range(20)
     ]
     array = pa.array([json.dumps(row).encode() for row in rows])
-    decoder = CountingDecoder(schema, IGNORED)
-    for _ in range(2):  # the second time, the capacity is known
+    decoder = CountingDecoder(schema, IGNORE_ERRORS)
+    for _ in range(2):  # the decoder reuses the first call's capacity in the second
         assert pa.RecordBatch.from_arrays(decoder.decode(array).columns, schema=schema).to_pylist() == rows
     assert decoder.fallback_count == 0
 
 
-def test_truncated_payloads_are_no_rows() -> None:
+def test_truncated_payloads_produce_no_rows() -> None:
     complete = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
     truncated = [complete[:i] for i in range(len(complete) + 1)]
-    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(truncated)).payload_indices == pa.array([len(complete)])
+    assert JsonDecoder(PAIR, IGNORE_ERRORS).decode(pa.array(truncated)).payload_indices == pa.array([len(complete)])

@@ -1,4 +1,4 @@
-"""Test the allocation of a micro-batch's limit to partitions."""
+"""Test the limits of a micro-batch and their allocation to partitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_small_backlogs_get_at_least_one_offset() -> None:
     assert allocate({A: 1_000_000, B: 1}, 10) == {A: 9, B: 1}
 
 
-def test_partitions_take_turns_if_there_are_fewer_offsets() -> None:
+def test_partitions_take_turns_if_the_limit_is_smaller_than_their_number() -> None:
     backlog = {A: 5, B: 5, C: 5}
     assert allocate(backlog, 1, 0) == {A: 1}
     assert allocate(backlog, 1, 1) == {B: 1}
@@ -47,7 +47,7 @@ def test_the_limit_is_used_completely_and_never_exceeded(
         assert all(abs(n - proportional[p]) <= len(backlog) * (1 + 1e-12 * n) for p, n in allocated.items())
 
 
-def test_only_partitions_with_a_backlog() -> None:
+def test_compute_backlogs_omits_partitions_without_a_backlog() -> None:
     assert compute_backlogs({A: 3, B: 7, C: 9}, {A: 5, B: 7, C: 8}) == {A: 2}
 
 
