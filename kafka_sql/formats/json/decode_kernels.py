@@ -49,7 +49,7 @@ from kafka_sql.formats.json.scan_kernels import (
     OPEN_OBJECT,
     QUOTE,
     copy_string,
-    find_name,
+    find_field,
     literal_size,
     skip_colon,
     skip_space,
@@ -180,7 +180,7 @@ def _read_name(batch: Batch, row: int, owner: int, expected: int, at: int, end: 
         at += size
     else:
         stop = skip_string(at + 1, end, batch.last_word)
-        field = find_name(at, stop, batch.names, batch.name_bytes, first, count, expected) if stop >= 0 else -2
+        field = find_field(at, stop, batch.names, batch.name_bytes, first, count, expected) if stop >= 0 else -2
         if field == -2:
             return UNSUPPORTED, slot, expected
         at = stop

@@ -1,7 +1,8 @@
-"""Numba helpers that scan JSON by address: strings, names, literals and values that no column takes.
+"""Numba helpers that scan JSON by address: strings, names, literals, and values to skip.
 
 Strings are scanned eight bytes at a time while they are ASCII without escapes. A scan that returns -1 found malformed
-JSON, malformed UTF-8, an unpaired surrogate or nesting that is too deep; the fallback decides what the payload is.
+JSON, malformed UTF-8, an unpaired surrogate or nesting that is too deep. The fallback then decodes the payload, or
+reports the error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _BACKSLASHES: Final = np.uint64(0x5C5C_5C5C_5C5C_5C5C)
 _NO_ESCAPE: Final = 255
 _ESCAPES: Final = np.full(256, _NO_ESCAPE, np.uint8)  # the character that a letter after a backslash stands for
 _ESCAPES[np.frombuffer(b'"\\/bfnrt', np.uint8)] = np.frombuffer(b'"\\/\b\f\n\r\t', np.uint8)
-_HEX: Final = np.full(256, 1 << 20, np.int64)  # a digit's value; larger than any code point if it is none
+_HEX: Final = np.full(256, 1 << 20, np.int64)  # a hex digit's value; more than 0xFFFF for any other byte
 _HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 _HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
@@ -47,7 +48,7 @@ def skip_space(at: int, end: int) -> int:
 
 @helper
 def literal_size(at: int, end: int) -> int:
-    """Return the length of true, false or null; 0 if there is none of them."""
+    """Return the length of true, false or null; 0 if there is none at this address."""
     if end - at >= 4:
         word = load(at, types.uint32)
         if word in (_TRUE, _NULL):
@@ -95,7 +96,7 @@ def _utf8_sequence_size(at: int, end: int) -> int:
 
 @helper
 def _hex_code(at: int) -> int:
-    """Return the number that four hex digits denote; beyond all code points if one of them is no digit."""
+    """Return the number that four hex digits denote; more than 0xFFFF if one of them is not a digit."""
     return (
         (_HEX[load(at, types.uint8)] << 12)
         + (_HEX[load(at + 1, types.uint8)] << 8)
@@ -161,7 +162,7 @@ def copy_string(at: int, end: int, last_word: int, target: int) -> tuple[int, in
         target: has capacity for the rest of the payload and eight bytes.
 
     Returns:
-        the address after the closing quote, or -1; and the address at which the written content ends.
+        the address after the closing quote (-1 if the string is malformed), and the address after the written content.
     """
     while at < end:
         if at <= last_word:
@@ -202,7 +203,7 @@ def copy_string(at: int, end: int, last_word: int, target: int) -> tuple[int, in
 
 @helper
 def skip_string(at: int, end: int, last_word: int) -> int:
-    """Return the address after the closing quote of the string whose opening quote is before ``at``; or -1."""
+    """Return the address after the string whose opening quote is before ``at``; -1 if it is malformed."""
     while at < end:
         if at <= last_word:
             special = _special_byte_mask(load(at, types.uint64))
@@ -230,15 +231,17 @@ def skip_string(at: int, end: int, last_word: int) -> int:
 
 
 @helper
-def find_name(at: int, stop: int, names: int, name_bytes: int, first: int, count: int, guess: int) -> int:
-    """Return which of a ROW's fields has the name between ``at`` and ``stop``, its quotes included.
+def find_field(at: int, stop: int, names: int, name_bytes: int, first: int, count: int, guess: int) -> int:
+    """Return the index of the ROW field whose quoted name is between ``at`` and ``stop``.
 
     Args:
-        first, count: the fields' rows in the table of names.
-        guess: the field to compare first.
+        names, name_bytes: addresses of the table of names, and of the names' bytes.
+        first: the row of the first field's name in that table.
+        count: number of fields.
+        guess: index of the field to compare first.
 
     Returns:
-        the field's index, -1 if there is none of this name, or -2 if the name has escapes.
+        the index; -1 if no field has this name, -2 if the name has escapes and must be decoded first.
     """
     for i in range(count):
         field = guess + i if guess + i < count else guess + i - count
@@ -262,7 +265,7 @@ def _skip_name(at: int, end: int, last_word: int) -> int:
 
 @helper
 def skip_value(at: int, end: int, last_word: int) -> int:
-    """Return the address after a value that no column takes; or -1."""
+    """Return the address after a value that no column reads; -1 if it is malformed."""
     depth, objects = 0, np.uint64(0)  # a bit per open container: 1 for an object, 0 for an array
     while True:
         if at >= end:
