@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling, Property
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
+from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
 
 PAGE = Path(__file__).parent.parent / "docs" / "properties.md"
@@ -27,8 +28,9 @@ def page() -> str:
         "",
         "Use the properties of your Java clients with the prefix `properties.`: this page lists every property of",
         "Apache Kafka's consumer, producer and admin client. librdkafka's own properties work, too; see its",
-        "[CONFIGURATION.md](https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md). An unknown",
-        "property is an error that suggests the most similar name.",
+        "[CONFIGURATION.md](https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md). Callbacks,",
+        "options that load code or write files, and options of newer librdkafka releases are not supported. An",
+        "unknown property is an error that suggests the most similar name.",
         "",
         "A value can contain references to secrets, `${env:NAME}`, `${file:/path:key}` or `${directory:/path:name}`:",
         "see [security](security.md).",
@@ -42,7 +44,7 @@ def page() -> str:
         "",
         "| property | reason |",
         "|---|---|",
-        *(f"| `{key}` | {reason} |" for key, reason in sorted(REJECTED_LIBRDKAFKA_OPTIONS.items())),
+        *(f"| `{key}` | {reason} |" for key, reason in sorted(REJECTED_OPTIONS.items())),
         "",
         "## Defaults",
         "",

@@ -82,7 +82,7 @@ def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return librdkafka's options for the properties that need a conversion, except key and trust stores.
 
     Args:
-        properties: all properties of a table, with Java's names.
+        properties: all properties of a table, with Java's names and normalized values.
 
     Raises:
         OptionError: a property cannot be converted.
@@ -96,8 +96,6 @@ def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
         config["queue.buffering.max.kbytes"] = _kilobytes(properties["buffer.memory"])
     if properties.get("partitioner.ignore.keys", "").lower() == "true":
         config["partitioner"] = "random"
-    if properties.get("ssl.cipher.suites"):
-        config["ssl.cipher.suites"] = _ciphers(properties["ssl.cipher.suites"])
     strategy = properties.get("auto.offset.reset")
     if strategy is not None:
         if strategy.startswith("by_duration"):
@@ -107,8 +105,6 @@ def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
                 option="properties.auto.offset.reset",
             )
         config["auto.offset.reset"] = "error" if strategy == "none" else strategy
-    if "ssl.endpoint.identification.algorithm" in properties:
-        config["ssl.endpoint.identification.algorithm"] = properties["ssl.endpoint.identification.algorithm"] or "none"
     return config | _oauth_bearer(properties) | _login(properties.get(JAAS, ""))
 
 
@@ -142,7 +138,7 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
         config["sasl.oauthbearer.method"] = "oidc"
         if _JWT_RETRIEVERS[name]:
             config["sasl.oauthbearer.grant.type"] = _JWT_RETRIEVERS[name]
-    mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms", "")).upper()
+    mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms"))
     if mechanism == "OAUTHBEARER" and "sasl.oauthbearer.token.endpoint.url" in properties:
         config["sasl.oauthbearer.method"] = "oidc"  # as Java's default handler since 4.1
     return {} if "sasl.oauthbearer.method" in properties else config
@@ -158,8 +154,12 @@ def _kilobytes(text: str) -> str:
     return clamp_to_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
 
 
-def _ciphers(text: str) -> str:
-    """Convert names of cipher suites in the TLS registry, which Java uses, to OpenSSL's."""
+def to_openssl_ciphers(text: str) -> str:
+    """Convert names of cipher suites in the TLS registry, which Java uses, to OpenSSL's; keep OpenSSL's.
+
+    Raises:
+        UnsupportedOptionError: all suites are those of TLS 1.3, which are always enabled.
+    """
     names = [name.strip() for name in text.replace(":", ",").split(",") if name.strip()]
     tls_13 = [name for name in names if name.startswith("TLS_") and "_WITH_" not in name]
     tls_12 = [_openssl_name(name) for name in names if name not in tls_13]

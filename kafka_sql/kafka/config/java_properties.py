@@ -234,9 +234,3 @@ JAVA_PROPERTIES: Final[Mapping[str, Property]] = {
         *_with_reasons(Handling.REJECTED, _REJECTED, "", "false"),
     )
 }
-
-# options that only librdkafka has, and that are unsafe
-REJECTED_LIBRDKAFKA_OPTIONS: Final[Mapping[str, str]] = {
-    "plugin.library.paths": "librdkafka would load it as code",
-    "ssl.engine.location": "librdkafka would load it as code",
-}

@@ -12,7 +12,9 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
 from kafka_sql.kafka.config import kerberos, librdkafka_check, security
 from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
-from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
+from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
+from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
 
@@ -66,6 +68,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
         InvalidOptionError: the value is invalid, or the property is not supported.
     """
     config = dict(DEFAULTS)
+    properties = normalize_properties(properties)
     for key, value in properties.items():
         _check_characters(key, value)
         config.update(_convert_property(key, value))
@@ -83,9 +86,10 @@ def resolve_config(config: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         SecretReferenceError: a reference cannot be resolved; the message has the reference and no secret.
+        OptionError: a resolved value is invalid; the message does not contain it.
         KeyStoreError: a store cannot be read.
     """
-    settings = security.resolve_stores(resolve_all(config, "properties."))
+    settings = security.resolve_stores(normalize_settings(resolve_all(config, "properties.")))
     for key, value in settings.items():
         _check_characters(key, value)
     return settings
@@ -119,13 +123,9 @@ def api_timeout(config: Mapping[str, str]) -> float:
 
 def _convert_property(key: str, value: str) -> dict[str, str]:
     """Return a property with librdkafka's name; nothing if ``convert_properties`` does, or if it is ignored."""
-    if key in REJECTED_LIBRDKAFKA_OPTIONS:
-        raise InvalidOptionError(
-            f"Option 'properties.{key}' is not supported: {REJECTED_LIBRDKAFKA_OPTIONS[key]}.",
-            option=f"properties.{key}",
-        )
     java = JAVA_PROPERTIES.get(key)
     if java is None:
+        _check_allowed(key)
         return {key: value}
     if java.handling is Handling.REJECTED and value not in java.neutral_values:
         raise InvalidOptionError(
@@ -141,8 +141,25 @@ def _convert_property(key: str, value: str) -> dict[str, str]:
     return {name: clamp_to_range(key, name, value)}
 
 
-# properties whose conversion happens later, or is a range only
-_KEPT_PROPERTIES: Final = {*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, API_TIMEOUT} - {JAAS}
+# properties whose conversion happens before or after, or is a range only
+_KEPT_PROPERTIES: Final = {
+    *(*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, API_TIMEOUT, HOST_NAME_CHECK, CIPHERS)
+} - {JAAS}
+
+
+def _check_allowed(key: str) -> None:
+    """Raise an error for an option that librdkafka has and that is not allowed. Unknown ones are reported later."""
+    if key in ALLOWED_OPTIONS or _is_unknown(key):
+        return
+    reason = REJECTED_OPTIONS.get(
+        key, "it is not one of the librdkafka options that this connector has checked. Remove it"
+    )
+    raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {reason}.", option=f"properties.{key}")
+
+
+def _is_unknown(key: str) -> bool:
+    rejected = librdkafka_check.find_rejected({key: ""})
+    return rejected is not None and librdkafka_check.is_unknown(rejected[1])
 
 
 def _adjust(config: dict[str, str], properties: Mapping[str, str]) -> None:
@@ -203,7 +220,7 @@ def _check_number(key: str, value: str, expected: str) -> None:
 
 def _rejection(key: str, message: str) -> Exception:
     if librdkafka_check.is_unknown(message):
-        known = [*JAVA_PROPERTIES, *DEFAULTS, *LIBRDKAFKA_OPTIONS]
+        known = [*JAVA_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
         return UnknownOptionError(
             f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
             option=f"properties.{key}",
@@ -213,15 +230,3 @@ def _rejection(key: str, message: str) -> Exception:
     return InvalidOptionError(
         f"Invalid value for option 'properties.{key}'{allowed_range}.", option=f"properties.{key}"
     )
-
-
-# options that only librdkafka has, for suggestions
-LIBRDKAFKA_OPTIONS: Final = (
-    "sasl.username",
-    "sasl.password",
-    "ssl.ca.location",
-    "ssl.certificate.location",
-    "ssl.key.location",
-    "socket.timeout.ms",
-    "sasl.oauthbearer.method",
-)

@@ -12,7 +12,7 @@ from typing import Final
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
 # settings of OpenSSL that Python's ssl does not offer
-_UNSUPPORTED: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.engine.location")
+_UNSUPPORTED: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.providers")
 
 
 def check_tls(config: Mapping[str, str]) -> None:
@@ -58,8 +58,9 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
         capath=location if is_folder else None,
         cadata=config.get("ssl.ca.pem") or None,
     )
-    verify = config.get("enable.ssl.certificate.verification", "true").lower() in ("true", "t", "1")
-    context.check_hostname = verify and config.get("ssl.endpoint.identification.algorithm", "https") == "https"
+    # values are normalized (kafka.config.normalization): anything but the one that disables a check leaves it on
+    verify = config.get("enable.ssl.certificate.verification") != "false"
+    context.check_hostname = verify and config.get("ssl.endpoint.identification.algorithm") != "none"
     if not verify:
         context.verify_mode = ssl.CERT_NONE
     if config.get("ssl.crl.location"):

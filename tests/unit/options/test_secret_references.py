@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from pyspark import cloudpickle
 
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.errors import BrokerError, InvalidOptionError, SecretReferenceError
+from kafka_sql.errors import BrokerError, InvalidOptionError, KafkaSqlError, SecretReferenceError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
@@ -130,10 +130,15 @@ def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeyp
 
 
 def test_client_errors_do_not_quote_resolved_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKA_PROTOCOL", SECRET)
-    config = to_librdkafka({**SASL, "sasl.password": "p", "security.protocol": "${env:KAFKA_PROTOCOL}"})
+    monkeypatch.setenv("KAFKA_SETTING", SECRET)
+    for key, error in (("client.dns.lookup", BrokerError), ("security.protocol", InvalidOptionError)):
+        config = to_librdkafka({**SASL, "sasl.password": "p", key: "${env:KAFKA_SETTING}"})
+        _assert_creation_error_quotes_no_secret(config, error)
+
+
+def _assert_creation_error_quotes_no_secret(config: dict[str, str], error: type[KafkaSqlError]) -> None:
     for create in (lambda: open_client(Producer, config), lambda: Cluster(config)):
-        with pytest.raises(BrokerError) as caught:
+        with pytest.raises(error) as caught:
             create()
         assert SECRET not in str(caught.value)
         assert caught.value.__cause__ is None

@@ -10,8 +10,9 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
 from kafka_sql.kafka.admin.client import admin_config
-from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling, Property
-from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
+from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown, supports_kerberos
+from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, resolve_config, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
@@ -208,10 +209,27 @@ def test_rejected_with_the_reason(java: Property) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", REJECTED_LIBRDKAFKA_OPTIONS)
+@pytest.mark.parametrize("key", REJECTED_OPTIONS)
 def test_unsafe_options_are_rejected(key: str) -> None:
-    with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: librdkafka would load"):
-        to_librdkafka({**SERVERS, key: "x"})
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: librdkafka would") as e:
+        to_librdkafka({**SERVERS, key: "hunter2"})
+    assert "hunter2" not in str(e.value)
+
+
+@pytest.mark.parametrize("value", ["3", "${env:NUMBER}"])
+@pytest.mark.parametrize("key", ["test.mock.num.brokers", "offset.store.method", "interceptors", "ssl_ca"])
+def test_options_of_librdkafka_that_are_not_listed_are_rejected(key: str, value: str) -> None:
+    rejected = find_rejected({key: "3"})
+    assert rejected is None or not is_unknown(rejected[1])  # this librdkafka has the option
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: it is not one of the librd"):
+        to_librdkafka({**SERVERS, key: value})
+
+
+def test_librdkafka_has_the_listed_options_and_java_has_not() -> None:
+    for key in ALLOWED_OPTIONS:
+        rejected = find_rejected({key: ""})
+        assert rejected is None or not is_unknown(rejected[1]), key
+    assert not ALLOWED_OPTIONS & (JAVA_PROPERTIES.keys() | REJECTED_OPTIONS.keys())
 
 
 @pytest.mark.parametrize("properties", [{}, {"sasl.mechanism": "GSSAPI"}])

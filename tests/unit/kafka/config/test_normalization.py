@@ -1,0 +1,208 @@
+"""Security settings in odd spellings: the same outcome in both clients, and an error for unknown values."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from queue import Queue
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Producer
+
+from kafka_sql.errors import BrokerError, ConflictingOptionsError, InvalidOptionError, UnsupportedOptionError
+from kafka_sql.kafka.config.librdkafka_check import find_rejected
+from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
+from kafka_sql.kafka.librdkafka.client import open_client
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from tests.certificates import create_authority, sign_certificate
+
+SERVERS = {"bootstrap.servers": "localhost:9092"}
+PROTOCOL = "security.protocol"
+ALGORITHM = "ssl.endpoint.identification.algorithm"
+VERIFICATION = "enable.ssl.certificate.verification"
+MECHANISM = "sasl.mechanism"
+TLS_HANDSHAKE = b"\x16"
+
+
+class Broker(NamedTuple):
+    """A server whose certificate has a trusted authority and is for another host.
+
+    Attributes:
+        connections: how each connection began: in "plaintext", with "TLS", or "rejected" by the client.
+    """
+
+    port: int
+    authority: Path
+    connections: Queue[str]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    folder = tmp_path_factory.mktemp("certificates")
+    root = create_authority("root")
+    certificate = sign_certificate(root, "broker", host="broker.example")
+    (folder / "ca.pem").write_text(root.pem)
+    (folder / "broker.pem").write_text(certificate.chain + certificate.key())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "broker.pem")
+    connections: Queue[str] = Queue()
+
+    def handle(connection: socket.socket) -> None:
+        connection.settimeout(30)
+        with connection:
+            first = connection.recv(1, socket.MSG_PEEK)
+            if first == TLS_HANDSHAKE:
+                try:
+                    with context.wrap_socket(connection, server_side=True) as secure:
+                        connections.put("TLS" if secure.recv(1) else "rejected")
+                except OSError:
+                    connections.put("rejected")
+            elif first:
+                connections.put("plaintext")
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection = listening.accept()[0]
+                with suppress(OSError):
+                    handle(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, daemon=True).start()
+        yield Broker(listening.getsockname()[1], folder / "ca.pem", connections)
+
+
+def outcomes(broker: Broker, properties: dict[str, str]) -> tuple[str, str]:
+    """Return how a connection of the protocol client begins, and one of librdkafka."""
+    config = to_librdkafka(
+        {
+            "bootstrap.servers": f"127.0.0.1:{broker.port}",
+            PROTOCOL: "SSL",
+            MECHANISM: "PLAIN",
+            "sasl.username": "user",
+            "sasl.password": "password",
+            "ssl.ca.location": str(broker.authority),
+            "reconnect.backoff.ms": "600000",
+            "reconnect.backoff.max.ms": "600000",
+            **properties,
+        }
+    )
+    with closing(ConnectionPool(config)) as pool, suppress(OSError, BrokerError):
+        pool.connect_to(("127.0.0.1", broker.port))
+    protocol_client = broker.connections.get(timeout=30)
+    client, _ = open_client(Producer, config)
+    librdkafka = broker.connections.get(timeout=30)
+    client.flush(0)
+    assert broker.connections.empty()
+    return protocol_client, librdkafka
+
+
+ACCEPTED = [
+    *((PROTOCOL, value, "rejected") for value in ("SSL", "ssl", " SSL", "Ssl ", "\tsasl_ssl", "SASL_SSL\n")),
+    *((PROTOCOL, value, "plaintext") for value in ("PLAINTEXT", " plaintext", "Sasl_Plaintext ")),
+    *((ALGORITHM, value, "rejected") for value in ("https", "HTTPS", " Https", "https\t")),
+    *((ALGORITHM, value, "TLS") for value in ("none", "NONE", " None", "none ")),
+    *((VERIFICATION, value, "rejected") for value in ("true", "TRUE", "t", "1", " True", "T ")),
+    *((VERIFICATION, value, "TLS") for value in ("false", "FALSE", "f", "0", " False", "F ")),
+]
+
+
+@pytest.mark.parametrize("is_reference", [False, True], ids=["literal", "reference"])
+@pytest.mark.parametrize(("key", "value", "expected"), ACCEPTED, ids=repr)
+def test_both_clients_agree(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, key: str, value: str, expected: str, is_reference: bool
+) -> None:
+    monkeypatch.setenv("SETTING", value)
+    assert outcomes(broker, {key: "${env:SETTING}" if is_reference else value}) == (expected, expected)
+
+
+def test_javas_empty_algorithm_disables_the_check_of_the_host(broker: Broker) -> None:
+    assert outcomes(broker, {ALGORITHM: ""}) == ("TLS", "TLS")
+
+
+UNKNOWN = [
+    *((PROTOCOL, value) for value in ("", "tls", "ſsl", "SSL,PLAINTEXT", "SASL-SSL", "${env:OTHER}")),
+    *((ALGORITHM, value) for value in (" ", "off", "false", "https,none", "${env:OTHER}")),
+    *((VERIFICATION, value) for value in ("", "yes", "no", "on", "off", "2", "${env:OTHER}")),
+    *((MECHANISM, value) for value in ("", "LOGIN", "PLAIN,SCRAM-SHA-256", "SCRAM-SHA-1")),
+    ("isolation.level", "committed"),
+    ("sasl.oauthbearer.method", "aws"),
+    ("sasl.oauthbearer.grant.type", "password"),
+    ("enable.sasl.oauthbearer.unsecure.jwt", "yes"),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), UNKNOWN, ids=repr)
+def test_unknown_values_are_rejected(monkeypatch: pytest.MonkeyPatch, key: str, value: str) -> None:
+    message = rf"^\[INVALID_OPTION\] Invalid value for option 'properties\.{key}': expected one of '[\w', :-]+'\.$"
+    if "$" not in value:
+        with pytest.raises(InvalidOptionError, match=message):
+            to_librdkafka({**SERVERS, key: value or " "})
+    with pytest.raises(InvalidOptionError, match=message):
+        normalize_settings({key: value})
+    if key != "isolation.level":  # which cannot be a reference
+        monkeypatch.setenv("SETTING", value)
+        config = to_librdkafka({**SERVERS, key: "${env:SETTING}"})
+        with pytest.raises(InvalidOptionError, match=message):
+            resolve_config(config)
+
+
+def test_an_empty_reference_does_not_disable_the_check_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SETTING", "")
+    with pytest.raises(InvalidOptionError, match=ALGORITHM):
+        resolve_config(to_librdkafka({**SERVERS, ALGORITHM: "${env:SETTING}"}))
+
+
+def test_every_spelling_has_one_value_which_librdkafka_accepts() -> None:
+    for key, values in NORMALIZED_VALUES.items():
+        for spelling, value in values.items():
+            for text in (spelling, spelling.upper(), f" {spelling.title()}\t"):
+                assert normalize_settings({key: text}) == {key: value}
+            assert find_rejected({key: value}) is None
+
+
+def test_the_isolation_level_and_checksums_have_one_spelling() -> None:
+    config = to_librdkafka({**SERVERS, "isolation.level": " READ_COMMITTED", "check.crcs": "TRUE"})
+    assert (config["isolation.level"], config["check.crcs"]) == ("read_committed", "true")
+
+
+def test_the_mechanism_has_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SETTING", "PLAIN")
+    same = {"sasl.mechanism": " plain", "sasl.mechanisms": "Plain"}
+    assert to_librdkafka({**SERVERS, **same})["sasl.mechanisms"] == "PLAIN"
+    with pytest.raises(ConflictingOptionsError, match=r"'properties.sasl.mechanisms' are two names of one setting"):
+        to_librdkafka({**SERVERS, **same, "sasl.mechanisms": "OAUTHBEARER"})
+    config = to_librdkafka({**SERVERS, "sasl.mechanism": "${env:SETTING}", "sasl.mechanisms": "SCRAM-SHA-256"})
+    with pytest.raises(ConflictingOptionsError):
+        resolve_config(config)
+
+
+def test_cipher_suites_are_converted_once_they_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = to_librdkafka({**SERVERS, "ssl.cipher.suites": "${env:SETTING}"})
+    monkeypatch.setenv("SETTING", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, ECDHE-RSA-AES256-GCM-SHA384")
+    resolved = resolve_config(config)["ssl.cipher.suites"]
+    assert resolved == "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
+    monkeypatch.setenv("SETTING", "TLS_AES_256_GCM_SHA384")
+    with pytest.raises(UnsupportedOptionError, match=r"ssl\.cipher\.suites"):
+        resolve_config(config)
+
+
+@pytest.mark.parametrize("value", ["default,/tmp/evil.so", "evil", "default,,base", "", "legacy;x", "../default"])
+def test_no_other_library_is_loaded_as_a_provider(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("SETTING", value)
+    referring = to_librdkafka({**SERVERS, "ssl.providers": "${env:SETTING}"})
+    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.providers' is not supported.*as code") as literal:
+        to_librdkafka({**SERVERS, "ssl.providers": value})
+    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.providers'.*as code"):
+        resolve_config(referring)
+    assert "evil" not in str(literal.value)
+
+
+def test_providers_of_openssl_are_allowed() -> None:
+    assert to_librdkafka({**SERVERS, "ssl.providers": " Default, legacy"})["ssl.providers"] == "default,legacy"
