@@ -56,7 +56,8 @@ def normalize_properties(properties: Mapping[str, str]) -> dict[str, str]:
     literals = {key: value for key, value in properties.items() if not has_reference(value)}
     if literals.get(HOST_NAME_CHECK) == "":
         literals[HOST_NAME_CHECK] = "none"  # Java's way to disable it
-    return {**properties, **normalize_settings(literals)}
+    references = {key: value for key, value in properties.items() if key not in literals}
+    return references | normalize_settings(literals)
 
 
 def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
@@ -70,12 +71,13 @@ def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
             expected values, and quotes no value, which may be a secret.
     """
     normalized = dict(settings)
-    for key in NORMALIZED_VALUES.keys() & settings.keys():
-        normalized[key] = _normalize(key, settings[key])
+    for key, values in NORMALIZED_VALUES.items():
+        if key in settings:
+            normalized[key] = _normalize(key, settings[key], values)
     if PROVIDERS in settings:
         normalized[PROVIDERS] = _check_providers(settings[PROVIDERS])
-    if settings.get(CIPHERS):
-        normalized[CIPHERS] = to_openssl_ciphers(settings[CIPHERS])
+    if ciphers := normalized.pop(CIPHERS, ""):  # the empty string is Java's way to keep the default
+        normalized[CIPHERS] = to_openssl_ciphers(ciphers)
     if len({normalized[key] for key in ("sasl.mechanism", "sasl.mechanisms") if key in normalized}) > 1:
         raise ConflictingOptionsError(
             "Options 'properties.sasl.mechanism' and 'properties.sasl.mechanisms' are two names of one setting and "
@@ -85,8 +87,7 @@ def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
     return normalized
 
 
-def _normalize(key: str, value: str) -> str:
-    values = NORMALIZED_VALUES[key]
+def _normalize(key: str, value: str, values: Mapping[str, str]) -> str:
     normalized = values.get(value.strip().lower())
     if normalized is None:
         expected = ", ".join(f"'{name}'" for name in dict.fromkeys(values.values()))

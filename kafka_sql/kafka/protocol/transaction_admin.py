@@ -55,7 +55,7 @@ def check_security(config: Mapping[str, str]) -> None:
         InvalidOptionError: a setting is not supported; the message names the option.
     """
     protocol = config.get("security.protocol", "plaintext").lower()
-    if protocol in ("ssl", "sasl_ssl"):
+    if protocol not in ("plaintext", "sasl_plaintext"):  # a reference may become one with TLS
         check_tls(config)
     if protocol.startswith("sasl"):
         check_sasl(config)

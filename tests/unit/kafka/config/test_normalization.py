@@ -18,6 +18,7 @@ from kafka_sql.errors import BrokerError, ConflictingOptionsError, InvalidOption
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
+from kafka_sql.kafka.direct.eligibility import read_obstacle
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from tests.certificates import create_authority, sign_certificate
@@ -186,11 +187,26 @@ def test_the_mechanism_has_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cipher_suites_are_converted_once_they_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     config = to_librdkafka({**SERVERS, "ssl.cipher.suites": "${env:SETTING}"})
     monkeypatch.setenv("SETTING", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, ECDHE-RSA-AES256-GCM-SHA384")
+    assert config["ssl.cipher.suites"] == "${env:SETTING}"
     resolved = resolve_config(config)["ssl.cipher.suites"]
     assert resolved == "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
     monkeypatch.setenv("SETTING", "TLS_AES_256_GCM_SHA384")
     with pytest.raises(UnsupportedOptionError, match=r"ssl\.cipher\.suites"):
         resolve_config(config)
+
+
+@pytest.mark.parametrize("value", ["", "${env:SETTING}"])
+def test_no_cipher_suites_are_the_default(broker: Broker, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("SETTING", "")
+    assert outcomes(broker, {"ssl.cipher.suites": value, ALGORITHM: "none"}) == ("TLS", "TLS")
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "sasl_ssl", "${env:PROTOCOL}"])
+@pytest.mark.parametrize("option", ["ssl.providers", "ssl.curves.list"])
+def test_the_direct_client_refuses_settings_that_it_would_ignore(protocol: str, option: str) -> None:
+    value = "fips" if option == "ssl.providers" else "X25519"
+    properties = {PROTOCOL: protocol, MECHANISM: "PLAIN", option: value}
+    assert f"'properties.{option}'" in str(read_obstacle(to_librdkafka({**SERVERS, **properties})))
 
 
 @pytest.mark.parametrize("value", ["default,/tmp/evil.so", "evil", "default,,base", "", "legacy;x", "../default"])
