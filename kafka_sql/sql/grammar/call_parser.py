@@ -103,12 +103,12 @@ class CallParser(TypeParser):
         self.expect(TokenType.R_PAREN, "expected ')' after the type of CAST")
         return node(this=this, to=to)
 
-    def _read_separated(self, name: str, words: tuple[str, ...]) -> list[exp.Expr]:
+    def _read_separated(self, name: str, separators: tuple[str, ...]) -> list[exp.Expr]:
         """Read arguments separated by keywords or commas; trailing arguments are optional."""
         self._advance()
         values = [self.read_operand() if name == "POSITION" else self.read_expression()]
-        for word in words:
-            if not (self.take_words(word) or self._match(TokenType.COMMA)):
+        for separator in separators:
+            if not (self.take_words(separator) or self._match(TokenType.COMMA)):
                 break
             values.append(self.read_expression())
         self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")

@@ -51,7 +51,7 @@ def test_columns_in_key_and_value_are_read_from_the_value(sql: Sql, topics: Topi
     assert (last.key(), last.value()) == (b'{"k":3}', b'{"a":"z","k":3}')
 
 
-def test_a_null_key_is_no_row_in_json_and_null_in_raw(sql: Sql, topics: Topics) -> None:
+def test_a_null_key_produces_no_row_in_json_and_null_in_raw(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     except_key = {"value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE j (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **except_key)}")

@@ -51,7 +51,7 @@ def test_slices_and_nulls() -> None:
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, None], pa.binary())])
-def test_no_payload_is_no_row(array: pa.Array) -> None:
+def test_null_payloads_produce_no_rows(array: pa.Array) -> None:
     decoded = CsvDecoder(PAIR, options({})).decode(array)
     assert [c.to_pylist() for c in decoded.columns] == [[], []]
     assert (decoded.payload_indices is None) == (len(array) == 0)
