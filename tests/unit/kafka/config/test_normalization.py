@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
@@ -31,20 +31,15 @@ MECHANISM = "sasl.mechanism"
 TLS_HANDSHAKE = b"\x16"
 
 
-class Broker(NamedTuple):
-    """A server whose certificate has a trusted authority and is for another host.
+class Certificates(NamedTuple):
+    """The settings of a server whose certificate is for another host, and the trusted authority that signed it."""
 
-    Attributes:
-        connections: how each connection began: in "plaintext", with "TLS", or "rejected" by the client.
-    """
-
-    port: int
+    server: ssl.SSLContext
     authority: Path
-    connections: Queue[str]
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     folder = tmp_path_factory.mktemp("certificates")
     root = create_authority("root")
     certificate = sign_certificate(root, "broker", host="broker.example")
@@ -52,55 +47,56 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     (folder / "broker.pem").write_text(certificate.chain + certificate.key())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "broker.pem")
-    connections: Queue[str] = Queue()
+    return Certificates(context, folder / "ca.pem")
 
-    def handle(connection: socket.socket) -> None:
-        connection.settimeout(30)
-        with connection:
-            first = connection.recv(1, socket.MSG_PEEK)
-            if first == TLS_HANDSHAKE:
-                try:
-                    with context.wrap_socket(connection, server_side=True) as secure:
-                        connections.put("TLS" if secure.recv(1) else "rejected")
-                except OSError:
-                    connections.put("rejected")
-            elif first:
-                connections.put("plaintext")
+
+@contextmanager
+def first_connection(context: ssl.SSLContext) -> Iterator[tuple[int, Queue[str]]]:
+    """Run a server; yield its port, and a queue for how the first connection begins.
+
+    That is in "plaintext", with "TLS", or "rejected" by the client.
+    """
+    outcome: Queue[str] = Queue()
 
     def serve() -> None:
-        with suppress(OSError):
-            while True:
-                connection = listening.accept()[0]
-                with suppress(OSError):
-                    handle(connection)
+        connection = listening.accept()[0]
+        connection.settimeout(30)
+        with connection:
+            if connection.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
+                outcome.put("plaintext")
+                return
+            try:
+                with context.wrap_socket(connection, server_side=True) as secure:
+                    outcome.put("TLS" if secure.recv(1) else "rejected")
+            except OSError:
+                outcome.put("rejected")
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=serve, daemon=True).start()
-        yield Broker(listening.getsockname()[1], folder / "ca.pem", connections)
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listening.getsockname()[1], outcome
+        thread.join(60)
 
 
-def outcomes(broker: Broker, properties: dict[str, str]) -> tuple[str, str]:
+def outcomes(certificates: Certificates, properties: dict[str, str]) -> tuple[str, str]:
     """Return how a connection of the protocol client begins, and one of librdkafka."""
-    config = to_librdkafka(
-        {
-            "bootstrap.servers": f"127.0.0.1:{broker.port}",
-            PROTOCOL: "SSL",
-            MECHANISM: "PLAIN",
-            "sasl.username": "user",
-            "sasl.password": "password",
-            "ssl.ca.location": str(broker.authority),
-            "reconnect.backoff.ms": "600000",
-            "reconnect.backoff.max.ms": "600000",
-            **properties,
-        }
-    )
-    with closing(ConnectionPool(config)) as pool, suppress(OSError, BrokerError):
-        pool.connect_to(("127.0.0.1", broker.port))
-    protocol_client = broker.connections.get(timeout=30)
-    client, _ = open_client(Producer, config)
-    librdkafka = broker.connections.get(timeout=30)
-    client.flush(0)
-    assert broker.connections.empty()
+    common = {
+        PROTOCOL: "SSL",
+        MECHANISM: "PLAIN",
+        "sasl.username": "user",
+        "sasl.password": "password",
+        "ssl.ca.location": str(certificates.authority),
+        **properties,
+    }
+    with first_connection(certificates.server) as (port, outcome):
+        config = to_librdkafka({"bootstrap.servers": f"127.0.0.1:{port}", **common})
+        with closing(ConnectionPool(config)) as pool, suppress(OSError, BrokerError):
+            pool.connect_to(("127.0.0.1", port))
+        protocol_client = outcome.get(timeout=60)
+    with first_connection(certificates.server) as (port, outcome):
+        client, _ = open_client(Producer, to_librdkafka({"bootstrap.servers": f"127.0.0.1:{port}", **common}))
+        librdkafka = outcome.get(timeout=60)
+        client.flush(0)
     return protocol_client, librdkafka
 
 
@@ -117,14 +113,14 @@ ACCEPTED = [
 @pytest.mark.parametrize("is_reference", [False, True], ids=["literal", "reference"])
 @pytest.mark.parametrize(("key", "value", "expected"), ACCEPTED, ids=repr)
 def test_both_clients_agree(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, key: str, value: str, expected: str, is_reference: bool
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, key: str, value: str, expected: str, is_reference: bool
 ) -> None:
     monkeypatch.setenv("SETTING", value)
-    assert outcomes(broker, {key: "${env:SETTING}" if is_reference else value}) == (expected, expected)
+    assert outcomes(certificates, {key: "${env:SETTING}" if is_reference else value}) == (expected, expected)
 
 
-def test_javas_empty_algorithm_disables_the_check_of_the_host(broker: Broker) -> None:
-    assert outcomes(broker, {ALGORITHM: ""}) == ("TLS", "TLS")
+def test_javas_empty_algorithm_disables_the_check_of_the_host(certificates: Certificates) -> None:
+    assert outcomes(certificates, {ALGORITHM: ""}) == ("TLS", "TLS")
 
 
 UNKNOWN = [
@@ -196,9 +192,11 @@ def test_cipher_suites_are_converted_once_they_are_resolved(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("value", ["", "${env:SETTING}"])
-def test_no_cipher_suites_are_the_default(broker: Broker, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_no_cipher_suites_are_the_default(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
     monkeypatch.setenv("SETTING", "")
-    assert outcomes(broker, {"ssl.cipher.suites": value, ALGORITHM: "none"}) == ("TLS", "TLS")
+    assert outcomes(certificates, {"ssl.cipher.suites": value, ALGORITHM: "none"}) == ("TLS", "TLS")
 
 
 @pytest.mark.parametrize("protocol", ["SSL", "sasl_ssl", "${env:PROTOCOL}"])
