@@ -14,7 +14,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos (once) an
 
 fuzz: java $(INSTALLED) ## Fuzz all parsers with a million inputs each (hours). FUZZ='--only jaas --count 1000'
 	$(PY) -m tests.fuzz $(FUZZ)
+
+model: $(INSTALLED) ## Test the direct writer with a million random histories on a simulated cluster. MODEL='--count 1000'
+	nice -n 19 $(PY) -m tests.model $(MODEL)
 
 soak: java $(INSTALLED) ## Load and restart a continuous query for MINUTES (30); its resource usage must not grow
 	$(PY) -m tests.chaos.soak --minutes $(MINUTES)

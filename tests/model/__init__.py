@@ -1,0 +1,1 @@
+"""Run random histories of the direct writer on a simulated cluster, without sockets, threads or waiting."""

@@ -1,0 +1,81 @@
+"""The model test of the direct writer: random histories, and deliberate bugs that it has to find.
+
+20,000 histories take 15 to 30 seconds. ``make model`` runs a million.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from kafka_sql.kafka.direct import partition_queue, sender
+from kafka_sql.kafka.direct.batch import Batch, ProducerIdAndEpoch
+from kafka_sql.kafka.direct.partition_queue import PartitionQueue
+from kafka_sql.kafka.direct.sender import Sender
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.produce import ProduceResult
+from tests.model.history import find_violation, generate, run
+
+HISTORIES = 20_000
+_HISTORIES_PER_BUG = 20_000  # at most; each bug was found within 4,000
+
+_complete, _next_batch = Sender._complete, PartitionQueue.next_batch
+
+
+def test_random_histories() -> None:
+    found = find_violation(range(HISTORIES))
+    assert found is None, f"{found[0]}\n=> {found[1]}"
+
+
+def test_histories_are_repeatable() -> None:
+    assert str(generate(7)) == str(generate(7))
+    assert [run(generate(seed)) for seed in range(20)] == [None] * 20
+
+
+def _take_out_of_order_as_written(self: Sender, queue: PartitionQueue, batch: Batch, result: ProduceResult) -> None:
+    if result.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch is queue.batches[0]:
+        result = result._replace(code=ErrorCode.NONE)
+    _complete(self, queue, batch, result)
+
+
+def _pipeline_at_once(self: PartitionQueue, connection: Connection, now: float) -> Batch | None:
+    if self.in_flight and self.has_unsent() and not self.is_retrying and self.in_flight < 5 and self.retry_at <= now:
+        return self.batches[self.in_flight]
+    return _next_batch(self, connection, now)
+
+
+def _restart_always(self: PartitionQueue, producer: ProducerIdAndEpoch) -> bool:
+    self.producer, self._next_sequence, self.rejected_id = producer, 0, 0
+    batches = list(self.batches)
+    self.batches.clear()
+    for batch in batches:
+        self.append(batch)
+    return True
+
+
+_BUGS: dict[str, tuple[Any, str, Any]] = {
+    "out of order taken as written": (Sender, "_complete", _take_out_of_order_as_written),
+    "out of order never probed": (PartitionQueue, "skip_to_next", lambda self, batch: batch is not self.batches[0]),
+    "pipelining without an acknowledgement": (PartitionQueue, "next_batch", _pipeline_at_once),
+    "lost batch not noted": (Batch, "may_be_written", property(lambda self: False, lambda self, value: None)),
+    "rejected batch taken as lost": (Batch, "may_be_written", property(lambda self: True, lambda self, value: None)),
+    "timed out batch taken as rejected": (sender, "_NOT_WRITTEN", sender._NOT_WRITTEN | {ErrorCode.REQUEST_TIMED_OUT}),
+    "moved leader taken as rejection": (
+        sender,
+        "_NOT_WRITTEN",
+        sender._NOT_WRITTEN | {ErrorCode.NOT_LEADER_OR_FOLLOWER},
+    ),
+    "batch expires at its first failure": (sender, "_MIN_TRIES", 1),
+    "acknowledgement never outdated": (partition_queue, "_KNOWN_SECONDS", math.inf),
+    "new producer id for lost batches": (PartitionQueue, "restart", _restart_always),
+    "gap in sequence numbers": (partition_queue, "next_sequence", lambda sequence, records: sequence + records + 1),
+}
+
+
+@pytest.mark.parametrize("bug", _BUGS)
+def test_bugs_are_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*_BUGS[bug])
+    assert find_violation(range(_HISTORIES_PER_BUG)) is not None
