@@ -124,10 +124,16 @@ def _with_zookeeper(
     zookeeper: int, node: int, ports: list[int], controllers: list[int], overrides: Properties
 ) -> dict[str, str]:
     settings = server_properties(node, ports, controllers, overrides)
-    kept = {key: value for key, value in settings.items() if not key.startswith(_KRAFT_ONLY)}
-    listeners = [listener for listener in kept["listeners"].split(",") if not listener.startswith("CONTROLLER:")]
-    kept |= {"broker.id": str(node), "zookeeper.connect": f"{HOST}:{zookeeper}", "listeners": ",".join(listeners)}
-    return kept
+    zookeeper_settings = {key: value for key, value in settings.items() if not key.startswith(_KRAFT_ONLY)}
+    listeners = [
+        listener for listener in zookeeper_settings["listeners"].split(",") if not listener.startswith("CONTROLLER:")
+    ]
+    zookeeper_settings |= {
+        "broker.id": str(node),
+        "zookeeper.connect": f"{HOST}:{zookeeper}",
+        "listeners": ",".join(listeners),
+    }
+    return zookeeper_settings
 
 
 def _sees_nodes(node: Node, expected: set[int]) -> bool:

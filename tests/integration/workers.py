@@ -1,4 +1,4 @@
-"""The Python workers of this process's Spark, and what memory they took at most."""
+"""Find the Python workers of this process's Spark, and measure their peak memory."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ def workers() -> list[Path]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             command = (folder / "cmdline").read_bytes()
-        except OSError:  # it has ended
+        except OSError:  # the process has exited
             continue
-        if b"pyspark.daemon" in command and _below(int(folder.name), os.getpid()):
+        if b"pyspark.daemon" in command and _descends_from(int(folder.name), os.getpid()):
             folders.append(folder)
     return folders
 
 
-def forget_peaks() -> None:
-    """Let the kernel count from the present memory on (proc(5), clear_refs)."""
+def reset_peaks() -> None:
+    """Reset the workers' peak resident memory (VmHWM) to the current value; see clear_refs in proc(5)."""
     for folder in workers():
         (folder / "clear_refs").write_text("5")
 
 
 def peak_megabytes() -> float:
-    """The largest resident memory that one of them had since ``forget_peaks``."""
+    """Return the largest peak of a worker since ``reset_peaks``."""
     peaks = [re.search(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text()) for folder in workers()]
     return max(int(match[1]) for match in peaks if match) / 1024
 
 
-def _below(process: int, ancestor: int) -> bool:
+def _descends_from(process: int, ancestor: int) -> bool:
     while process > 1:
         if process == ancestor:
             return True

@@ -128,8 +128,8 @@ class Committer:
         assert self._owner is not None
         for statement in [d for d in self._owner.decisions if d.query is None]:
             self._complete_statement(statement)
-        of_query = [d for d in self._owner.decisions if self.writer.wrote(d)]
-        last = max(of_query, key=lambda d: d.batch or 0, default=None)
+        query_decisions = [d for d in self._owner.decisions if self.writer.wrote(d)]
+        last = max(query_decisions, key=lambda d: d.batch or 0, default=None)
         if batch is None or last is None or last.batch != batch:
             return None
         if last.accepted:

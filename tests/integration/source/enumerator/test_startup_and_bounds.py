@@ -25,7 +25,7 @@ NOON = 1_700_000_000_000
 
 @pytest.fixture
 def ten_records(topics: Topics) -> str:
-    """Create a topic with ten_records records in partition 0, one per second from NOON, and none in partition 1."""
+    """Create a topic with ten records in partition 0, one per second from NOON, and none in partition 1."""
     topic = topics.create(2)
     for i in range(10):
         topics.produce(topic, b"%d" % i, timestamp=NOON + i * 1000)

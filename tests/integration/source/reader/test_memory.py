@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from tests.integration.workers import forget_peaks, peak_megabytes
+from tests.integration.workers import peak_megabytes, reset_peaks
 from tests.topics import Topics
 
 pytestmark = [
@@ -28,7 +28,7 @@ def read(spark: Any, sql: Any, topics: Topics, topic: str, query: str, **options
     """Return the query's row, and the peak memory of the worker."""
     sql(f"CREATE TABLE t (v BYTES) {topics.with_options(topic, format='raw', **options)}")
     sql("SELECT count(*) FROM t WHERE v IS NULL LIMIT 0").collect()  # starts the workers
-    forget_peaks()
+    reset_peaks()
     (row,) = sql(query).collect()
     peak = peak_megabytes()
     print(f"peak resident memory of a Python worker: {peak:.0f} MB")
