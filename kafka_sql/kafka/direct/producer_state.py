@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
+from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.direct.partition_queue import PartitionQueue
@@ -89,11 +89,12 @@ def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> Producer
 def open_connections(config: Mapping[str, str]) -> ConnectionPool:
     """Return a connection pool for a producer.
 
-    The socket timeout is at most ``delivery.timeout.ms``, so that an unresponsive broker is dropped before the records
+    Its timeouts are at most ``delivery.timeout.ms``, so that an unresponsive broker is dropped before the records
     expire.
     """
-    timeout = min(int(config[SOCKET_TIMEOUT]), int(config[DELIVERY_TIMEOUT]))
-    return ConnectionPool({**config, SOCKET_TIMEOUT: str(timeout)})
+    limit = int(config[DELIVERY_TIMEOUT])
+    timeouts = {key: str(min(int(config[key]), limit)) for key in (SOCKET_TIMEOUT, CONNECT_TIMEOUT)}
+    return ConnectionPool({**config, **timeouts})
 
 
 def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:

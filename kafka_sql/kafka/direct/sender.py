@@ -88,7 +88,7 @@ class Sender:
         self._delivery_timeout = int(config[DELIVERY_TIMEOUT]) / 1000
         self._max_request = min(_MAX_REQUEST, int(config["message.max.bytes"]))  # unless a single batch is larger
         self._max_pending = min(_MAX_PENDING, int(config["queue.buffering.max.kbytes"]) * 1024)
-        self._request_timeout = int(config[SOCKET_TIMEOUT]) / 1000
+        self._request_timeout = min(int(config[SOCKET_TIMEOUT]) / 1000, self._delivery_timeout)
         self._max_in_flight = min(MAX_IN_FLIGHT, int(config.get(_IN_FLIGHT, MAX_IN_FLIGHT)))
         self._retry_backoff, self._reconnect_backoff = (
             backoff_setting(config, key, _BACKOFF_MS, _MAX_BACKOFF_MS) for key in ("retry.backoff", "reconnect.backoff")
