@@ -117,8 +117,9 @@ def test_a_partition_that_had_a_large_batch_gets_its_memory_at_once() -> None:
     for first in (1024, 100_000):
         append(accumulator, [b"x" * 150], [0])
         assert first <= accumulator.capacity < first * 1.3
-        append(accumulator, [b"x" * 150] * 630, [0] * 630)
-        accumulator.close(0)
+        values = [b"%0150d" % i for i in range(630)]
+        assert append(accumulator, values, [0] * 630) == []
+        assert values_of(accumulator.close(0)) == [b"x" * 150, *values]  # those from before the batch grew, too
 
 
 def test_batches_by_age() -> None:
