@@ -41,13 +41,13 @@ def start(topics: Topics, topic: str, folder: Path, *arguments: str) -> subproce
         )
 
 
-def has_planned_batch(folder: Path) -> Callable[[], bool]:
+def planned_batch_predicate(folder: Path) -> Callable[[], bool]:
     """Return a predicate: since this call, the driver has planned a new batch and not committed it yet."""
     last = last_batch(folder, "offsets")
     return lambda: last_batch(folder, "offsets") > max(last, last_batch(folder, "commits"))
 
 
-def has_committed_batch(folder: Path) -> Callable[[], bool]:
+def committed_batch_predicate(folder: Path) -> Callable[[], bool]:
     """Return a predicate: since this call, the driver has committed a new batch."""
     last = last_batch(folder, "commits")
     return lambda: last_batch(folder, "commits") > last
@@ -60,7 +60,7 @@ def run_and_kill(topics: Topics, topic: str, folder: Path, is_reached: Callable[
     try:
         while not is_reached():
             assert driver.poll() is None, (folder / "driver.err").read_text()
-            assert time.monotonic() < deadline, f"the driver did not reach the state to kill it in within {TIMEOUT} s"
+            assert time.monotonic() < deadline, f"the driver planned or committed no batch within {TIMEOUT} s"
             time.sleep(0.01)  # polling, because the file system does not notify
         time.sleep(delay)
     finally:
@@ -74,10 +74,11 @@ def check_restarts(topics: Topics, folder: Path, kills: int) -> None:
         topics.produce(topic, *(b'{"a": %d}' % i for i in range(records)), partition=partition)
     rng, uncommitted_batches, started = random.Random(kills), 0, time.monotonic()
     for attempt in range(kills):
-        # every third run is killed in an uncommitted batch; in the first run, Spark has not stored its start offsets
-        is_reached, delay = (
-            (has_planned_batch(folder), 0.0) if attempt % 3 == 0 else (has_committed_batch(folder), rng.uniform(0, 1.5))
-        )
+        # every third run is killed in an uncommitted batch. That includes the first, whose start Spark does not store
+        if attempt % 3 == 0:
+            is_reached, delay = planned_batch_predicate(folder), 0.0
+        else:
+            is_reached, delay = committed_batch_predicate(folder), rng.uniform(0, 1.5)
         run_and_kill(topics, topic, folder, is_reached, delay)
         offsets, commits = last_batch(folder, "offsets"), last_batch(folder, "commits")
         uncommitted_batches += offsets > commits
