@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
@@ -111,7 +112,8 @@ def open_client(
         client = client_class({**accepted, **callbacks, "error_cb": errors.record, "logger": logger})
     except (KafkaException, ValueError, ImportError) as e:
         raise _creation_error(e, accepted, mask) from None
-    client.poll(0)  # creates an unsecured bearer token, which authentication needs
+    with suppress(UnicodeDecodeError):  # a log line with a broker's message that is not UTF-8
+        client.poll(0)  # creates an unsecured bearer token, which authentication needs
     return client, errors
 
 
