@@ -39,7 +39,7 @@ test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos (once) an
 fuzz: java $(INSTALLED) ## Fuzz all parsers with a million inputs each (hours). FUZZ='--only jaas --count 1000'
 	$(PY) -m tests.fuzz $(FUZZ)
 
-model: $(INSTALLED) ## Test the direct writer with a million random histories on a simulated cluster. MODEL='--count 1000'
+model: $(INSTALLED) ## Test the direct writer with two million random histories on a simulated cluster. MODEL='--count 1000'
 	nice -n 19 $(PY) -m tests.model $(MODEL)
 
 soak: java $(INSTALLED) ## Load and restart a continuous query for MINUTES (30); its resource usage must not grow

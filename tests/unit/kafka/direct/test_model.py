@@ -1,6 +1,6 @@
 """The model test of the direct writer: random histories, and deliberate bugs that it has to find.
 
-20,000 histories take 15 to 30 seconds. ``make model`` runs a million.
+20,000 histories and 5,000 with transactions take 20 to 40 seconds. ``make model`` runs a million of each.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from kafka_sql.kafka.direct import partition_queue, sender
 from kafka_sql.kafka.direct.batch import Batch, ProducerIdAndEpoch
 from kafka_sql.kafka.direct.partition_queue import PartitionQueue
 from kafka_sql.kafka.direct.sender import Sender
+from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.produce import ProduceResult
+from tests.model import transactions
 from tests.model.history import find_violation, generate, run
 
-HISTORIES = 20_000
+HISTORIES, TRANSACTION_HISTORIES = 20_000, 5_000
 _HISTORIES_PER_BUG = 20_000  # at most; each bug was found within 4,000
 
 _complete, _next_batch = Sender._complete, PartitionQueue.next_batch
@@ -27,6 +29,11 @@ _complete, _next_batch = Sender._complete, PartitionQueue.next_batch
 
 def test_random_histories() -> None:
     found = find_violation(range(HISTORIES))
+    assert found is None, f"{found[0]}\n=> {found[1]}"
+
+
+def test_random_histories_of_transactions() -> None:
+    found = transactions.find_violation(range(TRANSACTION_HISTORIES))
     assert found is None, f"{found[0]}\n=> {found[1]}"
 
 
@@ -79,3 +86,17 @@ _BUGS: dict[str, tuple[Any, str, Any]] = {
 def test_bugs_are_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*_BUGS[bug])
     assert find_violation(range(_HISTORIES_PER_BUG)) is not None
+
+
+_TRANSACTION_BUGS: dict[str, tuple[Any, str, Any]] = {
+    "abort overtakes batches": (TransactionManager, "fence", TransactionManager.abort),
+    "partitions not added": (TransactionManager, "add_partitions", lambda self, topic, partitions: None),
+    "commit before the acknowledgements": (Sender, "flush", lambda self: None),
+    "lost batch not noted": _BUGS["lost batch not noted"],
+}
+
+
+@pytest.mark.parametrize("bug", _TRANSACTION_BUGS)
+def test_bugs_of_transactions_are_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*_TRANSACTION_BUGS[bug])
+    assert transactions.find_violation(range(_HISTORIES_PER_BUG)) is not None
