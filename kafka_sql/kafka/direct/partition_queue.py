@@ -134,6 +134,7 @@ class PartitionQueue:
         if any(batch.may_be_written for batch in self.batches):
             return False
         self.producer, self._next_sequence, self.rejected_id = producer, 0, 0
+        self._acknowledged_by = None  # the leader does not know the new id
         batches = list(self.batches)
         self.batches.clear()
         for batch in batches:
