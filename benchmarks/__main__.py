@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import growth
@@ -49,17 +49,20 @@ class Bench:
         """All peers."""
         return [self.kafka_sql, self.spark, self.flink]
 
-    def topic(self, format: str, records: int, partitions: int = 4, filler: int = 0) -> Topic:
+    def topic(
+        self, format: str, records: int, partitions: int = 4, filler: int = 0, compression: str = "none"
+    ) -> Topic:
         """Return a topic filled by this project. Format raw uses the JSON topic."""
         stored = "json" if format == "raw" else format
-        name = f"{stored}_{records}_{partitions}_{filler}".replace("-", "_")
-        topic = Topic(name, stored, records, partitions, self.cluster.bootstrap, self.cluster.registry, filler)
+        name = f"{stored}_{records}_{partitions}_{filler}_{compression}".replace("-", "_")
+        servers = self.cluster.bootstrap, self.cluster.registry
+        topic = Topic(name, stored, records, partitions, *servers, filler, compression)
         if name not in self.filled:
             self.cluster.create(name, partitions)
             self.kafka_sql.request("sql", text=create_table(name, topic))
             self.kafka_sql.request("sql", text=f"INSERT INTO {name} {select_rows(topic, f'range(0, {records}, 1, 2)')}")
             self.filled.add(name)
-        return Topic(name, format, records, partitions, self.cluster.bootstrap, self.cluster.registry, filler)
+        return replace(topic, format=format)
 
     def __post_init__(self) -> None:
         """Start without filled topics."""
@@ -72,6 +75,9 @@ def reading(bench: Bench) -> Iterator[Result]:
         yield from measure_reads(
             "read", format, bench.topic(format, int(2_000_000 * bench.scale)), bench.all, bench.runs
         )
+    for format in ("raw", "json"):
+        topic = bench.topic(format, int(2_000_000 * bench.scale), compression="lz4")
+        yield from measure_reads("read", f"{format}, lz4", topic, bench.all, bench.runs)
 
 
 def sizing(bench: Bench) -> Iterator[Result]:
@@ -117,6 +123,9 @@ def writing(bench: Bench) -> Iterator[Result]:
                 (bench.flink.name, bench.flink, EXACTLY_ONCE),
             ]
             yield from measure_writes(f"{format}, exactly-once", template, writers, bench.cluster, runs)
+            writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
+            compressed = replace(template, compression="lz4")
+            yield from measure_writes(f"{format}, lz4, at-least-once", compressed, writers, bench.cluster, runs)
 
 
 def starting(bench: Bench) -> Iterator[Result]:

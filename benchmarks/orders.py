@@ -50,6 +50,7 @@ class Topic:
         bootstrap: bootstrap servers.
         registry: URL of the schema registry.
         filler: size in bytes of an additional string column, for larger records.
+        compression: the codec with which producers compress the records.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Topic:
     bootstrap: str
     registry: str = ""
     filler: int = 0
+    compression: str = "none"
 
     @property
     def columns(self) -> str:
@@ -81,6 +83,7 @@ def create_table(table: str, topic: Topic, extra_options: Mapping[str, str] | No
         "scan.startup.mode": "earliest-offset",
         "scan.bounded.mode": "latest-offset",
         "format": topic.format,
+        "properties.compression.type": topic.compression,
         **({"avro-confluent.url": topic.registry} if topic.format == "avro-confluent" else {}),
         **(extra_options or {}),
     }

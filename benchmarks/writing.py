@@ -58,7 +58,8 @@ def _insert(
         if process.name == SPARK:
             value = _payload(topic)
             query = f"SELECT {value} AS value FROM ({select_rows(topic, numbers)})"
-            response: RunResult = process.request("write", text=query, bootstrap=topic.bootstrap, topic=topic.name)
+            target = {"bootstrap": topic.bootstrap, "topic": topic.name, "compression": topic.compression}
+            response: RunResult = process.request("write", text=query, **target)
         else:
             if process.name == FLINK:
                 process.request("sql", text="DROP TABLE IF EXISTS numbers")

@@ -73,11 +73,11 @@ class RequestHandler:
         rows = self._spark.sql(text).collect()
         return {"seconds": time.perf_counter() - started, "rows": [[str(v) for v in row] for row in rows]}
 
-    def write(self, text: str, bootstrap: str, topic: str) -> Json:
+    def write(self, text: str, bootstrap: str, topic: str, compression: str) -> Json:
         """Write the rows of a query with Spark's own sink."""
         started = time.perf_counter()
         writer = self._spark.sql(text).write.format("kafka").option("kafka.bootstrap.servers", bootstrap)
-        writer.option("topic", topic).save()
+        writer.option("kafka.compression.type", compression).option("topic", topic).save()
         return {"seconds": time.perf_counter() - started}
 
     def start_stream(self, table: str | None, options: Json, checkpoint: str) -> str:
