@@ -1,4 +1,4 @@
-"""Run histories by their seeds, in a process of its own."""
+"""Run the histories of some seeds in a worker process."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import connection_pool
 from kafka_sql.kafka.protocol.codec import ApiKey
-from tests.model.cluster import TOPIC, Clock, Partition, SentBatch
+from tests.model.cluster import REMEMBERED, TOPIC, Clock, Partition, SentBatch
 from tests.model.network import Fault, Network, ProduceRequest, SimulatedPool, Violation
 
 CONFIG: Final = {
@@ -114,14 +114,16 @@ class History:
     def must_succeed(self) -> bool:
         """Return whether everything that goes wrong is repaired before a batch expires, so that no error may be raised.
 
-        Errors are expected if a leader rejects unknown producer ids after a batch may have been written, and if the
-        leader moves twice and one of them remembers only the last batch: the second one may have lost that one.
+        Errors are expected if a leader rejects unknown producer ids after a batch may have been written. Also if a
+        leader does not remember the last five batches, and anything else happens: then it does not recognize a batch
+        before an acknowledged one.
         """
         faults = [step.fault for step in self.steps if step.name == "produce"]
         events = [step for step in self.steps if step.name in ("elect", "restart")]
         if self.rejects_unknown and (events or any(fault.name != "throttle" for fault in faults)):
             return False
-        if len(events) > 1 and any(step.name == "restart" or step.values[-1] == 1 for step in events):
+        forgets = any(step.name == "restart" or step.values[-1] < REMEMBERED for step in events)
+        if forgets and (len(events) > 1 or any(fault.name != "throttle" for fault in faults)):
             return False
         return (
             all(step.seconds < _LONG for step in self.steps)
@@ -229,6 +231,8 @@ class _Writer:
         number, broker, survivors, remembered = step.values
         partition = self.network.partitions[number]
         leader = self.network.brokers[broker % len(self.network.brokers)]
+        if leader == partition.leader:
+            remembered = REMEMBERED  # it was not restarted
         partition.elect(None if broker < 0 else leader, survivors, remembered)
         if broker < 0:
             _CLOCK.at(_CLOCK.now + 0.2, lambda: partition.elect(leader, survivors, remembered))

@@ -97,9 +97,12 @@ class PartitionQueue:
         index = self.batches.index(batch)
         if any(not earlier.may_be_written for earlier in itertools.islice(self.batches, index)):
             return None
-        # sequence numbers have no gaps: the leader accepted this one, so it has the earlier ones
-        written = [self.batches.popleft() for _ in range(index + 1)]
-        self.is_retrying, self.probe, self.retry_at, self._failures = False, 0, 0.0, 0
+        if index == self.probe:
+            written = [self.batches.popleft() for _ in range(index + 1)]
+            self.is_retrying, self.probe, self.retry_at, self._failures = False, 0, 0.0, 0
+        else:  # an earlier one is sent again, and the leader recognizes it by its sequence number
+            written = [batch]
+            del self.batches[index]
         self.was_acknowledged = True
         self._acknowledged_by, self._acknowledged_at = self.connection, now
         return written
