@@ -76,7 +76,10 @@ def _create_write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str
 
 def _check_connection(address: str) -> str:
     url = urlsplit(address)
-    port = url.port or _DEFAULT_PORTS.get(url.scheme, 0)
+    try:
+        port = url.port or _DEFAULT_PORTS.get(url.scheme, 0)
+    except ValueError:  # its message may contain a part of the password
+        raise SchemaRegistryError("The format's option 'url' has an invalid port.") from None
     location = f"{url.hostname}:{port}"
     try:
         open_connection(url.hostname, port)

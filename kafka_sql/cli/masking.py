@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kafka_sql.options.secrets import GAP_PATTERN, is_secret
-
-MASK = "******"
+from kafka_sql.options.secrets import GAP_PATTERN, MASK, is_secret, mask_user_info, mask_value
 
 # 'key' = 'value' and its variants in Spark: other or no quotes, no equals sign, comments in between. An unclosed value
 # extends to the end. Flink's strings have no backslash escapes; in strings with a backslash, rather mask too much.
@@ -24,14 +22,20 @@ _SET_STATEMENT = re.compile(
 
 
 def mask_secrets(sql: str) -> str:
-    """Return the text with ``******`` for the values of secret options."""
+    """Return the text with ``******`` for the values of secret options and for user info in URLs."""
     for pattern in (_OPTION, _SET_STATEMENT):
         parts, position, copied = [], 0, 0
         while (match := pattern.search(sql, position)) is not None:
             position = match.end("key")  # the apparent value may be the next key
-            if is_secret(match["key"]):
-                quote = match["value"][0] if match["value"][0] in "'\"" else ""
-                parts += [sql[copied : match.start("value")], f"{quote}{MASK}{quote}"]
+            shown = _mask_literal(match["key"], match["value"])
+            if shown != match["value"]:
+                parts += [sql[copied : match.start("value")], shown]
                 copied = position = match.end("value")
         sql = "".join([*parts, sql[copied:]])
-    return sql
+    return mask_user_info(sql)
+
+
+def _mask_literal(key: str, literal: str) -> str:
+    """Return an option's value, which may be in quotes, as it may be shown."""
+    quote = literal[0] if literal[0] in "'\"" else ""
+    return f"{quote}{MASK}{quote}" if is_secret(key) else mask_value(key, literal)

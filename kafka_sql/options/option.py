@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.options")
 T = TypeVar("T")
@@ -61,6 +61,9 @@ class Option(Generic[T]):
             name, near = key or self.key, did_you_mean(text, self.allowed)
             if is_secret(name):  # neither the message nor a cause may contain the value
                 raise InvalidOptionError(f"Invalid value for option '{name}'.", option=name) from None
+            if is_url(name) or mask_user_info(text) != text:  # may contain user and password
+                expected = mask_user_info(str(e))
+                raise InvalidOptionError(f"Invalid value for option '{name}': {expected}.", option=name) from None
             raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}", option=name) from e
 
 

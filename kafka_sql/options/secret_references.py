@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 
 from kafka_sql.errors import SecretReferenceError, did_you_mean
 from kafka_sql.options.allowed_paths import read_allowed
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import MASK, is_secret, mask_user_info
 
-MASK: Final = "******"
 _SECRET_LENGTH: Final = 4  # shorter values occur in ordinary words, and are not secrets
 
 
@@ -58,13 +57,13 @@ def resolve(value: str, option: str) -> str:
 
 
 def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    """Replace resolved values in a library's message by their references, and mask other secrets."""
+    """Replace resolved values in a library's message by their references, and mask other secrets and user info."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
             text = text.replace(value, values[key])
         elif len(value) >= _SECRET_LENGTH and is_secret(key):
             text = text.replace(value, MASK)
-    return text
+    return mask_user_info(text)
 
 
 class _Reference(NamedTuple):

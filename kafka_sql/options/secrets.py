@@ -1,8 +1,11 @@
-"""Recognize options that hold secrets, by the end of their keys."""
+"""Recognize options that hold secrets by their keys, and user info in URLs, and mask them."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
+
+MASK: Final = "******"
 
 # Suffixes instead of full keys: a key may have the prefix 'properties.', 'key.', 'value.' or a format's name.
 _ENDINGS = (
@@ -13,6 +16,7 @@ _ENDINGS = (
     "credential",
     "jaas.config",
     "oauthbearer.config",
+    "oauthbearer.extensions",
     "user-info",
     "user.info",
     "private.key",
@@ -26,6 +30,21 @@ _ENDINGS = (
     "keystore.certificate.chain",
     "key.pem",
 )
+# Headers of requests to a schema registry: all but these can authenticate.
+_HEADER = "request.header."
+_PUBLIC_HEADERS = (
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-type",
+    "user-agent",
+)
+_URL_ENDINGS = ("url", "urls", "uri", "endpoint", "servers", "broker.list")
+_URL_START = re.compile(r"[\s'\"]*(?:[A-Za-z][\w+.-]*://)?")
+_URL_SEPARATOR = re.compile(r"(,\s*(?=[A-Za-z][\w+.-]*://))")
+_USER_INFO = re.compile(r"://[^\s/?#'\"]*@")
 
 
 def is_secret(key: str) -> bool:
@@ -34,7 +53,33 @@ def is_secret(key: str) -> bool:
     References such as ``${env:NAME}`` are not secrets, but are treated as such: only the key counts.
     """
     words = key.lower().replace("_", "-")
-    return "password" in words or words.endswith(_ENDINGS)
+    is_header = _HEADER in words and words.partition(_HEADER)[2] not in _PUBLIC_HEADERS
+    return is_header or "password" in words or words.endswith(_ENDINGS)
+
+
+def is_url(key: str) -> bool:
+    """Whether the value of the option ``key`` is a URL, an address or a list of them."""
+    return key.lower().endswith(_URL_ENDINGS)
+
+
+def mask_value(key: str, value: str) -> str:
+    """Return an option's value as it may be shown: ``******`` for a secret, ``scheme://******@host`` for user info."""
+    if is_secret(key):
+        return MASK
+    if not is_url(key):
+        return mask_user_info(value)
+    # In a malformed URL, user info may contain any character, and the scheme may be missing.
+    return "".join(_mask_url(part) for part in _URL_SEPARATOR.split(value))
+
+
+def mask_user_info(text: str) -> str:
+    """Return a text with the user info of the URLs in it masked."""
+    return _USER_INFO.sub(f"://{MASK}@", text)
+
+
+def _mask_url(url: str) -> str:
+    start = _URL_START.match(url)
+    return f"{start[0] if start else ''}{MASK}@{url.rpartition('@')[2]}" if "@" in url else url
 
 
 # Whitespace and comments between a key, the equals sign and the value. Repetitions are bounded because Java recurses
@@ -43,8 +88,14 @@ GAP_PATTERN = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]
 
 
 def secrets_pattern() -> str:
-    """Return a regular expression, valid in Java and Python, that finds ``'key' = 'value'`` of secret keys in SQL."""
+    """Return a regular expression, valid in Java and Python, that finds secrets in SQL.
+
+    It finds ``'key' = 'value'`` of secret keys, and ``://user:password@`` in any value.
+    """
     endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
-    key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{endings})['"`]?"""
+    public = "|".join(_PUBLIC_HEADERS).replace("-", "[_-]")
+    header = rf"request[.]header[.](?!(?:{public})(?![\w.-]))[\w.-]{{1,200}}"
+    key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{header}|{endings})['"`]?"""
     quoted = "|".join(f"{q}[^{q}]*(?:{q}{q}[^{q}]*){{0,1000}}{q}" for q in "'\"")
-    return rf"""(?i){key}{GAP_PATTERN}={GAP_PATTERN}(?:{quoted}|[^\s;]+)"""
+    user_info = r"""://[^\s'"]{0,1000}(?:(?:''|"")[^\s'"]{0,1000}){0,2}@"""
+    return rf"""(?i){key}{GAP_PATTERN}={GAP_PATTERN}(?:{quoted}|[^\s;]+)|{user_info}"""

@@ -22,6 +22,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
+from kafka_sql.options.secrets import mask_user_info
 
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
@@ -103,7 +104,7 @@ def _check_topic(options: Options) -> None:
             compile_java_pattern(pattern)
         except ValueError as e:
             raise InvalidOptionError(
-                f"Invalid value '{pattern}' for option 'topic-pattern': {e}.", option="topic-pattern"
+                f"Invalid value '{mask_user_info(pattern)}' for option 'topic-pattern': {e}.", option="topic-pattern"
             ) from e
     topics = options.get(opt.TOPIC)
     unlisted = sorted({t for t, _ in partitions or ()} - set(topics or ())) if topics else []
@@ -143,7 +144,9 @@ def _check_initializer(options: Options) -> None:
             f"Option '{key}' and '{opt.STARTUP_MODE.key}' shouldn't be set together.", option=key
         )
     if not all(name.isidentifier() for name in text.replace(":", ".", 1).split(".")) or text.count(":") != 1:
-        raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.", option=key)
+        raise InvalidOptionError(
+            f"Invalid value '{mask_user_info(text)}' for option '{key}': expected 'module:callable'.", option=key
+        )
 
 
 def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], name: str) -> None:
@@ -194,7 +197,7 @@ def _check_partitioner(options: Options) -> None:
     name = options[opt.PARTITIONER]
     if name not in opt.PARTITIONERS and not _CLASS.fullmatch(name):
         raise InvalidOptionError(
-            f"Invalid value '{name}' for option '{opt.PARTITIONER.key}': expected "
+            f"Invalid value '{mask_user_info(name)}' for option '{opt.PARTITIONER.key}': expected "
             + ", ".join(f"'{p}'" for p in opt.PARTITIONERS)
             + " or a Python class as 'package.module:Class' (Java classes are not supported)."
             + did_you_mean(name, opt.PARTITIONERS),

@@ -12,11 +12,10 @@ from pyspark.errors import ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.secrets import secrets_pattern
+from kafka_sql.options.secrets import MASK, secrets_pattern
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _SECRET = re.compile(secrets_pattern())
-_MASK = "******"
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
 _WRAPPED_ERROR = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
@@ -64,13 +63,18 @@ def unwrap_errors() -> Iterator[None]:
 
 
 def mask_secrets(message: str) -> str:
-    """Return a message with the values of secret options masked, wherever they appear."""
-    values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message)]
-    message = _SECRET.sub(lambda m: f"{m[0].partition('=')[0]}= {_MASK}", message)
+    """Return a message with the values of secret options and user info in URLs masked, wherever they appear."""
+    values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message) if m[0][0] != ":"]
+    message = _SECRET.sub(lambda m: _mask_match(m[0]), message)
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= _MIN_SECRET_LENGTH:
-            message = message.replace(value, _MASK)
+            message = message.replace(value, MASK)
     return message
+
+
+def _mask_match(text: str) -> str:
+    """Return ``key = value`` of a secret key, or the user info of a URL, masked."""
+    return f"://{MASK}@" if text.startswith("://") else f"{text.partition('=')[0]}= {MASK}"
 
 
 def error_message(error: BaseException) -> str:

@@ -27,6 +27,8 @@ jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required userna
 options = options.replace("WITH (", f"WITH ('properties.sasl.password' = '{secret}', "
                                     f"'properties.sasl.jaas.config' = '{jaas}', "
                                     f"'properties.ssl.truststore.password' = '{secret}', "
+                                    f"'properties.sasl.oauthbearer.extensions' = 'key={secret}', "
+                                    f"'properties.sasl.oauthbearer.token.endpoint.url' = 'http://u:{secret}@h/token', "
                                     f"'properties.ssl.keystore.password' = '{secret}', "
                                     f"'properties.sasl.oauthbearer.client.credentials.client.secret' = '{secret}', "
                                     "'properties.ssl.key.password' = '${file:%s/secrets.properties:key}', " % folder)
@@ -53,6 +55,10 @@ def expect_error(statement):
 
 spark.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {options}")
 spark.sql(f"CREATE TEMPORARY TABLE temporary_orders (a INT) {options}".replace(source, target))
+header = f"'avro-confluent.properties.request.header.Authorization' = 'Basic {secret}'"
+url = f"'avro-confluent.url' = 'http://u:{secret}@127.0.0.1:1'"
+registry = options.replace("'json'", f"'avro-confluent', {header}, {url}")
+spark.sql(f"CREATE TABLE registered (a INT) {registry}")
 spark.sql("INSERT INTO orders VALUES (1)")
 for statement in (
     "SELECT * FROM orders",
@@ -60,6 +66,8 @@ for statement in (
     "EXPLAIN EXTENDED SELECT * FROM orders",
     "EXPLAIN FORMATTED SELECT count(*) FROM temporary_orders",
     "SHOW CREATE TABLE orders",
+    "SHOW CREATE TABLE registered",
+    "EXPLAIN EXTENDED SELECT * FROM registered",
     "SHOW CREATE TABLE orders__kafka",
     "DESCRIBE orders",
     "DESCRIBE EXTENDED orders",
@@ -87,6 +95,9 @@ for broken in (jaas[:-1], jaas[:-2], jaas.replace("required", secret), jaas.repl
     expect_error(f"CREATE TABLE wrong (a INT) {options.replace(jaas, broken)}")
 text = f"WITH ('properties.ssl.truststore.certificates' = '-----BEGIN {secret}', "
 expect_error(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', text)}")
+expect_error(f"CREATE TABLE wrong (a INT) {registry.replace('http:', 'httq:')}")
+expect_error(f"CREATE TABLE wrong (a INT) {registry.replace(url, url + ', ' + url)}")
+expect_error(f"CREATE TABLE wrong (a INT) {options.replace(bootstrap, f'u:{secret}@{bootstrap}')}")
 expect_error("INSERT INTO orders VALUES ('x')")
 expect_error("SELECT raise_error(CAST(a AS STRING)) FROM orders")
 print(kafka_sql.check(spark, "orders"))
@@ -129,6 +140,10 @@ def test_a_password_appears_nowhere(topics: Topics, tmp_path: Path) -> None:
     assert "1 2" in done.stdout.splitlines()  # the row of orders
     assert "'properties.sasl.password' = '******'" in done.stdout
     assert "'properties.ssl.key.password' = '******'" in done.stdout
+    assert "'properties.sasl.oauthbearer.extensions' = '******'" in done.stdout
+    assert "'properties.sasl.oauthbearer.token.endpoint.url' = 'http://******@h/token'" in done.stdout
+    assert "'avro-confluent.properties.request.header.Authorization' = '******'" in done.stdout
+    assert "'avro-confluent.url' = 'http://******@127.0.0.1:1'" in done.stdout
     (tmp_path / "secret").unlink()
     (tmp_path / "secrets.properties").unlink()
     files = [p for p in tmp_path.rglob("*") if p.is_file()]

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
-from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
+from kafka_sql.errors import IncompatibleSchemaError, InvalidOptionError, SchemaNotFoundError, SchemaRegistryError
 from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySettings
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
@@ -28,6 +28,7 @@ _MAX_REFERENCES: Final = 1000
 _MAX_SHOWN: Final = 200  # characters of a chain of references in errors
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _CHECK_URL: Final = "Check the option 'url'."
+_Auth = tuple[str, str] | None  # user and password
 
 
 def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
@@ -57,18 +58,16 @@ class SchemaRegistry:
     def __init__(self, settings: RegistrySettings) -> None:
         """
         Raises:
-            InvalidOptionError: a key store cannot be read.
+            InvalidOptionError: a URL is malformed, or a key store cannot be read.
         """
         headers = {"Accept": _MEDIA_TYPE, **dict(settings.headers)}
         if settings.token:
             headers["Authorization"] = f"Bearer {settings.token}"
-        user, _, password = settings.user.partition(":")
         uses_tls = any(url.startswith("https:") for url in settings.urls)
         self.schema_type_name = SCHEMA_TYPE_NAMES[settings.schema_type]
-        self._urls, self._current, self._schema_type = settings.urls, 0, settings.schema_type
+        self._urls, self._current, self._schema_type = _parse_urls(settings), 0, settings.schema_type
         self._client = httpx.Client(
             headers=headers,
-            auth=(user, password) if user else None,
             verify=ssl_context(settings) if uses_tls else False,
             timeout=_TIMEOUT,
             limits=httpx.Limits(max_keepalive_connections=0),  # a few requests at start-up, then long idle periods
@@ -187,22 +186,19 @@ class SchemaRegistry:
         """
         deadline, backoff, attempts = time.monotonic() + RETRY_TIMEOUT, _BACKOFF, 0
         while True:
-            url = self._urls[self._current]
+            url, auth = self._urls[self._current]
             try:
-                response = self._send(method, url + path, what, body, deadline)
+                response = self._send(method, url + path, auth, what, body, deadline)
                 if response.status_code not in _RETRIABLE_STATUSES:
                     return _parse_response(response, url, what)
                 reason = f"{response.status_code} {response.reason_phrase}"
             except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
-                    raise SchemaRegistryError(
-                        f"No TLS connection to the schema registry {_without_userinfo(url)}: {e}.",
-                        url=_without_userinfo(url),
-                    ) from e
+                    raise SchemaRegistryError(f"No TLS connection to the schema registry {url}: {e}.", url=url) from e
                 reason = str(e) or type(e).__name__
             self._current, attempts = (self._current + 1) % len(self._urls), attempts + 1
             if time.monotonic() + backoff > deadline:
-                urls = ", ".join(map(_without_userinfo, self._urls))
+                urls = ", ".join(url for url, _ in self._urls)
                 raise SchemaRegistryError(
                     f"The schema registry did not respond within {RETRY_TIMEOUT:g} s to a request for {what}: {urls}: "
                     f"{reason}. Check that it is running, and the option 'url'."
@@ -211,10 +207,12 @@ class SchemaRegistry:
                 time.sleep(backoff * random.uniform(0.5, 1))
                 backoff = min(2 * backoff, _MAX_BACKOFF)
 
-    def _send(self, method: str, url: str, what: str, body: dict[str, Any] | None, deadline: float) -> httpx.Response:
+    def _send(
+        self, method: str, url: str, auth: _Auth, what: str, body: dict[str, Any] | None, deadline: float
+    ) -> httpx.Response:
         """Send a request and read the response, limited in size and time."""
         content = bytearray()
-        with self._client.stream(method, url, json=body) as response:
+        with self._client.stream(method, url, json=body, auth=auth) as response:
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > _MAX_RESPONSE_SIZE:
@@ -233,13 +231,12 @@ def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, 
     Raises:
         SchemaRegistryError: the response is an error, or not a JSON object.
     """
-    document, shown_url = _parse_json(response), _without_userinfo(url)
-    registry = f"The schema registry {shown_url}"
+    document, registry = _parse_json(response), f"The schema registry {url}"
     if response.is_success:
         if not isinstance(document, dict):
             raise SchemaRegistryError(
-                f"Invalid schema registry response for {what} from {shown_url}: not a JSON object. {_CHECK_URL}",
-                url=shown_url,
+                f"Invalid schema registry response for {what} from {url}: not a JSON object. {_CHECK_URL}",
+                url=url,
             )
         return document
     try:
@@ -250,17 +247,17 @@ def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, 
         raise SchemaRegistryError(
             f"{registry} rejected the credentials for {what} ({reason}). Check 'basic-auth.user-info' or "
             "'bearer-auth.token'.",
-            url=shown_url,
+            url=url,
         )
     if response.status_code == 409:
         raise IncompatibleSchemaError(
             f"{registry} rejected the table's schema for {what}: it is incompatible with an earlier schema ({reason}). "
             "Change the columns, or the subject's compatibility mode.",
-            url=shown_url,
+            url=url,
         )
     if response.status_code == 404:
-        raise SchemaNotFoundError(f"{registry}: {what} not found ({reason}).", url=shown_url)
-    raise SchemaRegistryError(f"{registry} rejected a request for {what} ({reason}).", url=shown_url)
+        raise SchemaNotFoundError(f"{registry}: {what} not found ({reason}).", url=url)
+    raise SchemaRegistryError(f"{registry} rejected a request for {what} ({reason}).", url=url)
 
 
 def _parse_json(response: httpx.Response) -> Any:
@@ -294,6 +291,25 @@ def _quote(subject: str) -> str:
     return str(httpx.URL("http://x/").copy_with(path="/" + subject).raw_path[1:].decode()).replace("/", "%2F")
 
 
-def _without_userinfo(url: str) -> str:
-    """Return a URL without user and password."""
-    return str(httpx.URL(url).copy_with(username=None, password=None))
+def _parse_urls(settings: RegistrySettings) -> list[tuple[str, _Auth]]:
+    """Return each URL without user and password, and those to log in with. httpx logs URLs of requests as they are.
+
+    Raises:
+        InvalidOptionError: a URL is malformed. The error does not quote it, because it may contain a password.
+    """
+    option_user, _, option_password = settings.user.partition(":")
+    parsed: list[tuple[str, _Auth]] = []
+    for text in settings.urls:
+        try:
+            url = httpx.URL(text)
+        except httpx.InvalidURL:
+            option = f"{settings.format}.url"
+            raise InvalidOptionError(
+                f"Invalid value for option '{option}': expected 'http://host:port' or 'https://host:port', with "
+                "special characters of user and password percent-encoded.",
+                option=option,
+            ) from None
+        user, password = (option_user, option_password) if option_user else (url.username, url.password)
+        shown = str(url.copy_with(username=None, password=None)).rstrip("/")
+        parsed.append((shown, (user, password) if user or password else None))
+    return parsed

@@ -148,7 +148,7 @@ class RegistrySettings:
 
     format: str
     schema_type: str
-    urls: tuple[str, ...]
+    urls: tuple[str, ...] = field(repr=False)  # may contain user and password
     user: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     truststore: str = ""
@@ -183,11 +183,11 @@ def registry_settings(registry_options: RegistryOptions, options: Options) -> Re
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
         key = f"{prefix}.{AUTO_REGISTER}"
-        raise InvalidOptionError(
-            f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.", option=key
-        )
+        raise InvalidOptionError(f"Invalid value for option '{key}': expected 'true' or 'false'.", option=key)
     headers = [
-        (key.removeprefix(_HEADER_PREFIX), value) for key, value in properties.items() if key.startswith(_HEADER_PREFIX)
+        (key.removeprefix(_HEADER_PREFIX), resolve(value, f"{prefix}.{key}"))
+        for key, value in properties.items()
+        if key.startswith(_HEADER_PREFIX)
     ]
     return RegistrySettings(
         registry_options.format,
@@ -213,11 +213,11 @@ def _check_authentication(registry_options: RegistryOptions, values: Mapping[str
     bearer_key, token_key = keys["bearer.auth.credentials.source"], keys["bearer.auth.token"]
     if basic not in ("", "URL", "USER_INFO"):
         raise InvalidOptionError(
-            f"Invalid value '{basic}' for option '{basic_key}': expected one of 'USER_INFO', 'URL'.", option=basic_key
+            f"Invalid value for option '{basic_key}': expected one of 'USER_INFO', 'URL'.", option=basic_key
         )
     if bearer not in ("", "STATIC_TOKEN"):
         raise InvalidOptionError(
-            f"Invalid value '{bearer}' for option '{bearer_key}': expected 'STATIC_TOKEN'.", option=bearer_key
+            f"Invalid value for option '{bearer_key}': expected 'STATIC_TOKEN'.", option=bearer_key
         )
     if user and ":" not in user:
         raise InvalidOptionError(f"Invalid value for option '{user_key}': expected 'user:password'.", option=user_key)

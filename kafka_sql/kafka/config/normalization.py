@@ -40,6 +40,7 @@ NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     "security.protocol": _spellings("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     HOST_NAME_CHECK: _spellings("https", "none"),
 }
+_ADDRESSES: Final = ("bootstrap.servers", "metadata.broker.list")
 # part of OpenSSL itself: OpenSSL loads any other name as a shared library
 _PROVIDERS: Final = ("default", "legacy", "base", "fips")
 
@@ -74,6 +75,12 @@ def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
     for key, values in NORMALIZED_VALUES.items():
         if key in settings:
             normalized[key] = _normalize(key, settings[key], values)
+    for key in _ADDRESSES:
+        if "@" in settings.get(key, ""):  # it would appear in errors and logs
+            raise InvalidOptionError(
+                f"Invalid value for option 'properties.{key}': expected 'host:port', without user and password.",
+                option=f"properties.{key}",
+            )
     if PROVIDERS in settings:
         normalized[PROVIDERS] = _check_providers(settings[PROVIDERS])
     if ciphers := normalized.pop(CIPHERS, ""):  # the empty string is Java's way to keep the default

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kafka_sql.errors import ConflictingOptionsError, SchemaError, UnsupportedSqlError
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 
 _DEFAULTS = {
@@ -126,7 +126,7 @@ def _merge_options(
     inherited = dict(base) if strategy != "EXCLUDING" else {}
     for key, _ in declared:
         if key in inherited and strategy != "OVERWRITING":
-            value = "******" if is_secret(key) else inherited[key]
+            value = mask_value(key, inherited[key])
             raise ConflictingOptionsError(
                 f"LIKE: There already exists an option ['{key}' -> '{value}'] in the base table. You might want to "
                 "specify EXCLUDING OPTIONS or OVERWRITING OPTIONS.",

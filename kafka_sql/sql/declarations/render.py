@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kafka_sql.catalog.sql_literals import qualified_name, quote
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import mask_value
 from kafka_sql.table.declaration import Column, Table
-
-MASK = "******"
 
 
 def render_masked(table: Table) -> str:
-    """Return Flink's CREATE TABLE statement for a table, with the values of secret options masked.
+    """Return Flink's CREATE TABLE statement for a table, with secrets in the values of options masked.
 
     ``parse_create`` parses it back into an equal table, except for the masked values.
     """
-    return render_create_table(
-        replace(table, options={k: MASK if is_secret(k) else v for k, v in table.options.items()})
-    )
+    return render_create_table(replace(table, options={k: mask_value(k, v) for k, v in table.options.items()}))
 
 
 def render_create_table(table: Table) -> str:

@@ -148,3 +148,12 @@ def test_formats_without_a_registry_are_skipped() -> None:
         {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"},
     )
     assert list(check_schemas(validate_table(table), SCHEMA)) == []
+
+
+def test_a_malformed_url_is_not_quoted() -> None:
+    (result,) = findings(define(url="http://u:hunter2/x@h"))
+    assert result == (
+        "registry of the value",
+        False,
+        "[SCHEMA_REGISTRY] The format's option 'url' has an invalid port.",
+    )

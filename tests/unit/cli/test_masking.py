@@ -34,6 +34,13 @@ from kafka_sql.cli.masking import mask_secrets
         ("a.token--c\n='x'", "a.token--c\n='******'"),
         ("SET a.password /* c */ = x", "SET a.password /* c */ = ******"),
         ("SET a.password = -- c\n x", "SET a.password = -- c\n ******"),
+        ("('r.url' = 'http://u:hunter2@h', 'a' = 'b')", "('r.url' = 'http://******@h', 'a' = 'b')"),
+        ("('r.url' = 'http://u:it''s \"/@h', 'a' = 'b')", "('r.url' = 'http://******@h', 'a' = 'b')"),
+        ("OPTIONS (url 'http://u:hunter2@h')", "OPTIONS (url 'http://******@h')"),
+        ("SET x.url = http://u:hunter2/@h; SELECT 1", "SET x.url = http://******@h; SELECT 1"),
+        ("SELECT 'http://u:hunter2@h', 'http://h/a@b'", "SELECT 'http://******@h', 'http://h/a@b'"),
+        ("'p.request.header.Cookie' = 'hunter2'", "'p.request.header.Cookie' = '******'"),
+        ("'p.request.header.Accept' = 'json'", "'p.request.header.Accept' = 'json'"),
     ],
 )
 def test_secrets_are_masked(statement: str, shown: str) -> None:
@@ -50,7 +57,9 @@ def test_no_secret_remains_in_any_quoting(value: str, key: str) -> None:
         assert "hunter2" not in mask_secrets(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
 
 
-@pytest.mark.parametrize("unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"])
+@pytest.mark.parametrize(
+    "unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'", "://", "a@"]
+)
 def test_long_texts_are_masked_in_linear_time(unit: str) -> None:
     start = time.process_time()
     mask_secrets("token" + unit * (200_000 // len(unit)))

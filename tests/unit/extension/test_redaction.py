@@ -12,7 +12,7 @@ from kafka_sql.options.secrets import _ENDINGS, is_secret, secrets_pattern
 SECRETS = re.compile(secrets_pattern())
 
 
-@pytest.mark.parametrize("ending", [*_ENDINGS, "password", "password.hint"])
+@pytest.mark.parametrize("ending", [*_ENDINGS, "password", "password.hint", "request.header.x"])
 @pytest.mark.parametrize("prefix", ["", "properties.", "value."])
 def test_values_of_secrets_are_redacted(prefix: str, ending: str) -> None:
     key = prefix + ending
@@ -21,7 +21,9 @@ def test_values_of_secrets_are_redacted(prefix: str, ending: str) -> None:
     assert SECRETS.sub("...", text) == "CREATE TABLE t (a INT) WITH ('topic' = 'x', ..., 'format' = 'json')"
 
 
-@pytest.mark.parametrize("key", ["topic", "properties.group.id", "key.fields", "token-free"])
+@pytest.mark.parametrize(
+    "key", ["topic", "properties.group.id", "key.fields", "token-free", "request.header.accept", "r.url"]
+)
 def test_other_options_stay(key: str) -> None:
     assert not is_secret(key)
     assert not SECRETS.search(f"WITH ('{key}' = 'shown', 'format' = 'json')")
@@ -30,6 +32,16 @@ def test_other_options_stay(key: str) -> None:
 @pytest.mark.parametrize("setting", ["'My_Password' =\n 'x'", "my.api_key=x", '"token" = "a ""b"""', "'secret'='open"])
 def test_settings_are_redacted_too(setting: str) -> None:
     assert SECRETS.sub("...", f"SET {setting}") == "SET ..."
+
+
+@pytest.mark.parametrize("user_info", ["hunter2", "u:hunter2", "u:it''s", "u:a/b?c#d@e", "x" * 900])
+def test_user_info_of_urls_is_redacted(user_info: str) -> None:
+    text = f"WITH ('r.url' = 'https://{user_info}@host:8081/x', 'format' = 'json')"
+    assert SECRETS.sub("...", text) == "WITH ('r.url' = 'https...host:8081/x', 'format' = 'json')"
+
+
+def test_other_urls_and_addresses_stay() -> None:
+    assert not SECRETS.search("('r.url' = 'https://host:8081', 'a' = 'me@host', 'b' = 'http://x' ) -- @")
 
 
 def test_long_words_are_searched_in_linear_time() -> None:
@@ -43,7 +55,10 @@ def test_comments_beside_the_equals_sign_do_not_hide_secrets(before: str, after:
     assert SECRETS.sub("...", text) == "WITH ('a' = 'b', ..., 'c' = 'd')"
 
 
-@pytest.mark.parametrize("unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"])
+@pytest.mark.parametrize(
+    "unit",
+    ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'", "://", "://''", "@"],
+)
 def test_long_texts_are_redacted_in_linear_time(unit: str) -> None:
     start = time.process_time()
     SECRETS.sub("...", "token" + unit * (200_000 // len(unit)))

@@ -1,10 +1,10 @@
-"""Test that keys of secrets are recognized with any prefix."""
+"""Test that keys of secrets are recognized with any prefix, and that user info in URLs is masked."""
 
 from __future__ import annotations
 
 import pytest
 
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import is_secret, mask_value
 
 
 @pytest.mark.parametrize("prefix", ["properties.", "value.avro-confluent.", "key.avro-confluent.properties."])
@@ -26,6 +26,11 @@ from kafka_sql.options.secrets import is_secret
         "basic.auth.user.info",
         "bearer-auth.token",
         "password.of.the.proxy",
+        "sasl.oauthbearer.extensions",
+        "request.header.Authorization",
+        "request.header.Cookie",
+        "request.header.accept-token",
+        "request.header.",
     ],
 )
 def test_secret_keys(prefix: str, key: str) -> None:
@@ -33,7 +38,55 @@ def test_secret_keys(prefix: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["sasl.username", "sasl.mechanism", "ssl.ca.pem", "ssl.key.location", "sasl.oauthbearer.scope", "group.id"]
+    "key",
+    [
+        "sasl.username",
+        "sasl.mechanism",
+        "ssl.ca.pem",
+        "ssl.key.location",
+        "sasl.oauthbearer.scope",
+        "group.id",
+        "request.header.Content-Type",
+        "request.header.ACCEPT",
+        "request.header.user_agent",
+        "request.timeout.ms",
+    ],
 )
 def test_other_keys(key: str) -> None:
     assert not is_secret("properties." + key)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("http://registry:8081", "http://registry:8081"),
+        ("http://user:hunter2@registry:8081", "http://******@registry:8081"),
+        ("https://hunter2@registry/path", "https://******@registry/path"),
+        ("http://a, https://u:hunter2@b,http://hunter2:w@c", "http://a, https://******@b,http://******@c"),
+        ("http://u:hunter2/?#@' \"hunter2@registry", "http://******@registry"),
+        ("http://u:hunter2://hunter2,x@registry", "http://******@registry"),
+        ("u:hunter2@localhost:9092,b:9092", "******@localhost:9092,b:9092"),
+        ("${env:REGISTRY}", "${env:REGISTRY}"),
+    ],
+)
+def test_user_info_of_url_options_is_masked(value: str, shown: str) -> None:
+    for key in ("avro-confluent.url", "value.json-confluent.schema-registry.url", "properties.bootstrap.servers"):
+        assert mask_value(key, value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("https://u:hunter2@proxy.example", "https://******@proxy.example"),
+        ("see https://u:hunter2@a and http://hunter2@b", "see https://******@a and http://******@b"),
+        ('{"doc": "http://a", "by": "me@b"}', '{"doc": "http://a", "by": "me@b"}'),
+        ("http://a/b?by=me@b", "http://a/b?by=me@b"),
+        ("me@b", "me@b"),
+    ],
+)
+def test_user_info_of_other_options_is_masked(value: str, shown: str) -> None:
+    assert mask_value("avro-confluent.schema", value) == shown
+
+
+def test_secrets_are_masked_completely() -> None:
+    assert mask_value("properties.sasl.password", "http://u:p@h") == "******"

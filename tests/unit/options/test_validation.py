@@ -381,3 +381,16 @@ def test_topic_configurations() -> None:
     )
     assert topic_settings(definition) == TopicSettings(3, 2, {"retention.ms": "1000"})
     assert topic_settings(define_table(KAFKA, {"sink.topic.create": "true"})) == TopicSettings(None, None, {})
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["scan.startup.mode", "sink.partitioner", "scan.startup.offsets-initializer", "value.json.ignore-parse-errors"],
+)
+def test_user_info_in_invalid_values_is_not_shown(key: str) -> None:
+    message = validation_error(
+        InvalidOptionError, KAFKA, {"format": None, "value.format": "json", key: "http://u:hunter2@h"}
+    )
+    assert message.startswith("[INVALID_OPTION] Invalid value")
+    assert f"for option '{key}': expected" in message
+    assert "hunter2" not in message

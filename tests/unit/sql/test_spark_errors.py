@@ -20,6 +20,8 @@ from kafka_sql.sql.spark_errors import error_message, mask_secrets, unwrap_error
         ('near "hunter2" (`a.password` = "hunter2")', 'near "******" (`a.password` = ******)'),
         ("(a.password='it''s',\n'b.token' = 'abcd')", "(a.password= ******,\n'b.token' = ******)"),
         ("a ('k.secret' = 'a')", "a ('k.secret' = ******)"),
+        ("near ':' ('r.url' = 'http://u:hunter2@h')", "near ':' ('r.url' = 'http://******@h')"),
+        ("('request.header.Cookie' = 'hunter2')", "('request.header.Cookie' = ******)"),
     ],
 )
 def test_secrets_are_masked(message: str, masked: str) -> None:

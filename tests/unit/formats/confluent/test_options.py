@@ -19,6 +19,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings
 from kafka_sql.formats.confluent.options import registry_settings as settings_of
 from kafka_sql.formats.confluent.tls import ssl_context
@@ -53,11 +54,11 @@ def test_settings() -> None:
 
 def test_properties_as_separate_options_and_as_one() -> None:
     for options in (
-        {"properties__auto.register.schemas": "false", "properties__request.header.x": "1"},
-        {"properties": "auto.register.schemas:false, request.header.x:1"},
+        {"properties__auto.register.schemas": "false", "properties__request.header.accept-language": "1"},
+        {"properties": "auto.register.schemas:false, request.header.accept-language:1"},
     ):
         registry_settings = parse_settings(**options)
-        assert (registry_settings.register, registry_settings.headers) == (False, (("x", "1"),))
+        assert (registry_settings.register, registry_settings.headers) == (False, (("accept-language", "1"),))
     one = value(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
     assert settings(one.options).user == "me:s3"
     assert "value.avro-confluent.properties.basic.auth.user.info" in one.option_keys
@@ -69,13 +70,42 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SecretReferenceError):
         parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
     monkeypatch.setenv("REGISTRY_TOKEN", "s3cret")
-    for text in ("basic.auth.user.info:me:s3cret", "bearer.auth.token=s3cret"):
+    for text in ("basic.auth.user.info:me:s3cret", "bearer.auth.token=s3cret", "request.header.x:s3cret"):
         with pytest.raises(InvalidOptionError) as e:
             value(url=URL, properties=text)
         assert "s3cret" not in str(e.value)
     registry_settings = parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
     assert registry_settings.token == "s3cret"
     assert "s3cret" not in repr(registry_settings)
+
+
+def test_headers_may_be_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_COOKIE", "s3cret")
+    registry_settings = parse_settings(**{"properties__request.header.Cookie": "${env:REGISTRY_COOKIE}"})
+    assert registry_settings.headers == (("Cookie", "s3cret"),)
+    assert "s3cret" not in repr(registry_settings)
+
+
+def test_urls_and_credentials_sources_are_not_quoted() -> None:
+    assert "s3cret" not in repr(settings(value(url="http://u:s3cret@host").options))
+    for options in (
+        {"url": "httq://u:s3cret@host"},
+        {"url": "u:s3cret@host"},
+        {"basic_auth__credentials_source": "u:s3cret"},
+        {"bearer_auth__credentials_source": "s3cret"},
+        {"properties__auto.register.schemas": "http://u:s3cret@host"},
+    ):
+        with pytest.raises(InvalidOptionError, match=r"Invalid value for option '.*': expected .*'") as e:
+            settings(value(**({"url": URL} | options)).options)
+        assert "s3cret" not in str(e.value)
+        assert e.value.__cause__ is None
+
+
+def test_malformed_urls_are_not_quoted() -> None:
+    with pytest.raises(InvalidOptionError, match=r"'avro-confluent.url': expected 'http://host:port'") as e:
+        SchemaRegistry(settings(value(url="http://u:s3cret/x@host").options))
+    assert "s3cret" not in str(e.value)
+    assert e.value.__cause__ is None
 
 
 @pytest.mark.parametrize(

@@ -220,3 +220,13 @@ def test_no_other_library_is_loaded_as_a_provider(monkeypatch: pytest.MonkeyPatc
 
 def test_providers_of_openssl_are_allowed() -> None:
     assert to_librdkafka({**SERVERS, "ssl.providers": " Default, legacy"})["ssl.providers"] == "default,legacy"
+
+
+@pytest.mark.parametrize("servers", ["u:hunter2@h:1", "h:1,SSL://u:hunter2@i:1"])
+def test_bootstrap_servers_have_no_user_info(monkeypatch: pytest.MonkeyPatch, servers: str) -> None:
+    monkeypatch.setenv("SETTING", servers)
+    referring = to_librdkafka({"bootstrap.servers": "${env:SETTING}"})
+    for convert in (lambda: to_librdkafka({"bootstrap.servers": servers}), lambda: resolve_config(referring)):
+        with pytest.raises(InvalidOptionError, match=r"'properties\.bootstrap\.servers': expected 'host:port'") as e:
+            convert()
+        assert "hunter2" not in str(e.value)

@@ -66,6 +66,12 @@ def test_options_are_overwritten_by_default() -> None:
     }
 
 
+def test_user_info_of_inherited_options_is_not_shown() -> None:
+    base = BASE.replace("'topic' = 'a'", "'avro-confluent.url' = 'http://u:hunter2@h'")
+    with pytest.raises(ConflictingOptionsError, match=r"\['avro-confluent.url' -> 'http://\*{6}@h'\]"):
+        like(options="'avro-confluent.url' = 'http://i'", strategies="INCLUDING OPTIONS", base=base)
+
+
 def test_overwritten_columns_and_watermarks() -> None:
     table = like(
         "twice AS id * 3, p BIGINT METADATA FROM 'offset', WATERMARK FOR ts AS ts",

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.declarations.render import render_masked
+from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.table.declaration import Table
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)
@@ -106,6 +106,25 @@ def test_rendered_text() -> None:
   'x' = 'a\''b'
 )"""
     )
+
+
+def test_credentials_of_a_registry_are_masked() -> None:
+    options = {
+        "avro-confluent.url": "http://u:hunter2@a:1,https://u:hunter2@b",
+        "avro-confluent.properties.request.header.Authorization": "Basic hunter2",
+        "avro-confluent.properties.request.header.Accept-Language": "en",
+        "properties.sasl.oauthbearer.extensions": "key=hunter2",
+    }
+    table = parse_create(
+        "CREATE TABLE t (a INT) WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"
+    )
+    assert parse_create(render_masked(table)).options == {
+        "avro-confluent.url": "http://******@a:1,https://******@b",
+        "avro-confluent.properties.request.header.Authorization": "******",
+        "avro-confluent.properties.request.header.Accept-Language": "en",
+        "properties.sasl.oauthbearer.extensions": "******",
+    }
+    assert parse_create(render_create_table(table)) == table
 
 
 def test_repr_omits_options() -> None:
