@@ -82,7 +82,9 @@ def test_rows(topics: Topics, setting: str, client: str, caplog: pytest.LogCaptu
     assert (stats.rows, stats.client) == (1_000, client)
     assert read(definition, topic, 1_000) == (ROWS, {client})
     expected = "Table 'orders': writing with librdkafka: 'sink.client' is 'librdkafka'"
-    assert caplog.messages == ([expected] if client == "librdkafka" else [])
+    # librdkafka's own log may have lines of a client that an earlier test left in the cache
+    messages = [record.getMessage() for record in caplog.records if record.name == "kafka_sql.kafka"]
+    assert messages == ([expected] if client == "librdkafka" else [])
 
 
 @pytest.mark.parametrize(("setting", "client"), CLIENTS)
