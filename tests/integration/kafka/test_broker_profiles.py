@@ -34,6 +34,7 @@ from tests.topics import Topics
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 EVENT_HUBS: Final = "azure_event_hubs"
+SAMPLE: Final = (EVENT_HUBS, "redpanda", "warpstream")  # not long: those that differ most from Apache Kafka
 EVENT_HUBS_REQUEST: Final = 1_046_528  # bytes
 # the first request that the profile lacks for exactly-once
 REFUSALS: Final = {EVENT_HUBS: "AddPartitionsToTxn", "warpstream": "DescribeProducers"}
@@ -76,7 +77,9 @@ def profiles() -> Iterator[dict[str, ProfileTopics]]:
         }
 
 
-@pytest.fixture(params=profile_names())
+@pytest.fixture(
+    params=[name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in profile_names()]
+)
 def vendor(request: pytest.FixtureRequest, profiles: dict[str, ProfileTopics]) -> Iterator[ProfileTopics]:
     """The broker with one of the profiles, which no request may violate."""
     topics = profiles[request.param]
