@@ -49,7 +49,6 @@ class Batch:
         created: when its first record was added, in seconds of ``time.monotonic``.
         sequence: the sequence number of its first record; -1 until ``number`` is called.
         tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
-        is_in_flight: whether it was sent and neither its response arrived nor the connection failed.
         may_be_written: whether a leader may have written it although it was not acknowledged.
     """
 
@@ -63,7 +62,6 @@ class Batch:
     created: float = 0.0
     sequence: int = -1
     tries: int = 0
-    is_in_flight: bool = False
     may_be_written: bool = False
     head: bytes = b""
 

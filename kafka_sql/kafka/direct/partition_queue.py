@@ -78,14 +78,12 @@ class PartitionQueue:
 
     def start(self, batch: Batch, connection: Connection) -> None:
         """Note that a batch is being sent."""
-        batch.is_in_flight = True
         batch.tries += 1
         self.in_flight += 1
         self.connection = connection
 
-    def end(self, batch: Batch) -> None:
+    def end(self) -> None:
         """Note that the response to a batch arrived, or never will."""
-        batch.is_in_flight = False
         self.in_flight -= 1
 
     def acknowledge(self, batch: Batch, now: float) -> list[Batch] | None:

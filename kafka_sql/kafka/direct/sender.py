@@ -288,7 +288,7 @@ class Sender:
             BrokerError: it was rejected.
         """
         code, now = result.code, time.monotonic()
-        queue.end(batch)
+        queue.end()
         # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(queue, batch, result, now)
@@ -329,7 +329,7 @@ class Sender:
         batches = [item for sent in requests for item in sent.batches]
         self._log(error, batches[0][0].topic)
         for queue, batch in batches:
-            queue.end(batch)
+            queue.end()
             batch.may_be_written = True
             queue.probe = 0
         for queue in dict.fromkeys(queue for queue, _ in batches):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,7 +38,7 @@ def open_direct_transaction(
             if connections.had_rows:
                 transaction.begin()
             state = ProducerState(producer_config, connections.leaders, connections.any_broker, transaction)
-            with closing(DirectProducer(state, topic, table)) as producer:
+            with contextlib.closing(DirectProducer(state, topic, table)) as producer:
                 yield producer
         except BaseException:
             if state is not None and state.pending:

@@ -42,7 +42,7 @@ def resolve(address: Address) -> list[Endpoint]:
     """Return all IP addresses of a broker in the order of preference.
 
     Raises:
-        OSError: there is none, or the address is invalid.
+        OSError: the name has no IP address, or the address is invalid.
     """
     try:
         found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)

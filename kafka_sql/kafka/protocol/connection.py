@@ -135,7 +135,7 @@ class Connection:
             oldest, latest: the versions that the caller supports.
 
         Raises:
-            UnsupportedVersionError: there is none.
+            UnsupportedVersionError: the broker supports none of these versions.
         """
         supported = self.versions.get(api)
         if supported is not None and max(oldest, supported[0]) <= min(latest, supported[1]):

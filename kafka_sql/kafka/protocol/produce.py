@@ -30,7 +30,7 @@ class ProduceResult(NamedTuple):
     Attributes:
         code: the error code.
         offset: the offset of the batch's first record; -1 if it is unknown.
-        message: the broker's explanation of the error (KIP-467); empty if there is none.
+        message: the broker's explanation of the error (KIP-467); may be empty.
     """
 
     code: int

@@ -122,13 +122,13 @@ def test_batches_with_a_new_producer_id_wait_for_its_first_acknowledgement() -> 
     first, second, third = (small_batch("t", 0, {"key": None}) for _ in range(3))
     queue.append(first)
     queue.start(first, connection)
-    queue.end(first)
+    queue.end()
     assert queue.acknowledge(first, now=1.0) == [first]
     queue.append(second)
     queue.append(third)
     assert queue.restart(ProducerIdAndEpoch(2, 0))
     queue.start(second, connection)
     assert queue.next_batch(connection, 1.1) is None
-    queue.end(second)
+    queue.end()
     assert queue.acknowledge(second, now=1.2) == [second]
     assert queue.next_batch(connection, 1.3) is third
