@@ -1,7 +1,7 @@
 """Run a streaming query under steady load for a long time (``make soak MINUTES=30``).
 
-The query copies a topic exactly once and is restarted regularly while a client reads the result. Resource use must not
-grow after the warm-up, and no row may be lost, duplicated or out of order.
+The query copies a topic exactly once and is restarted regularly while a client reads the result. Both topics are
+compressed with lz4. Resource use must not grow after the warm-up, and no row may be lost, duplicated or out of order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ class Load:
         self.sent = 0
         self._rate, self._stopped = rate, threading.Event()
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0, "enable.idempotence": True}
+            {
+                "bootstrap.servers": bootstrap,
+                "linger.ms": 20,
+                "log_level": 0,
+                "enable.idempotence": True,
+                "compression.type": "lz4",
+            }
         )
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -192,7 +198,8 @@ def run_query(bootstrap: str, folder: str, restart: float) -> None:
     )
     spark.sql(
         f"""CREATE TABLE tgt (a BIGINT, k BIGINT, s STRING) WITH ({shared}, 'topic' = 'tgt',
-        'key.format' = 'json', 'key.fields' = 'k', 'sink.delivery-guarantee' = 'exactly-once',
+        'key.format' = 'json', 'key.fields' = 'k', 'properties.compression.type' = 'lz4',
+        'sink.delivery-guarantee' = 'exactly-once',
         'sink.transactional-id-prefix' = 'soak')"""
     )
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
