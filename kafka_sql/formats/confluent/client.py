@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import httpx
 
@@ -15,6 +16,7 @@ from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySetti
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
 from kafka_sql.options import allowed_paths
+from kafka_sql.runtime.bounded_http import ResponseTooLargeError, create_client, send_request
 
 T = TypeVar("T")
 
@@ -66,12 +68,7 @@ class SchemaRegistry:
         uses_tls = any(url.startswith("https:") for url in settings.urls)
         self.schema_type_name = SCHEMA_TYPE_NAMES[settings.schema_type]
         self._urls, self._current, self._schema_type = _parse_urls(settings), 0, settings.schema_type
-        self._client = httpx.Client(
-            headers=headers,
-            verify=ssl_context(settings) if uses_tls else False,
-            timeout=_TIMEOUT,
-            limits=httpx.Limits(max_keepalive_connections=0),  # a few requests at start-up, then long idle periods
-        )
+        self._client = create_client(ssl_context(settings) if uses_tls else False, _TIMEOUT, headers)
         self._schemas: dict[int, RegisteredSchema] = {}
         self._ids: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
@@ -151,21 +148,27 @@ class SchemaRegistry:
     def _resolve(self, schema_id: int, response: dict[str, Any], what: str) -> RegisteredSchema:
         """Return the schema in a response, with the schemas that it references."""
         references: dict[str, str] = {}
-        self._fetch_references(response, what, references, set())
-        return RegisteredSchema(schema_id, _field(response, "schema", str, what), tuple(references.items()))
+        schema = _field(response, "schema", str, what)
+        self._fetch_references(response, what, references)
+        return RegisteredSchema(schema_id, schema, tuple(references.items()))
 
-    def _fetch_references(
-        self, response: dict[str, Any], what: str, references: dict[str, str], started: set[str]
-    ) -> None:
+    def _fetch_references(self, response: dict[str, Any], what: str, references: dict[str, str]) -> None:
         """Add the schemas that a schema references, by name, each after those that it references itself.
 
-        Args:
-            started: names that are being fetched or have been.
+        A loop and not a recursion: a chain may be as long as the limit.
         """
-        schema_type = response.get("schemaType") or "AVRO"
-        if schema_type != self._schema_type:
-            raise SchemaNotFoundError(f"The schema of {what} is of type {schema_type}, expected {self._schema_type}.")
-        for reference in _field(response, "references", list, what) if response.get("references") else []:
+        deadline, size = time.monotonic() + RETRY_TIMEOUT, 0
+        started = set[str]()  # names that are being fetched or have been
+        # schemas whose references are being fetched, the innermost last: name, text, and the references that are left
+        chain = [("", "", iter(self._references(response, what)), what)]
+        while chain:
+            name, text, rest, what = chain[-1]
+            reference = next(rest, None)
+            if reference is None:
+                chain.pop()
+                if chain:
+                    references[name] = text
+                continue
             name = _field(reference, "name", str, what)
             if name in started:
                 continue
@@ -174,17 +177,38 @@ class SchemaRegistry:
                 raise SchemaRegistryError(f"The schema of {what} refers to more than {_MAX_REFERENCES} others.")
             subject, version = _field(reference, "subject", str, what), _field(reference, "version", int, what)
             referenced = f"{what}, reference '{name}'" if len(what) < _MAX_SHOWN else what
-            referenced_response = self._request("GET", f"/subjects/{_quote(subject)}/versions/{version}", referenced)
-            self._fetch_references(referenced_response, referenced, references, started)
-            references[name] = _field(referenced_response, "schema", str, referenced)
+            path = f"/subjects/{_quote(subject)}/versions/{version}"
+            response = self._request("GET", path, referenced, deadline=deadline)
+            text = _field(response, "schema", str, referenced)
+            size += len(text)
+            if size > _MAX_RESPONSE_SIZE:
+                raise SchemaRegistryError(
+                    f"The schema of {what} refers to others with more than {_MAX_RESPONSE_SIZE:,} characters in total."
+                )
+            chain.append((name, text, iter(self._references(response, referenced)), referenced))
 
-    def _request(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request to the registry's URLs in turn until one responds, for at most RETRY_TIMEOUT.
+    def _references(self, response: dict[str, Any], what: str) -> list[Any]:
+        """Return the references of the schema in a response.
+
+        Raises:
+            SchemaNotFoundError: the schema is of another type.
+        """
+        schema_type = response.get("schemaType") or "AVRO"
+        if schema_type != self._schema_type:
+            raise SchemaNotFoundError(f"The schema of {what} is of type {schema_type}, expected {self._schema_type}.")
+        return _field(response, "references", list, what) if response.get("references") else []
+
+    def _request(
+        self, method: str, path: str, what: str, body: dict[str, Any] | None = None, deadline: float | None = None
+    ) -> dict[str, Any]:
+        """Send a request to the registry's URLs in turn until one responds.
 
         Args:
             what: what the request is for, for errors.
+            deadline: until when, in seconds of ``time.monotonic``; by default RETRY_TIMEOUT from now.
         """
-        deadline, backoff, attempts = time.monotonic() + RETRY_TIMEOUT, _BACKOFF, 0
+        deadline = time.monotonic() + RETRY_TIMEOUT if deadline is None else deadline
+        backoff, attempts = _BACKOFF, 0
         while True:
             url, auth = self._urls[self._current]
             try:
@@ -210,19 +234,14 @@ class SchemaRegistry:
     def _send(
         self, method: str, url: str, auth: _Auth, what: str, body: dict[str, Any] | None, deadline: float
     ) -> httpx.Response:
-        """Send a request and read the response, limited in size and time."""
-        content = bytearray()
-        with self._client.stream(method, url, json=body, auth=auth) as response:
-            for chunk in response.iter_bytes():
-                content += chunk
-                if len(content) > _MAX_RESPONSE_SIZE:
-                    raise SchemaRegistryError(
-                        f"Invalid schema registry response for {what}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
-                        f"{_CHECK_URL}"
-                    )
-                if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("the response is incomplete")
-            return httpx.Response(response.status_code, content=bytes(content))
+        """Send a request and return the response, limited in size and time."""
+        try:
+            return send_request(self._client, method, url, deadline, _MAX_RESPONSE_SIZE, json=body, auth=auth)
+        except ResponseTooLargeError:
+            raise SchemaRegistryError(
+                f"Invalid schema registry response for {what}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
+                f"{_CHECK_URL}"
+            ) from None
 
 
 def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, Any]:
@@ -286,9 +305,8 @@ def _quote(subject: str) -> str:
     """Return a subject as a segment of a URL's path."""
     if any("\ud800" <= character <= "\udfff" for character in subject):
         raise SchemaRegistryError(f"Invalid subject {subject!a}: it contains a surrogate.", subject=subject)
-    if subject in (".", ".."):  # as a segment, these mean another path
-        return subject.replace(".", "%2E")
-    return str(httpx.URL("http://x/").copy_with(path="/" + subject).raw_path[1:].decode()).replace("/", "%2F")
+    quoted = quote(subject, safe="")
+    return quoted.replace(".", "%2E") if subject in (".", "..") else quoted  # as a segment, these mean another path
 
 
 def _parse_urls(settings: RegistrySettings) -> list[tuple[str, _Auth]]:

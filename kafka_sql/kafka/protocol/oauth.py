@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import http.client
 import json
 import shlex
 import ssl
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+
+if TYPE_CHECKING:
+    import httpx
 
 _TIMEOUT_SECONDS: Final = 30
 _MAX_RESPONSE: Final = 1 << 20  # bytes
@@ -76,7 +75,7 @@ def fetch_token(config: Mapping[str, str], seconds: float = _TIMEOUT_SECONDS) ->
 
     Args:
         config: librdkafka's configuration, with references to secrets resolved.
-        seconds: the timeout.
+        seconds: the time limit for the complete response.
 
     Raises:
         TokenEndpointUnavailableError: the endpoint is unavailable, overloaded or unreachable.
@@ -86,18 +85,28 @@ def fetch_token(config: Mapping[str, str], seconds: float = _TIMEOUT_SECONDS) ->
     url = config.get(_URL, "")
     if not url.lower().startswith(("https://", "http://")):
         raise BrokerError(f"Option 'properties.{_URL}' is not an http(s) URL.")
+    # lazy: most tables use no token, and the import takes longer than a connection
+    import httpx
+
+    from kafka_sql.runtime.bounded_http import ResponseTooLargeError
+
     try:
-        content = _post(url, config, min(seconds, _TIMEOUT_SECONDS))
-        value = str(content["access_token"])
-        return Token(value, _lifetime(value, content.get("expires_in")))
-    except urllib.error.HTTPError as e:
-        cause, is_transient = f"HTTP status {e.code}", e.code in _TRANSIENT_STATUS or e.code >= _SERVER_ERROR
-        e.close()
-    except urllib.error.URLError as e:
-        cause, is_transient = str(e.reason), not isinstance(e.reason, ssl.SSLCertVerificationError)
-    except (OSError, http.client.HTTPException) as e:
+        response = _post(url, config, min(seconds, _TIMEOUT_SECONDS))
+        if response.is_success:
+            content = response.json()
+            value = str(content["access_token"])
+            return Token(value, _lifetime(value, content.get("expires_in")))
+        cause = f"HTTP status {response.status_code}"
+        is_transient = response.status_code in _TRANSIENT_STATUS or response.status_code >= _SERVER_ERROR
+    except httpx.TransportError as e:
+        cause, is_transient = str(e) or type(e).__name__, not _is_certificate_error(e)
+    except OSError as e:  # a file of certificates
         cause, is_transient = type(e).__name__, True
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+    except httpx.InvalidURL:
+        cause, is_transient = "the URL is invalid", False
+    except ResponseTooLargeError:
+        cause, is_transient = f"the response has more than {_MAX_RESPONSE:,} bytes", False
+    except (httpx.DecodingError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         cause, is_transient = type(e).__name__, False
     message = f"The token endpoint of 'properties.{_URL}' returned no token: {cause}"
     if is_transient:
@@ -123,31 +132,31 @@ def extensions(config: Mapping[str, str]) -> str:
     return "".join(f"\x01{pair.strip()}" for pair in pairs)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Treats a redirect as an error: the request contains the client's secret."""
+def _post(url: str, config: Mapping[str, str], seconds: float) -> httpx.Response:
+    """Send the request for a token (RFC 6749, section 4.4) and return the response.
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Return no request."""
+    A redirect is not followed: the request contains the client's secret.
+    """
+    import httpx
 
+    from kafka_sql.runtime.bounded_http import create_client, send_request
 
-def _post(url: str, config: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    """Send the request for a token (RFC 6749, section 4.4) and return the response."""
+    deadline = time.monotonic() + seconds
     form = {"grant_type": "client_credentials"}
     if config.get("sasl.oauthbearer.scope"):
         form["scope"] = config["sasl.oauthbearer.scope"]
-    pair = f"{config.get('sasl.oauthbearer.client.id', '')}:{config.get('sasl.oauthbearer.client.secret', '')}"
-    headers = {
-        "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),
-        "Content-Type": "application/x-www-form-urlencoded",
-        "Accept": "application/json",
-    }
-    request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), headers)
+    user = config.get("sasl.oauthbearer.client.id", ""), config.get("sasl.oauthbearer.client.secret", "")
     authorities = config.get("https.ca.location"), config.get("https.ca.pem")
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
-    opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
-    with opener.open(request, timeout=seconds) as response:
-        content: dict[str, Any] = json.loads(response.read(_MAX_RESPONSE))
-    return content
+    endpoint = httpx.URL(url).copy_with(username=None, password=None)  # httpx logs it
+    with create_client(context, seconds, {"Accept": "application/json"}) as client:
+        return send_request(client, "POST", str(endpoint), deadline, _MAX_RESPONSE, data=form, auth=user)
+
+
+def _is_certificate_error(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__
+    return error is not None
 
 
 def _lifetime(token: str, expires_in: object) -> float:

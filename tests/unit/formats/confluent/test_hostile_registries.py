@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -72,6 +74,35 @@ def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> N
         registry_client.schema_by_id(5)
 
 
+def test_registry_with_an_endless_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Header: ")
+        while True:  # until the client disconnects
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.02)
+
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
+    with registry(respond) as registry_client, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
+        registry_client.schema_by_id(5)
+
+
+def test_registry_with_a_compression_bomb() -> None:
+    bomb = gzip.compress(bytes(client._MAX_RESPONSE_SIZE + 1), 1)
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.end_headers()
+        handler.wfile.write(bomb)
+
+    with (
+        registry(respond) as registry_client,
+        pytest.raises(SchemaRegistryError, match="schema id 5: it is larger than 67,108,864 bytes"),
+    ):
+        registry_client.schema_by_id(5)
+
+
 def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
     with (
@@ -105,6 +136,47 @@ def test_schemas_that_reference_each_other() -> None:
     names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
     with registry(document(names)) as registry_client:
         assert registry_client.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
+
+
+def test_a_chain_of_references_as_long_as_the_limit() -> None:
+    """References are not resolved recursively: the limit of 1000 is Python's recursion limit, too."""
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        number = int(handler.path.split("/")[2].removeprefix("s")) if "subjects" in handler.path else 0
+        references = [{"name": f"n{number + 1}", "subject": f"s{number + 1}", "version": 1}] if number < 1000 else []
+        document({"schema": f'"{number}"', "references": references})(handler)
+
+    with registry(respond) as registry_client:
+        references = registry_client.schema_by_id(5).references
+    assert references == tuple((f"n{number}", f'"{number}"') for number in range(1000, 0, -1))
+
+
+def test_references_with_large_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
+    references = [{"name": f"n{n}", "subject": "s", "version": 1} for n in range(3)]
+    with (
+        registry(document({"schema": "x" * 4_000, "references": references})) as registry_client,
+        pytest.raises(SchemaRegistryError, match="refers to others with more than 10,000 characters in total"),
+    ):
+        registry_client.schema_by_id(5)
+
+
+@pytest.mark.parametrize("subject", ["../../..", "..", ".", "a/b", "a?b#c&d%2F", "ü \\", "/"])
+def test_subjects_do_not_change_the_path(subject: str) -> None:
+    paths = list[str]()
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        paths.append(handler.path)
+        reference = {"name": "n", "subject": subject, "version": 1}
+        document({"id": 1, "schema": "x", "references": [reference]})(handler)
+
+    with registry(respond) as registry_client:
+        registry_client.latest_schema(subject)
+    latest, version = (path.split("/") for path in paths)
+    assert latest[:2] + latest[3:] == ["", "subjects", "versions", "latest"]
+    assert version[:2] + version[3:] == ["", "subjects", "versions", "1"]
+    assert unquote(latest[2]) == unquote(version[2]) == subject
+    assert latest[2] not in (".", "..")
 
 
 def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:

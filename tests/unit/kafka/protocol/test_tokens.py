@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import multiprocessing
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -210,6 +212,36 @@ def test_an_endpoint_that_does_not_respond(endpoint: Endpoint) -> None:
     with pytest.raises(TokenEndpointUnavailableError):
         get_token(endpoint.config, 0.2)
     assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\nX-Header: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"]
+)
+def test_an_endpoint_that_trickles(start: bytes) -> None:
+    def run() -> None:
+        with suppress(OSError), listening.accept()[0] as connection:
+            connection.sendall(start)
+            while not over.wait(0.02):
+                connection.sendall(b" ")
+
+    over, began = threading.Event(), time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=run, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(TokenEndpointUnavailableError, match="the response is incomplete"):
+            fetch_token({f"{PREFIX}token.endpoint.url": url}, 0.3)
+        over.set()
+    assert 0.3 <= time.monotonic() - began < 20
+
+
+def test_user_and_password_in_the_url_are_neither_sent_nor_logged(
+    endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = endpoint.config[f"{PREFIX}token.endpoint.url"].replace("http://", "http://planted:4711@")
+    with caplog.at_level("DEBUG"):
+        fetch_token({**endpoint.config, f"{PREFIX}token.endpoint.url": url})
+    assert endpoint.requests[0][0] == "Basic bWU6czNjcmV0"
+    assert "planted" not in caplog.text
 
 
 def test_a_rejected_client_is_not_retried(endpoint: Endpoint) -> None:
