@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -185,6 +185,23 @@ def _check_columns(declaration: Declaration) -> None:
                 column=column.name,
             )
         declared_names[column.name.lower()] = column.name
+    _check_metadata_keys(declaration.columns)
+
+
+def _check_metadata_keys(columns: Iterable[ColumnDeclaration]) -> None:
+    """Reject two columns of one metadata key: INSERT could write only one of them."""
+    names: dict[str, str] = {}
+    for column in columns:
+        if column.metadata is None:
+            continue
+        previous = names.setdefault(column.metadata, column.name)
+        if previous != column.name:
+            raise SchemaError(
+                f"The column `{previous}` and `{column.name}` in the table are both from the same metadata key "
+                f"'{column.metadata}'. Please specify one of the columns as the metadata column and use the computed "
+                "column syntax to specify the others.",
+                column=column.name,
+            )
 
 
 def _primary_key_columns(declaration: Declaration) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
@@ -21,6 +23,27 @@ from kafka_sql.sql.grammar.declaration import (
     SetOptions,
 )
 from kafka_sql.sql.grammar.table_parser import TableParser
+
+# words that can follow a type; after ``ADD COLUMN name``, they show that the name is the type of a column named COLUMN
+_AFTER_TYPE: Final = frozenset(
+    [
+        "NOT",
+        "NULL",
+        "COMMENT",
+        "METADATA",
+        "FIRST",
+        "AFTER",
+        "PRIMARY",
+        "UNIQUE",
+        "CONSTRAINT",
+        "ARRAY",
+        "MULTISET",
+        "WITH",
+        "WITHOUT",
+        "PRECISION",
+        "VARYING",
+    ]
+)
 
 
 class AlterParser(TableParser):
@@ -59,6 +82,8 @@ class AlterParser(TableParser):
     def _read_rename(self) -> RenameTable | RenameColumn:
         if self.take_words("TO"):
             return RenameTable(self.read_table_name())
+        if not (self._next.token_type == TokenType.VAR and self._next.text.upper() == "TO"):
+            self._take_column_keyword()
         old = self.take_identifier("TO and the new table name, or a column name")
         if not self.take_words("TO"):
             self.fail("expected TO and the new column name")
@@ -82,6 +107,7 @@ class AlterParser(TableParser):
 
     def _read_add_or_modify(self, clause: str) -> AddOrModify:
         self._reject_unsupported_clauses(clause)
+        is_spark = clause == "ADD" and self._take_add_column_keyword()
         declaration = Declaration(())
         columns: list[tuple[ColumnDeclaration, ColumnPosition | None]] = []
         is_list = self._match(TokenType.L_PAREN)
@@ -90,6 +116,8 @@ class AlterParser(TableParser):
             columns += [(column, self._read_position()) for column in declaration.columns]
             declaration.columns.clear()
             if not is_list:
+                if is_spark and self._match(TokenType.COMMA):
+                    continue
                 break
             if self._match(TokenType.R_PAREN):
                 break
@@ -109,16 +137,16 @@ class AlterParser(TableParser):
             return DropKey(self.take_identifier("a constraint name"))
         if self.take_words("WATERMARK"):
             return DropWatermark()
-        if not self._match(TokenType.L_PAREN):
-            return DropColumns((self.take_identifier("a column name"),))
+        is_spark, is_list = self._take_column_keyword(), self._match(TokenType.L_PAREN)
         columns = [self.take_identifier("a column name")]
-        while self._match(TokenType.COMMA):
+        while (is_list or is_spark) and self._match(TokenType.COMMA):
             columns.append(self.take_identifier("a column name"))
-        self.expect(TokenType.R_PAREN, "expected ',' or ')' in the list of DROP")
+        if is_list:
+            self.expect(TokenType.R_PAREN, "expected ',' or ')' in the list of DROP")
         return DropColumns(tuple(columns))
 
     def _reject_unsupported_clauses(self, clause: str) -> None:
-        """Reject partitions, distributions, and Spark's ``ADD COLUMNS (...)`` (a column named COLUMNS in Flink)."""
+        """Reject partitions and distributions."""
         is_list_next = self._next.token_type == TokenType.L_PAREN
         for word in ("PARTITION", "IF", "DISTRIBUTION"):
             is_clause = is_list_next if word == "PARTITION" else True
@@ -128,7 +156,24 @@ class AlterParser(TableParser):
                     f"ALTER TABLE ... {clause} {what} is not supported: Kafka partitions the topic, not the table. "
                     "Remove the clause."
                 )
-        for word in ("COLUMN", "COLUMNS"):
-            follows = is_list_next or self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-            if follows and self._match_text_seq(word, advance=False) and (is_list_next or clause == "DROP"):
-                self.fail(f"{word} is not allowed here: Flink's syntax is {clause} name or {clause} (name, ...)")
+
+    def _take_column_keyword(self) -> bool:
+        """Take Spark's COLUMN or COLUMNS after ADD, DROP or RENAME, unless it is a column's name; return whether."""
+        word, following = self._curr, self._next
+        if word.token_type != TokenType.VAR or word.text.upper() not in ("COLUMN", "COLUMNS"):
+            return False
+        if following.token_type not in (TokenType.L_PAREN, TokenType.VAR, TokenType.IDENTIFIER):
+            return False
+        self._advance()
+        return True
+
+    def _take_add_column_keyword(self) -> bool:
+        """Take Spark's COLUMN or COLUMNS after ADD; return whether. ``ADD column INT`` adds a column named column."""
+        tokens = self._tokens[self._index + 1 : self._index + 4]
+        types, words = [t.token_type for t in tokens], [t.text.upper() for t in tokens]
+        is_list = types[:1] == [TokenType.L_PAREN]
+        has_type = types[1:2] == [TokenType.VAR] and words[1] not in _AFTER_TYPE
+        is_array = words[1:2] == ["ARRAY"] and types[2:] == [TokenType.LT]
+        is_computed = words[1:2] == ["AS"]
+        is_keyword = (is_list or has_type or is_array or is_computed) and words[:1] != ["AS"]
+        return is_keyword and self._take_column_keyword()

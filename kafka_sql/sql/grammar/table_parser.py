@@ -55,7 +55,7 @@ class TableParser(ExpressionParser):
         return declaration
 
     def load_tokens(self, tokens: list[Token], sql: str) -> None:
-        """Move to the first token; trailing semicolons are dropped."""
+        """Start to parse a statement. Trailing semicolons are ignored."""
         self.reset()
         self.sql = sql
         self._has_query = False
@@ -70,9 +70,9 @@ class TableParser(ExpressionParser):
             self.fail("expected the end of the statement")
 
     def _read_create(self) -> Declaration:
-        created = self.take_words("CREATE")
-        replace = self.take_words("OR", "REPLACE") if created else self.take_words("REPLACE")
-        if not (created or replace):
+        has_create = self.take_words("CREATE")
+        replace = self.take_words("OR", "REPLACE") if has_create else self.take_words("REPLACE")
+        if not (has_create or replace):
             self.fail("expected CREATE TABLE")
         temporary = self.take_words("TEMPORARY")
         if not self.take_words("TABLE"):
@@ -225,12 +225,12 @@ class TableParser(ExpressionParser):
         """Read the key-value pairs of a clause, in order. Error messages contain keys, never values."""
         self.expect(TokenType.L_PAREN, f"expected '(' after {clause}")
         options: list[tuple[str, str]] = []
-        after = ""
+        place = ""
         while True:
-            key = self.expect(TokenType.STRING, f"expected an option key in single quotes{after}").text
-            self.expect(TokenType.EQ, f"expected '=' after the option key{after}")
+            key = self.expect(TokenType.STRING, f"expected an option key in single quotes{place}").text
+            self.expect(TokenType.EQ, f"expected '=' after the option key{place}")
             options.append((key, self.take_string("an option value")))
-            after = f" after option '{shorten_name(key)}'"
+            place = f" after option '{shorten_name(key)}'"
             if self._match(TokenType.R_PAREN):
                 return options
-            self.expect(TokenType.COMMA, f"expected ',' or ')'{after}")
+            self.expect(TokenType.COMMA, f"expected ',' or ')'{place}")

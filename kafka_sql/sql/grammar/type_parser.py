@@ -12,7 +12,7 @@ from sqlglot.parser import SENTINEL_NONE
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType
 
-from kafka_sql.sql.grammar.types import SYNONYMS, Field, FlinkType
+from kafka_sql.sql.grammar.types import SPARK_NAMES, SYNONYMS, Field, FlinkType, to_flink_type
 
 _NOT_TYPES = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
 
@@ -102,14 +102,16 @@ class TypeParser(SparkParser):
         return True
 
     def read_type(self, what: str) -> FlinkType:
-        """Read a type with its [NOT] NULL and any ARRAY or MULTISET suffix."""
-        start = self._curr
+        """Read a type, in Flink's or Spark's words, with its [NOT] NULL and any ARRAY or MULTISET suffix."""
+        start, first = self._curr, self._index
         if start.token_type != TokenType.VAR or start.text.upper() in _NOT_TYPES:
             self.fail(f"expected the type of {what}")
         with self.nested("the type"):
             type = self._read_base_type()
         while True:
-            type = replace(type, text=self._find_sql(start, self._prev))
+            words = {token.text.upper() for token in self._tokens[first : self._index]}
+            is_spark = not words.isdisjoint(SPARK_NAMES)
+            type = replace(type, text=to_flink_type(type) if is_spark else self._find_sql(start, self._prev))
             nullable = self.read_nullability()
             if self.take_words("ARRAY") or self.take_words("MULTISET"):
                 type = FlinkType(self._prev.text.upper(), elements=(replace(type, nullable=nullable),))
@@ -126,7 +128,9 @@ class TypeParser(SparkParser):
     def _read_base_type(self) -> FlinkType:
         self._advance()
         name = self._prev.text.upper()
-        name = SYNONYMS.get(name, name)
+        if name == "STRUCT":
+            return FlinkType("ROW", fields=self._read_struct_fields())
+        name = SYNONYMS.get(name) or SPARK_NAMES.get(name, name)
         if name == "ROW":
             return FlinkType(name, fields=self._read_fields())
         if name in ("ARRAY", "MULTISET"):
@@ -197,5 +201,21 @@ class TypeParser(SparkParser):
             name = self.take_identifier("the name of a field of ROW")
             type = self.read_type(f"field '{shorten_name(name)}'")
             comment = self._prev.text if self._match(TokenType.STRING) else None
+            fields.append(Field(name, type, comment))
+        return tuple(fields)
+
+    def _read_struct_fields(self) -> tuple[Field, ...]:
+        """Read the fields of Spark's STRUCT: ``<name[:] type [NOT NULL] [COMMENT 'text'], ...>``."""
+        if self._match(TokenType.NEQ):  # STRUCT<>
+            return ()
+        self.expect(TokenType.LT, "expected '<' after STRUCT")
+        fields: list[Field] = []
+        while not self._match(TokenType.GT):
+            if fields:
+                self.expect(TokenType.COMMA, "expected ',' or '>' after a field of STRUCT")
+            name = self.take_identifier("the name of a field of STRUCT")
+            self._match(TokenType.COLON)
+            type = self.read_type(f"field '{shorten_name(name)}'")
+            comment = self.take_string("the comment of the field") if self.take_words("COMMENT") else None
             fields.append(Field(name, type, comment))
         return tuple(fields)

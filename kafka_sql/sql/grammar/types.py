@@ -11,6 +11,14 @@ INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}  # with the pr
 STRINGS = ("STRING", "VARCHAR", "CHAR")
 BINARIES = ("BYTES", "VARBINARY", "BINARY")
 SYNONYMS = {"DEC": "DECIMAL", "NUMERIC": "DECIMAL", "INTEGER": "INT", "CHARACTER": "CHAR"}
+SPARK_NAMES = {  # types that only Spark names this way
+    "BYTE": "TINYINT",
+    "SHORT": "SMALLINT",
+    "LONG": "BIGINT",
+    "REAL": "FLOAT",
+    "TIMESTAMP_NTZ": "TIMESTAMP",
+    "STRUCT": "ROW",
+}
 DEFAULT_PRECISION = {"TIMESTAMP": 6, "TIMESTAMP_LTZ": 6, "TIME": 0}  # Flink's
 
 _UNCHANGED = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
@@ -23,6 +31,7 @@ _UNSUPPORTED = {  # types that Flink has and a Spark table cannot have
     "SYMBOL": "it exists only in Flink's planner",
     "DESCRIPTOR": "it exists only in Flink's planner",
     "NULL": "a column of this type has no values",
+    "VOID": "a column of this type has no values",
     "VARIANT": "no format can write it. Use STRING",
     "BITMAP": "Spark has no such type. Use BYTES",
 }
@@ -38,6 +47,7 @@ KNOWN_TYPES = (
     "MULTISET",
     "ROW",
     *SYNONYMS,
+    *SPARK_NAMES,
 )
 
 
@@ -55,12 +65,12 @@ class FlinkType:
     """A parsed type.
 
     Attributes:
-        name: the name in upper case, with synonyms resolved; as typed if Flink has no such type.
+        name: Flink's name in upper case, with synonyms and Spark's names resolved; as typed if the type is unknown.
         sizes: length, or precision and scale, as far as specified.
         elements: the element type of ARRAY and MULTISET, or the key and value types of MAP.
         fields: the fields of ROW.
         nullable: False if NOT NULL.
-        text: the source text without the outermost [NOT] NULL.
+        text: the source text without the outermost [NOT] NULL; in Flink's syntax if the source used Spark's.
     """
 
     name: str
@@ -80,6 +90,24 @@ class FlinkType:
         """Precision and scale of a DECIMAL."""
         precision, scale = (*self.sizes, 0)[:2] if self.sizes else (10, 0)
         return precision, scale
+
+
+def to_flink_type(type: FlinkType) -> str:
+    """Return the Flink SQL text of a type, without the outermost NOT NULL, which belongs to the column."""
+    if type.name == "ROW":
+        return f"ROW<{', '.join(map(_to_flink_field, type.fields))}>"
+    if type.elements:
+        return f"{type.name}<{', '.join(to_flink_type(e) + _not_null(e) for e in type.elements)}>"
+    return type.name + (f"({', '.join(map(str, type.sizes))})" if type.sizes else "")
+
+
+def _to_flink_field(f: Field) -> str:
+    comment = "" if f.comment is None else " '" + f.comment.replace("'", "''") + "'"
+    return f"{quote(f.name)} {to_flink_type(f.type)}{_not_null(f.type)}{comment}"
+
+
+def _not_null(type: FlinkType) -> str:
+    return "" if type.nullable else " NOT NULL"
 
 
 def to_spark_type(type: FlinkType, column: str) -> str:

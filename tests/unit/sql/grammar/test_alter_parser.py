@@ -40,6 +40,12 @@ def change(text: str) -> Change:
         ("DROP CONSTRAINT pk", DropKey("pk")),
         ("DROP WATERMARK", DropWatermark()),
         ("DROP `column`", DropColumns(("column",))),
+        ("DROP column", DropColumns(("column",))),
+        ("DROP COLUMN a", DropColumns(("a",))),
+        ("DROP COLUMNS a, `b c`", DropColumns(("a", "b c"))),
+        ("DROP COLUMNS (a, b)", DropColumns(("a", "b"))),
+        ("RENAME COLUMN a TO b", RenameColumn("a", "b")),
+        ("RENAME column TO b", RenameColumn("column", "b")),
     ],
 )
 def test_changes(text: str, expected: Change) -> None:
@@ -85,13 +91,8 @@ def test_modify_of_one_element() -> None:
         ("ADD (a INT b INT)", SqlSyntaxError, "expected ',' or ')' in the list of ADD"),
         ("ADD a INT AFTER", SqlSyntaxError, "a column name after AFTER"),
         ("DROP (a b)", SqlSyntaxError, "expected ',' or ')' in the list of DROP"),
-        (
-            "DROP COLUMN a",
-            SqlSyntaxError,
-            "COLUMN is not allowed here: Flink's syntax is DROP name or DROP (n",
-        ),
-        ("DROP COLUMNS (a)", SqlSyntaxError, "COLUMNS is not allowed here"),
-        ("ADD COLUMNS (a INT)", SqlSyntaxError, "COLUMNS is not allowed here: Flink's syntax is ADD name"),
+        ("DROP a, b", SqlSyntaxError, "expected the end of the statement"),
+        ("ADD a INT, b INT", SqlSyntaxError, "expected the end of the statement"),
         ("ADD PARTITION (a = 1)", UnsupportedSqlError, "ALTER TABLE ... ADD PARTITION is not supported"),
         ("ADD DISTRIBUTION BY HASH (a)", UnsupportedSqlError, "ALTER TABLE ... ADD DISTRIBUTION is not supported"),
         ("DROP IF EXISTS PARTITION (a = 1)", UnsupportedSqlError, "ALTER TABLE ... DROP PARTITION is not supported"),
@@ -103,8 +104,43 @@ def test_statements_that_are_rejected(text: str, error: type[KafkaSqlError], mes
     assert message in str(e.value)
 
 
-def test_a_column_may_be_named_column_or_partition() -> None:
-    for name in ("columns", "partition"):
-        added = change(f"ADD {name} INT")
-        assert isinstance(added, AddOrModify)
-        assert added.columns[0][0].name == name
+@pytest.mark.parametrize(
+    ("spark", "flink"),
+    [
+        ("ADD COLUMN a INT", "ADD a INT"),
+        ("ADD COLUMNS a INT, b LONG", "ADD (a INT, b LONG)"),
+        ("ADD COLUMNS (a INT, b STRUCT<c: INT>)", "ADD (a INT, b STRUCT<c: INT>)"),
+        ("ADD COLUMN a STRING COMMENT 'x' AFTER b", "ADD a STRING COMMENT 'x' AFTER b"),
+        ("ADD COLUMN a ARRAY<INT>", "ADD a ARRAY<INT>"),
+        ("ADD COLUMN `a b` DECIMAL(5, 2) FIRST", "ADD `a b` DECIMAL(5, 2) FIRST"),
+        ("ADD COLUMN a AS b + 1", "ADD a AS b + 1"),
+        ("ADD COLUMN column INT", "ADD column INT"),
+    ],
+)
+def test_spark_column_keyword(spark: str, flink: str) -> None:
+    assert change(spark) == change(flink)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "column INT",
+        "columns INT",
+        "partition INT",
+        "column TIMESTAMP(3)",
+        "column INT NOT NULL",
+        "column INT COMMENT 'x'",
+        "column INT FIRST",
+        "column INT AFTER a",
+        "column INT ARRAY",
+        "column DOUBLE PRECISION",
+        "column TIMESTAMP WITH LOCAL TIME ZONE",
+        "column INT METADATA VIRTUAL",
+        "column AS a + 1",
+        "`column` INT",
+    ],
+)
+def test_a_column_may_be_named_column_or_partition(text: str) -> None:
+    added = change(f"ADD {text}")
+    assert isinstance(added, AddOrModify)
+    assert added.columns[0][0].name == text.split()[0].strip("`")

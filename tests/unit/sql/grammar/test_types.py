@@ -69,8 +69,37 @@ def test_supported_types(flink: str, spark: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("spark", "flink"),
+    [
+        ("BYTE", "TINYINT"),
+        ("short", "SMALLINT"),
+        ("LONG", "BIGINT"),
+        ("REAL", "FLOAT"),
+        ("TIMESTAMP_NTZ", "TIMESTAMP"),
+        ("ARRAY<LONG>", "ARRAY<BIGINT>"),
+        ("MAP<STRING, STRUCT<a: LONG>>", "MAP<STRING, ROW<`a` BIGINT>>"),
+        ("STRUCT<>", "ROW<>"),
+        ("STRUCT<a: LONG, b STRING>", "ROW<`a` BIGINT, `b` STRING>"),
+        (
+            "STRUCT<a: INT NOT NULL COMMENT 'it''s', `b c`: DEC(5, 2)>",
+            "ROW<`a` INT NOT NULL 'it''s', `b c` DECIMAL(5, 2)>",
+        ),
+        ("STRUCT<a: ARRAY<INT NOT NULL> NOT NULL>", "ROW<`a` ARRAY<INT NOT NULL> NOT NULL>"),
+        ("STRUCT<a: TIMESTAMP(3) WITH LOCAL TIME ZONE>", "ROW<`a` TIMESTAMP_LTZ(3)>"),
+    ],
+)
+def test_names_of_spark(spark: str, flink: str) -> None:
+    declared = [
+        parse_create(f"CREATE TABLE t (c {type}) WITH ('connector' = 'kafka')").columns[0] for type in (spark, flink)
+    ]
+    assert declared[0] == declared[1]
+    assert declared[0].declared == flink
+
+
+@pytest.mark.parametrize(
     ("flink", "message"),
     [
+        ("VOID", "Column 'c': type VOID is not supported: a column of this type has no values."),
         ("TIMESTAMP(9)", "Column 'c': TIMESTAMP(9) is not supported: Spark has microseconds, which is precision 6"),
         ("TIMESTAMP_LTZ(7)", "Declare TIMESTAMP_LTZ(6) or less"),
         ("TIME(8)", "Column 'c': TIME(8) is not supported"),
@@ -114,6 +143,8 @@ def test_unsupported_types(flink: str, message: str) -> None:
         ("ROW<a INT,>", "expected the name of a field of ROW"),
         ("ROW<a>", "expected the type of field 'a'"),
         ("ROW(a INT>", "expected ',' or ')' after a field of ROW"),
+        ("STRUCT<a>", "expected the type of field 'a'"),
+        ("STRUCT<a: INT b: INT>", "expected ',' or '>' after a field of STRUCT"),
         ("STRUCTURED<'x'", "unclosed bracket"),
     ],
 )
