@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro import opcodes as o
+from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.avro.decode_kernels import DETAIL, OPERATION, REASON, Batch, decode_rows
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.resolution import DecodePlan, resolve_schemas
@@ -26,14 +26,14 @@ Offsets: TypeAlias = npt.NDArray[np.int32]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 _REASONS: Final = {
-    o.TRUNCATED: "the payload ends before the value does",
-    o.BAD_NUMBER: "a number has too many bytes",
-    o.BAD_LENGTH: "Malformed data: a length is negative",
-    o.BAD_BRANCH: "the union has no such branch",
-    o.BAD_SYMBOL: "the enum has no such symbol, or the reader's schema has neither the symbol nor a default",
-    o.BAD_TIME: "is not a time of day",
-    o.BAD_DECIMAL: "a decimal has no bytes",
-    o.TOO_LARGE: "is too large",
+    opcodes.TRUNCATED: "the payload ends before the value does",
+    opcodes.BAD_NUMBER: "a number has too many bytes",
+    opcodes.BAD_LENGTH: "Malformed data: a length is negative",
+    opcodes.BAD_BRANCH: "the union has no such branch",
+    opcodes.BAD_SYMBOL: "the enum has no such symbol, or the reader's schema has neither the symbol nor a default",
+    opcodes.BAD_TIME: "is not a time of day",
+    opcodes.BAD_DECIMAL: "a decimal has no bytes",
+    opcodes.TOO_LARGE: "is too large",
 }
 _SHOWN: Final = 24  # bytes of a payload that errors show
 
@@ -123,7 +123,7 @@ class AvroReader:
                 failure=failure.ctypes.data,
             )
             failed: list[DecodeError] = []
-            while (done := decode_rows(batch)) < count and failure[REASON] < o.FULL:
+            while (done := decode_rows(batch)) < count and failure[REASON] < opcodes.FULL:
                 buffers.truncate(self._plan.tree, done - len(failed))
                 failed.append(self._error(failure, int(indices[done]), data, offsets))
                 if strict:
@@ -131,7 +131,7 @@ class AvroReader:
                 batch = batch._replace(begin=done + 1)
             if done == count:
                 return buffers, failed
-            grow = self._capacity.raise_entries if failure[REASON] == o.FULL else self._capacity.raise_bytes
+            grow = self._capacity.raise_entries if failure[REASON] == opcodes.FULL else self._capacity.raise_bytes
             grow(buffers, int(failure[DETAIL]), done)
 
     def _decimal_errors(
@@ -139,7 +139,7 @@ class AvroReader:
     ) -> list[DecodeError]:
         """Return the errors of decimals beyond the precision of a column that is NOT NULL."""
         rows = np.unique(buffers.row_indices(self._plan.tree, slot, entries))
-        paths = (self._plan.paths[k] for k, cells in enumerate(self._plan.operations) if cells[o.SLOT] == slot)
+        paths = (self._plan.paths[k] for k, cells in enumerate(self._plan.operations) if cells[opcodes.SLOT] == slot)
         path = max(paths, key=len)
         reason = "is a decimal beyond the column's precision, and null is not allowed"
         return [DecodeError(int(index), path, reason) for index in indices[rows]]
@@ -147,8 +147,8 @@ class AvroReader:
     def _error(self, failure: Indices, index: int, data: Bytes, offsets: Offsets) -> DecodeError:
         reason, operation, at = int(failure[REASON]), int(failure[OPERATION]), int(failure[DETAIL])
         payload = data[offsets[index] : offsets[index + 1]].tobytes()
-        if reason == o.FAILED:
-            message = self._plan.reasons[self._plan.operations[operation][o.A]]
+        if reason == opcodes.FAILED:
+            message = self._plan.reasons[self._plan.operations[operation][opcodes.A]]
         else:
             message = f"{_REASONS[reason]} (byte {max(at, 0)} of {len(payload)})"
         shown = payload[:_SHOWN].hex(" ") + (" ..." if len(payload) > _SHOWN else "")

@@ -1,6 +1,6 @@
 """Encode Arrow arrays as Avro's binary encoding with a loop that numba compiles: no Python object per record.
 
-Steps return the address behind what they wrote, or a negative failure.
+Steps return the address after what they wrote, or a negative failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helpe
 # Cells of an operation
 OPCODE: Final = 0
 INPUT: Final = 1  # number of the array to read
-DEPTH: Final = 2  # whose position to read: 0 is the batch's row, 1 the element of an outermost array, and so on
+DEPTH: Final = 2  # number of arrays around the value; the entry to read is at this index of ``Batch.positions``
 A: Final = 3
 B: Final = 4
 C: Final = 5
@@ -37,7 +37,9 @@ FIXED: Final = 9  # of A bytes
 DECIMAL: Final = 10
 DECIMAL_FIXED: Final = 11  # of A bytes
 # Control flow
-UNION: Final = 20  # A is the branch of null, -1 if null is not allowed; B that of the value; C is where null continues
+UNION: Final = (
+    20  # A is the branch of null, -1 if null is not allowed; B that of the value; C is the operation after the value
+)
 ARRAY: Final = 21  # C is the operation after the array; the body follows
 NEXT: Final = 22  # end of the body, which starts at operation A
 END: Final = 23
@@ -76,122 +78,122 @@ class Batch(NamedTuple):
 @compiled
 def encode_rows(batch: Batch) -> int:
     """Encode all rows; return 0, or a failure."""
-    at = batch.output
+    cursor = batch.output
     for row in range(batch.row_count):
-        store(batch.offsets + 4 * row, types.int32(at - batch.output))
-        copy(at, batch.header, batch.header_size)
+        store(batch.offsets + 4 * row, types.int32(cursor - batch.output))
+        copy(cursor, batch.header, batch.header_size)
         store_int64(batch.positions, 0, row)
-        at = _encode_row(batch, at + batch.header_size)
-        if at < 0:
-            return at
-    store(batch.offsets + 4 * batch.row_count, types.int32(at - batch.output))
+        cursor = _encode_row(batch, cursor + batch.header_size)
+        if cursor < 0:
+            return cursor
+    store(batch.offsets + 4 * batch.row_count, types.int32(cursor - batch.output))
     return 0
 
 
 @inline_helper
-def _encode_row(batch: Batch, at: int) -> int:
+def _encode_row(batch: Batch, cursor: int) -> int:
     """Carry out the operations for a row."""
     operation = batch.operations
     while True:
         opcode, depth = load_int64(operation, OPCODE), load_int64(operation, DEPTH)
         if opcode == END:
-            return at
+            return cursor
         array = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, INPUT)
         entry = load_int64(batch.positions, depth) + load_int64(array, OFFSET)
-        following = operation + _OPERATION_SIZE
+        next_operation = operation + _OPERATION_SIZE
         if opcode == UNION:
             null_branch = load_int64(operation, A)
             if is_valid(array, entry):
                 if null_branch >= 0:
-                    at = write_varint(at, load_int64(operation, B))
+                    cursor = write_varint(cursor, load_int64(operation, B))
             elif null_branch < 0:
-                at = NULL_FOUND
+                cursor = NULL_FOUND
             else:
-                at = write_varint(at, null_branch)
-                following = batch.operations + _OPERATION_SIZE * load_int64(operation, C)
+                cursor = write_varint(cursor, null_branch)
+                next_operation = batch.operations + _OPERATION_SIZE * load_int64(operation, C)
         elif opcode < UNION:
-            at = _write_value(operation, opcode, array, load_int64(array, VALUES), entry, at)
+            cursor = _write_value(operation, opcode, array, load_int64(array, VALUES), entry, cursor)
         else:
-            at, following = _step_array(batch, operation, opcode, depth, array, entry, at)
-        if at < 0:
+            cursor, next_operation = _step_array(batch, operation, opcode, depth, array, entry, cursor)
+        if cursor < 0:
             store_int64(batch.failed_operation, 0, (operation - batch.operations) // _OPERATION_SIZE)
-            return at
-        operation = following
+            return cursor
+        operation = next_operation
 
 
 @helper
-def write_varint(at: int, value: int) -> int:
+def write_varint(cursor: int, value: int) -> int:
     """Write a zigzag number; return where it ends."""
     bits = (np.uint64(value) << np.uint64(1)) ^ np.uint64(value >> 63)
     while bits > np.uint64(0x7F):
-        store(at, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
+        store(cursor, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
         bits >>= np.uint64(7)
-        at += 1
-    store(at, types.uint8(bits))
-    return at + 1
+        cursor += 1
+    store(cursor, types.uint8(bits))
+    return cursor + 1
 
 
 @inline_helper
-def _write_value(operation: int, opcode: int, array: int, values: int, entry: int, at: int) -> int:
+def _write_value(operation: int, opcode: int, array: int, values: int, entry: int, cursor: int) -> int:
     """Write an entry that is not null."""
     if opcode == INT:
-        return write_varint(at, np.int64(load(values + 4 * entry, types.int32)))
+        return write_varint(cursor, np.int64(load(values + 4 * entry, types.int32)))
     if opcode == LONG:
         value, factor = load(values + 8 * entry, types.int64), load_int64(operation, A)
-        return write_varint(at, value * factor if factor > 0 else value // -factor)
+        return write_varint(cursor, value * factor if factor > 0 else value // -factor)
     if opcode in (BYTES, FIXED):
-        return _write_bytes(operation, opcode, array, values, entry, at)
+        return _write_bytes(operation, opcode, array, values, entry, cursor)
     if opcode == DOUBLE:
-        store(at, load(values + 8 * entry, types.int64))
-        return at + 8
+        store(cursor, load(values + 8 * entry, types.int64))
+        return cursor + 8
     if opcode == FLOAT:
-        store(at, load(values + 4 * entry, types.int32))
-        return at + 4
+        store(cursor, load(values + 4 * entry, types.int32))
+        return cursor + 4
     if opcode == BOOLEAN:
-        store(at, types.uint8((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1))
-        return at + 1
+        store(cursor, types.uint8((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1))
+        return cursor + 1
     if opcode == BYTE:
-        return write_varint(at, np.int64(load(values + entry, types.int8)))
+        return write_varint(cursor, np.int64(load(values + entry, types.int8)))
     if opcode == SHORT:
-        return write_varint(at, np.int64(load(values + 2 * entry, types.int16)))
-    return _write_decimal(operation, opcode, values + 16 * entry, at)
+        return write_varint(cursor, np.int64(load(values + 2 * entry, types.int16)))
+    return _write_decimal(operation, opcode, values + 16 * entry, cursor)
 
 
 @inline_helper
-def _write_bytes(operation: int, opcode: int, array: int, values: int, entry: int, at: int) -> int:
+def _write_bytes(operation: int, opcode: int, array: int, values: int, entry: int, cursor: int) -> int:
     """Write a string, bytes or fixed."""
     start = np.int64(load(values + 4 * entry, types.int32))
     length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
     if opcode == BYTES:
-        at = write_varint(at, length)
+        cursor = write_varint(cursor, length)
     elif length != load_int64(operation, A):
         return WRONG_LENGTH
-    copy(at, load_int64(array, DATA) + start, length)
-    return at + length
+    copy(cursor, load_int64(array, DATA) + start, length)
+    return cursor + length
 
 
 @helper
-def _write_decimal(operation: int, opcode: int, source: int, at: int) -> int:
+def _write_decimal(operation: int, opcode: int, source: int, cursor: int) -> int:
     """Write the 16 bytes of a decimal as the shortest big-endian number, or padded to a fixed."""
     low, high = load(source, types.int64), load(source + 8, types.int64)
     size = 16
     while size > 1:  # omit bytes that only repeat the sign
-        byte, below = _byte_of(low, high, size - 1), _byte_of(low, high, size - 2)
-        if not ((byte == 0 and below < 128) or (byte == 255 and below >= 128)):
+        byte, next_byte = _byte_of(low, high, size - 1), _byte_of(low, high, size - 2)
+        if not ((byte == 0 and next_byte < 128) or (byte == 255 and next_byte >= 128)):
             break
         size -= 1
     if opcode == DECIMAL:
-        at = write_varint(at, size)
+        cursor = write_varint(cursor, size)
     else:
         fixed_size = load_int64(operation, A)
         if size > fixed_size:
             return WRONG_LENGTH
         for _ in range(fixed_size - size):
-            store(at, types.uint8(255 if high < 0 else 0))
-            at += 1
+            store(cursor, types.uint8(255 if high < 0 else 0))
+            cursor += 1
     for k in range(size):
-        store(at + k, types.uint8(_byte_of(low, high, size - 1 - k)))
-    return at + size
+        store(cursor + k, types.uint8(_byte_of(low, high, size - 1 - k)))
+    return cursor + size
 
 
 @inline_helper
@@ -202,7 +204,7 @@ def _byte_of(low: int, high: int, k: int) -> int:
 
 @inline_helper
 def _step_array(
-    batch: Batch, operation: int, opcode: int, depth: int, array: int, entry: int, at: int
+    batch: Batch, operation: int, opcode: int, depth: int, array: int, entry: int, cursor: int
 ) -> tuple[int, int]:
     """Start an array or map, or its next element; return where to continue in the output and the operations."""
     body = operation + _OPERATION_SIZE
@@ -211,12 +213,12 @@ def _step_array(
         start = np.int64(load(values + 4 * entry, types.int32))
         end = np.int64(load(values + 4 * entry + 4, types.int32))
         if start == end:
-            return write_varint(at, 0), batch.operations + _OPERATION_SIZE * load_int64(operation, C)
+            return write_varint(cursor, 0), batch.operations + _OPERATION_SIZE * load_int64(operation, C)
         store_int64(batch.positions, depth + 1, start)
         store_int64(batch.ends, depth + 1, end)
-        return write_varint(at, end - start), body
+        return write_varint(cursor, end - start), body
     position = load_int64(batch.positions, depth) + 1
     store_int64(batch.positions, depth, position)
     if position < load_int64(batch.ends, depth):
-        return at, batch.operations + _OPERATION_SIZE * load_int64(operation, A)
-    return write_varint(at, 0), body
+        return cursor, batch.operations + _OPERATION_SIZE * load_int64(operation, A)
+    return write_varint(cursor, 0), body

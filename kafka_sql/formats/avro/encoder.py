@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
-from kafka_sql.formats.avro import encode_kernels as k
+from kafka_sql.formats.avro import encode_kernels
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
@@ -94,7 +94,7 @@ class AvroWriter:
         self._prefix = bytes([2 * avro.items.index(record)]) if avro.type_name == "union" else b""
         for index, (column, avro_field) in enumerate(zip(schema, record.fields, strict=True)):
             _emit_value(self._plan, column, avro_field.type, (index,), 0, column.name)
-        self._plan.emit("", k.END, 0, 0)
+        self._plan.emit("", encode_kernels.END, 0, 0)
         self._operations = np.array(self._plan.operations, np.int64)
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
@@ -114,8 +114,8 @@ class AvroWriter:
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int32)
         positions, ends = np.zeros((2, self._plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
-        outcome = k.encode_rows(
-            k.Batch(
+        outcome = encode_kernels.encode_rows(
+            encode_kernels.Batch(
                 operations=self._operations.ctypes.data,
                 inputs=inputs.ctypes.data,
                 row_count=count,
@@ -136,9 +136,9 @@ class AvroWriter:
 
     def _error(self, outcome: int, operation: int) -> EncodeError:
         path = self._plan.paths[operation]
-        if outcome == k.NULL_FOUND:
+        if outcome == encode_kernels.NULL_FOUND:
             return null_error(path)
-        size = self._plan.operations[operation][k.A]
+        size = self._plan.operations[operation][encode_kernels.A]
         return EncodeError(
             f"Fail to serialize at field: {path}. The Avro schema expects a fixed of {size} bytes.", field=path
         )
@@ -156,26 +156,26 @@ def _emit_value(
     t, input_ = column.type, len(plan.inputs)
     plan.inputs.append(_Input(path))
     type_, null_branch, branch = _split_union(avro, name)
-    union = plan.emit(name, k.UNION, input_, depth, null_branch, branch)
+    union = plan.emit(name, encode_kernels.UNION, input_, depth, null_branch, branch)
     if pt.is_struct(t) and type_.type_name == "record" and len(type_.fields) == t.num_fields:
         for index, (child, avro_field) in enumerate(zip(t, type_.fields, strict=True)):
             _emit_value(plan, child, avro_field.type, (*path, index), depth, f"{name}.{child.name}")
     elif (pt.is_list(t) and type_.type_name == "array") or (pt.is_map(t) and type_.type_name == "map"):
         plan.max_depth = max(plan.max_depth, depth + 1)
-        start = plan.emit(name, k.ARRAY, input_, depth)
+        start = plan.emit(name, encode_kernels.ARRAY, input_, depth)
         if pt.is_map(t):
             _emit_value(plan, t.key_field, AvroType("string"), (*path, "keys"), depth + 1, name)
             _emit_value(plan, t.item_field, type_.element, (*path, "items"), depth + 1, f"{name}[]")
         else:
             _emit_value(plan, t.value_field, type_.element, (*path, "values"), depth + 1, f"{name}[]")
-        plan.emit(name, k.NEXT, input_, depth + 1, start + 1)
-        plan.operations[start][k.C] = len(plan.operations)
+        plan.emit(name, encode_kernels.NEXT, input_, depth + 1, start + 1)
+        plan.operations[start][encode_kernels.C] = len(plan.operations)
     else:
         opcode, a = _scalar_operation(t, type_, name)
         if type_.type_name == "enum":
             plan.inputs[input_] = _Input(path, type_.symbols)
         plan.emit(name, opcode, input_, depth, a)
-    plan.operations[union][k.C] = len(plan.operations)
+    plan.operations[union][encode_kernels.C] = len(plan.operations)
 
 
 def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
@@ -199,23 +199,23 @@ def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, i
     is_string = pt.is_string(t) or pt.is_large_string(t)
     is_binary = pt.is_binary(t) or pt.is_large_binary(t)
     if pt.is_boolean(t) and type_name == "boolean":
-        return k.BOOLEAN, 0
+        return encode_kernels.BOOLEAN, 0
     if ((pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t)) and type_name == "int":
-        return {8: k.BYTE, 16: k.SHORT, 32: k.INT}[t.bit_width], 0
+        return {8: encode_kernels.BYTE, 16: encode_kernels.SHORT, 32: encode_kernels.INT}[t.bit_width], 0
     if pt.is_integer(t) and type_name == "long":
-        return k.LONG, 1
+        return encode_kernels.LONG, 1
     if (pt.is_timestamp(t) and type_name == "long") or (pt.is_time(t) and type_name in ("int", "long")):
-        return k.LONG, write_factor(avro, t)
+        return encode_kernels.LONG, write_factor(avro, t)
     if pt.is_floating(t) and type_name == ("float" if t.bit_width == 32 else "double"):
-        return (k.FLOAT, 0) if t.bit_width == 32 else (k.DOUBLE, 0)
+        return (encode_kernels.FLOAT, 0) if t.bit_width == 32 else (encode_kernels.DOUBLE, 0)
     if pt.is_decimal(t) and avro.logical_type == "decimal" and avro.scale == t.scale:
-        return (k.DECIMAL, 0) if type_name == "bytes" else (k.DECIMAL_FIXED, avro.size)
+        return (encode_kernels.DECIMAL, 0) if type_name == "bytes" else (encode_kernels.DECIMAL_FIXED, avro.size)
     if is_string and type_name == "enum":
-        return k.INT, 0
+        return encode_kernels.INT, 0
     if (is_string and type_name == "string") or (is_binary and type_name == "bytes"):
-        return k.BYTES, 0
+        return encode_kernels.BYTES, 0
     if is_binary and type_name == "fixed":
-        return k.FIXED, avro.size
+        return encode_kernels.FIXED, avro.size
     raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.", column=name)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kafka_sql.formats.avro import opcodes as o
+from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.avro.schema import NO_DEFAULT, AvroField, AvroType
 from kafka_sql.formats.columnar.column_buffers import LIST, STRUCT, VARIABLE, ColumnNode, build_nodes
 
@@ -103,14 +103,14 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
         _resolve_union(plan, writer, lambda branch: _resolve_record(plan, branch, _non_null(reader), tree, ""), "")
     else:
         _resolve_record(plan, writer, _non_null(reader), tree, "")
-    plan.emit("", o.END)
+    plan.emit("", opcodes.END)
     return plan
 
 
 def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroType], None], path: str) -> None:
     """Emit each branch of a union with ``resolve``. A branch that does not match fails when a payload has it."""
     first_jump = len(plan.jumps)
-    plan.emit(path, o.UNION, -1, len(writer.items), first_jump)
+    plan.emit(path, opcodes.UNION, -1, len(writer.items), first_jump)
     plan.jumps += [0] * len(writer.items)
     ends = []
     for k, branch in enumerate(writer.items):
@@ -121,10 +121,10 @@ def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroTy
         except SchemaMismatch as e:
             del plan.operations[operation_count:], plan.paths[operation_count:], plan.jumps[jump_count:]
             plan.reasons.append(str(e))
-            plan.emit(path, o.FAIL, -1, len(plan.reasons) - 1)
-        ends.append(plan.emit(path, o.JUMP))
+            plan.emit(path, opcodes.FAIL, -1, len(plan.reasons) - 1)
+        ends.append(plan.emit(path, opcodes.JUMP))
     for end in ends:
-        plan.operations[end][o.A] = len(plan.operations)
+        plan.operations[end][opcodes.A] = len(plan.operations)
 
 
 def _non_null(t: AvroType) -> AvroType:
@@ -147,7 +147,7 @@ def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: C
         if pt.is_struct(t):
             if writer.type_name != "record":
                 raise _mismatch(writer, node)
-            plan.emit(path, o.NOT_NULL, node.slot)
+            plan.emit(path, opcodes.NOT_NULL, node.slot)
             _resolve_record(plan, writer, inner, node.children, path)
         elif pt.is_list(t) or pt.is_map(t):
             _resolve_list(plan, writer, inner, node, path)
@@ -160,7 +160,7 @@ def _mismatch(writer: AvroType, node: ColumnNode) -> SchemaMismatch:
 
 
 def _emit_null(plan: DecodePlan, node: ColumnNode, path: str) -> None:
-    plan.emit(path, o.NULL, node.slot, node.children[0].slot if node.width == LIST else 0)
+    plan.emit(path, opcodes.NULL, node.slot, node.children[0].slot if node.width == LIST else 0)
     if node.width == STRUCT:
         for child in node.children:
             _emit_null(plan, child, path)
@@ -205,17 +205,17 @@ def _emit_default(plan: DecodePlan, value: Any, t: AvroType, node: ColumnNode, p
         _emit_null(plan, node, path)
     elif isinstance(value, str) and node.width == VARIABLE:
         charset = "latin-1" if t.type_name in ("bytes", "fixed") else "utf-8"
-        plan.emit(path, o.LITERAL, node.slot, plan.add_literal(value.encode(charset)))
+        plan.emit(path, opcodes.LITERAL, node.slot, plan.add_literal(value.encode(charset)))
     elif not value and node.width == LIST:
-        plan.emit(path, o.EMPTY, node.slot, node.children[0].slot)
+        plan.emit(path, opcodes.EMPTY, node.slot, node.children[0].slot)
     elif pt.is_floating(column_type) and isinstance(value, int | float | str):
         source, target = ("<f", "<i") if column_type.bit_width == 32 else ("<d", "<q")
-        plan.emit(path, o.CONSTANT, node.slot, struct.unpack(target, struct.pack(source, float(value)))[0])
+        plan.emit(path, opcodes.CONSTANT, node.slot, struct.unpack(target, struct.pack(source, float(value)))[0])
     elif isinstance(value, int) and node.width in (1, 2, 4, 8):
         factor = read_factor(t, t, column_type) if pt.is_timestamp(column_type) or pt.is_time(column_type) else 1
-        plan.emit(path, o.CONSTANT, node.slot, value * factor if factor > 0 else value // -factor)
+        plan.emit(path, opcodes.CONSTANT, node.slot, value * factor if factor > 0 else value // -factor)
     elif isinstance(value, dict) and node.width == STRUCT:
-        plan.emit(path, o.NOT_NULL, node.slot)
+        plan.emit(path, opcodes.NOT_NULL, node.slot)
         for f, child in zip(t.fields, node.children, strict=True):
             child_path = _child_path(path, f.name)
             if f.name in value:
@@ -236,7 +236,7 @@ def _resolve_list(plan: DecodePlan, writer: AvroType, reader: AvroType, node: Co
 
     def emit_body() -> None:
         if is_map:
-            plan.emit(path, o.BYTES, node.children[0].slot)
+            plan.emit(path, opcodes.BYTES, node.children[0].slot)
         _resolve_value(plan, writer.element, reader.element, node.children[-1], f"{path}[]")
 
     _emit_loop(plan, node.slot, node.children[0].slot, emit_body, path)
@@ -246,10 +246,10 @@ def _emit_loop(plan: DecodePlan, slot: int, child: int, emit_body: Callable[[], 
     depth = plan.depth
     plan.depth += 1
     plan.max_depth = max(plan.max_depth, plan.depth)
-    start = plan.emit(path, o.ARRAY, slot, child, 0, depth)
+    start = plan.emit(path, opcodes.ARRAY, slot, child, 0, depth)
     emit_body()
-    plan.emit(path, o.NEXT, slot, start + 1, len(plan.operations) + 1, depth)
-    plan.operations[start][o.B] = len(plan.operations)
+    plan.emit(path, opcodes.NEXT, slot, start + 1, len(plan.operations) + 1, depth)
+    plan.operations[start][opcodes.B] = len(plan.operations)
     plan.depth -= 1
 
 
@@ -258,29 +258,29 @@ def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: 
     is_int = int(type_name == "int")
     is_number = type_name in ("int", "long")
     if pt.is_boolean(t) and type_name == "boolean":
-        plan.emit(path, o.BOOLEAN, node.slot)
+        plan.emit(path, opcodes.BOOLEAN, node.slot)
     elif (pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t):
         if type_name != "int":
             raise _mismatch(writer, node)
-        plan.emit(path, {8: o.BYTE, 16: o.SHORT, 32: o.INT}[t.bit_width], node.slot)
+        plan.emit(path, {8: opcodes.BYTE, 16: opcodes.SHORT, 32: opcodes.INT}[t.bit_width], node.slot)
     elif pt.is_integer(t) and is_number:
-        plan.emit(path, o.LONG, node.slot, is_int)
+        plan.emit(path, opcodes.LONG, node.slot, is_int)
     elif pt.is_floating(t) and is_number:
-        plan.emit(path, o.LONG_TO_FLOAT if t.bit_width == 32 else o.LONG_TO_DOUBLE, node.slot, is_int)
+        plan.emit(path, opcodes.LONG_TO_FLOAT if t.bit_width == 32 else opcodes.LONG_TO_DOUBLE, node.slot, is_int)
     elif pt.is_floating(t) and type_name == "float":
-        plan.emit(path, o.FLOAT if t.bit_width == 32 else o.FLOAT_TO_DOUBLE, node.slot)
+        plan.emit(path, opcodes.FLOAT if t.bit_width == 32 else opcodes.FLOAT_TO_DOUBLE, node.slot)
     elif pt.is_float64(t) and type_name == "double":
-        plan.emit(path, o.DOUBLE, node.slot)
+        plan.emit(path, opcodes.DOUBLE, node.slot)
     elif pt.is_timestamp(t) and is_number:
-        plan.emit(path, o.SCALED, node.slot, read_factor(writer, reader, t), is_int)
+        plan.emit(path, opcodes.SCALED, node.slot, read_factor(writer, reader, t), is_int)
     elif pt.is_time(t) and is_number:
-        plan.emit(path, o.TIME, node.slot, read_factor(writer, reader, t), is_int, _DAY)
+        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, t), is_int, _DAY)
     elif pt.is_decimal(t) and type_name in ("bytes", "fixed"):
         _emit_decimal(plan, writer, node, path)
     elif node.width == VARIABLE and type_name in ("string", "bytes"):
-        plan.emit(path, o.BYTES, node.slot)
+        plan.emit(path, opcodes.BYTES, node.slot)
     elif (pt.is_binary(t) or pt.is_large_binary(t)) and type_name == "fixed":
-        plan.emit(path, o.FIXED, node.slot, writer.size)
+        plan.emit(path, opcodes.FIXED, node.slot, writer.size)
     elif (pt.is_string(t) or pt.is_large_string(t)) and type_name == "enum":
         _emit_enum(plan, writer, reader, node, path)
     else:
@@ -304,7 +304,7 @@ def _emit_decimal(plan: DecodePlan, writer: AvroType, node: ColumnNode, path: st
     t = node.field.type
     if writer.logical_type == "decimal" and writer.scale != t.scale:
         raise SchemaMismatch(f"found a decimal of scale {writer.scale}, expected DECIMAL({t.precision}, {t.scale})")
-    opcode = o.DECIMAL if writer.type_name == "bytes" else o.DECIMAL_FIXED
+    opcode = opcodes.DECIMAL if writer.type_name == "bytes" else opcodes.DECIMAL_FIXED
     plan.emit(path, opcode, node.slot, writer.size, 0, int(node.field.nullable))
 
 
@@ -316,14 +316,14 @@ def _emit_enum(plan: DecodePlan, writer: AvroType, reader: AvroType, node: Colum
         plan.add_literal((value or "").encode())
         if value is None:
             plan.literal_ranges[-1] = (0, -1)
-    plan.emit(path, o.ENUM, node.slot, len(writer.symbols), first_literal)
+    plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), first_literal)
 
 
 def _emit_skip(plan: DecodePlan, t: AvroType, path: str) -> None:
     if t.type_name in ("int", "long", "enum"):
-        plan.emit(path, o.SKIP_NUMBER)
+        plan.emit(path, opcodes.SKIP_NUMBER)
     elif t.type_name in ("bytes", "string"):
-        plan.emit(path, o.SKIP_BYTES)
+        plan.emit(path, opcodes.SKIP_BYTES)
     elif t.type_name == "record":
         for f in t.fields:
             _emit_skip(plan, f.type, path)
@@ -332,17 +332,17 @@ def _emit_skip(plan: DecodePlan, t: AvroType, path: str) -> None:
     elif t.type_name == "map":
 
         def emit_entry() -> None:
-            plan.emit(path, o.SKIP_BYTES)
+            plan.emit(path, opcodes.SKIP_BYTES)
             _emit_skip(plan, t.element, path)
 
         _emit_loop(plan, -1, 0, emit_entry, path)
     elif t.type_name == "array":
         if minimum_size(t.element) == 0:
-            plan.emit(path, o.SKIP_BLOCKS)
+            plan.emit(path, opcodes.SKIP_BLOCKS)
         else:
             _emit_loop(plan, -1, 0, lambda: _emit_skip(plan, t.element, path), path)
     elif t.type_name != "null":
-        plan.emit(path, o.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": t.size}[t.type_name])
+        plan.emit(path, opcodes.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": t.size}[t.type_name])
 
 
 def minimum_size(t: AvroType) -> int:

@@ -16,20 +16,20 @@ from kafka_sql.runtime.numba_support import inline_helper, load
 
 # Cells of an input
 VALUES: Final = 0  # address of the values, or of int32 offsets
-VALID: Final = 1  # address of the validity bitmap, 0 if there is none
+VALID: Final = 1  # address of the validity bitmap, or 0 if there is none
 DATA: Final = 2  # address of the bytes that the offsets point into
-OFFSET: Final = 3  # of the array in its buffers
+OFFSET: Final = 3  # the array's offset in its buffers, in entries
 INPUT_CELLS: Final = 4
 
 
 def input_table(arrays: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
     """Return a row of INPUT_CELLS per array. The addresses are valid as long as the arrays exist."""
     table = np.zeros((max(len(arrays), 1), INPUT_CELLS), np.int64)
-    for k, array in enumerate(arrays):
+    for row, array in enumerate(arrays):
         valid, *buffers = array.buffers()
         values = None if pt.is_struct(array.type) else buffers[0]
         data = buffers[1] if _is_variable_length(array.type) else None
-        table[k] = _address(values), _address(valid if array.null_count else None), _address(data), array.offset
+        table[row] = _address(values), _address(valid if array.null_count else None), _address(data), array.offset
     return table
 
 
@@ -50,14 +50,14 @@ def _is_variable_length(t: pa.DataType) -> bool:
 
 
 @inline_helper
-def is_valid(array: int, entry: int) -> bool:
+def is_valid(cells: int, entry: int) -> bool:
     """Return whether an entry of an input is not null.
 
     Args:
-        array: address of the input's cells.
-        entry: its index, with the array's offset.
+        cells: address of the input's cells.
+        entry: index of the entry in the buffers, which includes the array's offset.
     """
-    bitmap = load_int64(array, VALID)
+    bitmap = load_int64(cells, VALID)
     if bitmap == 0:
         return True
     byte: int = load(bitmap + (entry >> 3), types.uint8)  # type: ignore[call-arg]  # numba rewrites its signature

@@ -11,9 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar import column_buffers as s
-from kafka_sql.formats.columnar import decode_plan as p
-from kafka_sql.formats.columnar import scalar_kernels
+from kafka_sql.formats.columnar import column_buffers, decode_plan, scalar_kernels
 from kafka_sql.runtime.numba_support import helper, inline_helper, load, store
 
 # Outcomes of a payload. Steps that succeed return the address at which decoding continues.
@@ -24,8 +22,8 @@ FULL: Final = -2  # a buffer must be enlarged first; the state says which
 # Cells of the state, which outlives a call
 ROW_COUNT: Final = 0  # payloads that became rows
 DEFERRED_FLOATS: Final = 1  # entries of the deferred table in use
-FULL_SLOT: Final = 2  # a slot without capacity for an entry, or -1; the root's for the deferred table
-FULL_BYTES_SLOT: Final = 3  # a slot without capacity for an entry's bytes, or -1
+FULL_SLOT: Final = 2  # a slot without capacity for another entry, or -1; the root's if the deferred table is full
+FULL_BYTES_SLOT: Final = 3  # a slot without capacity for the next entry's bytes, or -1
 STATE_CELLS: Final = 4
 
 DEFERRED_CELLS: Final = 4  # of the deferred table: slot, entry, offset in the data, length
@@ -91,21 +89,21 @@ def store_int64(table: int, index: int, value: int) -> None:
 
 
 @helper
-def plan_cell(plan: int, slot: int, column: int) -> int:
+def plan_cell(plan: int, slot: int, cell: int) -> int:
     """Return a cell of a slot's row in the plan."""
-    return load(plan + 8 * (p.PLAN_CELLS * slot + column), types.int64)
+    return load(plan + 8 * (decode_plan.PLAN_CELLS * slot + cell), types.int64)
 
 
 @helper
-def slot_cell(slots: int, slot: int, column: int) -> int:
+def slot_cell(slots: int, slot: int, cell: int) -> int:
     """Return a cell of a slot's row in the column buffers."""
-    return load(slots + 8 * (s.SLOT_CELLS * slot + column), types.int64)
+    return load(slots + 8 * (column_buffers.SLOT_CELLS * slot + cell), types.int64)
 
 
 @helper
-def name_cell(names: int, name: int, column: int) -> int:
+def name_cell(names: int, name: int, cell: int) -> int:
     """Return a cell of a field name's row in the plan."""
-    return load(names + 8 * (p.NAME_CELLS * name + column), types.int64)
+    return load(names + 8 * (decode_plan.NAME_CELLS * name + cell), types.int64)
 
 
 @inline_helper
@@ -149,16 +147,16 @@ def report_full_bytes(batch: Batch, slot: int) -> int:
 @inline_helper
 def finish_entry(batch: Batch, slot: int, entry: int) -> None:
     """Count an entry whose value has been written."""
-    store(slot_cell(batch.slots, slot, s.VALID) + entry, types.uint8(1))
+    store(slot_cell(batch.slots, slot, column_buffers.VALID) + entry, types.uint8(1))
     store_int64(batch.counts, slot, entry + 1)
 
 
 @inline_helper
 def finish_bytes(batch: Batch, slot: int, entry: int, stop: int) -> None:
     """Count an entry whose bytes have been written up to the address ``stop``."""
-    used = stop - slot_cell(batch.slots, slot, s.DATA)
+    used = stop - slot_cell(batch.slots, slot, column_buffers.DATA)
     store_int64(batch.bytes_used, slot, used)
-    store(slot_cell(batch.slots, slot, s.VALUES) + 4 * entry + 4, types.int32(used))
+    store(slot_cell(batch.slots, slot, column_buffers.VALUES) + 4 * entry + 4, types.int32(used))
     finish_entry(batch, slot, entry)
 
 
@@ -166,8 +164,11 @@ def finish_bytes(batch: Batch, slot: int, entry: int, stop: int) -> None:
 def finish_list(batch: Batch, slot: int) -> None:
     """Append the entry of an ARRAY or MAP whose elements have been appended."""
     entry = load_int64(batch.counts, slot)
-    child = plan_cell(batch.plan, slot, p.CHILD_SLOT)
-    store(slot_cell(batch.slots, slot, s.VALUES) + 4 * entry + 4, types.int32(load_int64(batch.counts, child)))
+    child = plan_cell(batch.plan, slot, decode_plan.CHILD_SLOT)
+    store(
+        slot_cell(batch.slots, slot, column_buffers.VALUES) + 4 * entry + 4,
+        types.int32(load_int64(batch.counts, child)),
+    )
     finish_entry(batch, slot, entry)
 
 
@@ -188,29 +189,33 @@ def defer_float(batch: Batch, slot: int, entry: int, start: int, stop: int) -> b
 
 @helper
 def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent: int, flags: int) -> int:
-    """Store a number that ``scan_number`` found: REJECTED if the column cannot hold it, else STORED or INEXACT.
+    """Store a number that ``scan_number`` returned; return REJECTED if it does not fit, otherwise STORED or INEXACT.
 
     Args:
         plan_row: address of the slot's row in the plan.
         values: address of the slot's values; ``entry`` is the one to write.
     """
-    type_, exact = load_int64(plan_row, p.TYPE), True
-    if type_ <= p.INT64:
+    type_, exact = load_int64(plan_row, decode_plan.TYPE), True
+    if type_ <= decode_plan.INT64:
         is_integer, value = scalar_kernels.to_int64(mantissa, flags)
-        if not is_integer or value < load_int64(plan_row, p.MIN_VALUE) or value > load_int64(plan_row, p.MAX_VALUE):
+        if (
+            not is_integer
+            or value < load_int64(plan_row, decode_plan.MIN_VALUE)
+            or value > load_int64(plan_row, decode_plan.MAX_VALUE)
+        ):
             return REJECTED
-        if type_ == p.INT64:
+        if type_ == decode_plan.INT64:
             store(values + 8 * entry, value)
-        elif type_ == p.INT32:
+        elif type_ == decode_plan.INT32:
             store(values + 4 * entry, types.int32(value))
-        elif type_ == p.INT16:
+        elif type_ == decode_plan.INT16:
             store(values + 2 * entry, types.int16(value))
         else:
             store(values + entry, types.int8(value))
-    elif type_ == p.DOUBLE:
+    elif type_ == decode_plan.DOUBLE:
         exact, double = scalar_kernels.to_float64(mantissa, exponent, flags)
         store(values + 8 * entry, double)
-    elif type_ == p.FLOAT:
+    elif type_ == decode_plan.FLOAT:
         exact, single = scalar_kernels.to_float32(mantissa, exponent, flags)
         store(values + 4 * entry, types.float32(single))
     elif not scalar_kernels.store_decimal(
@@ -218,50 +223,58 @@ def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent
         mantissa,
         exponent,
         flags,
-        load_int64(plan_row, p.SCALE),
-        load_int64(plan_row, p.MIN_VALUE),
-        load_int64(plan_row, p.MAX_VALUE),
+        load_int64(plan_row, decode_plan.SCALE),
+        load_int64(plan_row, decode_plan.MIN_VALUE),
+        load_int64(plan_row, decode_plan.MAX_VALUE),
     ):
         return REJECTED
     return STORED if exact else INEXACT
 
 
 @inline_helper
-def store_temporal(plan_row: int, values: int, entry: int, at: int, end: int, separator: int) -> int:
-    """Parse and store a DATE, TIME or TIMESTAMP; return where it ends, or -1 if it has another form.
+def store_temporal(plan_row: int, values: int, entry: int, cursor: int, end: int, separator: int) -> int:
+    """Parse and store a DATE, TIME or TIMESTAMP; return where it ends, or -1 if the text has another form.
 
     Args:
         separator: the byte between a timestamp's date and time.
     """
-    type_ = load_int64(plan_row, p.TYPE)
-    if type_ == p.TIMESTAMP:
-        micros, at = scalar_kernels.parse_timestamp(at, end, separator, load_int64(plan_row, p.SCALE) == 1)
+    type_ = load_int64(plan_row, decode_plan.TYPE)
+    if type_ == decode_plan.TIMESTAMP:
+        micros, cursor = scalar_kernels.parse_timestamp(
+            cursor, end, separator, load_int64(plan_row, decode_plan.SCALE) == 1
+        )
         store(values + 8 * entry, micros)
-        return -1 if micros == scalar_kernels.INVALID else at
-    if type_ == p.DATE:
-        days = scalar_kernels.parse_date(at, end)
+        return -1 if micros == scalar_kernels.INVALID else cursor
+    if type_ == decode_plan.DATE:
+        days = scalar_kernels.parse_date(cursor, end)
         store(values + 4 * entry, types.int32(days))
-        return -1 if days == scalar_kernels.INVALID else at + 10
-    nanos, at = scalar_kernels.parse_time(at, end)
+        return -1 if days == scalar_kernels.INVALID else cursor + 10
+    nanos, cursor = scalar_kernels.parse_time(cursor, end)
     store(values + 8 * entry, nanos // 1_000_000 * 1_000_000)  # Flink's TIME holds milliseconds
-    return -1 if nanos == scalar_kernels.INVALID else at
+    return -1 if nanos == scalar_kernels.INVALID else cursor
 
 
 @helper
 def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int, slot: int) -> int:
-    """Append null to a slot and to the fields of its ROW; return the slot that is full, or -1."""
-    at, end = slot, plan_cell(plan, slot, p.END_SLOT)
-    while at < end:
-        entry, values, width = load_int64(counts, at), slot_cell(slots, at, s.VALUES), slot_cell(slots, at, s.WIDTH)
-        if entry >= slot_cell(slots, at, s.CAPACITY):
-            return at
-        store(slot_cell(slots, at, s.VALID) + entry, types.uint8(0))
-        store_int64(counts, at, entry + 1)
-        store_int64(nulls, at, 1)
-        if width == s.VARIABLE:
-            store(values + 4 * entry + 4, types.int32(load_int64(bytes_used, at)))
-        elif width == s.LIST:
-            store(values + 4 * entry + 4, types.int32(load_int64(counts, plan_cell(plan, at, p.CHILD_SLOT))))
+    """Append null to a slot and, if it is a ROW, to its fields; return a slot that is full, or -1."""
+    nested, end = slot, plan_cell(plan, slot, decode_plan.END_SLOT)
+    while nested < end:
+        entry, values, width = (
+            load_int64(counts, nested),
+            slot_cell(slots, nested, column_buffers.VALUES),
+            slot_cell(slots, nested, column_buffers.WIDTH),
+        )
+        if entry >= slot_cell(slots, nested, column_buffers.CAPACITY):
+            return nested
+        store(slot_cell(slots, nested, column_buffers.VALID) + entry, types.uint8(0))
+        store_int64(counts, nested, entry + 1)
+        store_int64(nulls, nested, 1)
+        if width == column_buffers.VARIABLE:
+            store(values + 4 * entry + 4, types.int32(load_int64(bytes_used, nested)))
+        elif width == column_buffers.LIST:
+            store(
+                values + 4 * entry + 4, types.int32(load_int64(counts, plan_cell(plan, nested, decode_plan.CHILD_SLOT)))
+            )
         elif width == 1:
             store(values + entry, types.uint8(0))
         elif width == 2:
@@ -271,30 +284,30 @@ def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int,
         elif width >= 8:
             store(values + width * entry, np.int64(0))
             store(values + width * (entry + 1) - 8, np.int64(0))
-        at = at + 1 if width == 0 else plan_cell(plan, at, p.END_SLOT)
+        nested = nested + 1 if width == 0 else plan_cell(plan, nested, decode_plan.END_SLOT)
     return -1
 
 
 @inline_helper
 def append_null_or_report(batch: Batch, slot: int) -> int:
     """Append null; return DECODED, or FULL."""
-    full = append_null(batch.plan, batch.slots, batch.counts, batch.bytes_used, batch.nulls, slot)
-    return DECODED if full < 0 else report_full_slot(batch, full)
+    full_slot = append_null(batch.plan, batch.slots, batch.counts, batch.bytes_used, batch.nulls, slot)
+    return DECODED if full_slot < 0 else report_full_slot(batch, full_slot)
 
 
 @helper
 def rollback(plan: int, slots: int, counts: int, bytes_used: int, root: int, rows: int) -> None:
-    """Remove all entries that were appended after so many rows."""
+    """Remove the entries of all rows after the first ``rows``."""
     for slot in range(root):
-        parent = plan_cell(plan, slot, p.PARENT_SLOT)
+        parent = plan_cell(plan, slot, decode_plan.PARENT_SLOT)
         if parent == root:
             count = rows
-        elif plan_cell(plan, parent, p.TYPE) == p.ROW:
+        elif plan_cell(plan, parent, decode_plan.TYPE) == decode_plan.ROW:
             count = load_int64(counts, parent)
         else:
-            offsets = slot_cell(slots, parent, s.VALUES)
+            offsets = slot_cell(slots, parent, column_buffers.VALUES)
             count = types.int64(load(offsets + 4 * load_int64(counts, parent), types.int32))
         store_int64(counts, slot, count)
-        if slot_cell(slots, slot, s.WIDTH) == s.VARIABLE:
-            offsets = slot_cell(slots, slot, s.VALUES)
+        if slot_cell(slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE:
+            offsets = slot_cell(slots, slot, column_buffers.VALUES)
             store_int64(bytes_used, slot, types.int64(load(offsets + 4 * count, types.int32)))

@@ -1,6 +1,6 @@
 """Numba helpers that parse the text of scalars by address: numbers, dates, times and base64 in their common forms.
 
-Each returns where the value ends, or that the text has another form, which is left to the fallback.
+The parsers return where the value ends, or that the text has another form, which is left to the fallback.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from numba import types
 
 from kafka_sql.runtime.numba_support import helper, high_product, inline_helper, load, store
 
-INVALID: Final = -(1 << 62)  # in place of a date or time
+INVALID: Final = -(1 << 62)  # returned instead of a date or time
 
 # Flags of a number
 NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
-TOO_LONG: Final = 4  # has more digits than 64 bits certainly hold
+TOO_LONG: Final = 4  # has more digits than always fit into 64 bits
 
-_MAX_DIGITS: Final = 19  # that 64 bits always hold
+_MAX_DIGITS: Final = 19  # always fit into 64 bits
 _POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
 _POWERS_FLOAT64: Final = np.array([10.0**e for e in range(23)])  # each is exact
 _POWERS_FLOAT32: Final = np.array([10.0**e for e in range(11)], np.float32)
@@ -31,63 +31,63 @@ _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 @inline_helper
-def scan_number(at: int, end: int) -> tuple[int, int, int, int]:
+def scan_number(cursor: int, end: int) -> tuple[int, int, int, int]:
     """Scan a number of JSON's grammar.
 
     Returns:
         where it ends (-1 if there is none), its digits as an integer, the exponent of ten, and flags.
     """
     flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
-    if at < end and load(at, types.uint8) == 45:
+    if cursor < end and load(cursor, types.uint8) == 45:
         flags = NEGATIVE
-        at += 1
-    start = at
-    while at < end:
-        digit = types.int64(load(at, types.uint8)) - 48
+        cursor += 1
+    start = cursor
+    while cursor < end:
+        digit = types.int64(load(cursor, types.uint8)) - 48
         if digit < 0 or digit > 9:
             break
         mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-        at += 1
-    if at == start or (load(start, types.uint8) == 48 and at > start + 1):
+        cursor += 1
+    if cursor == start or (load(start, types.uint8) == 48 and cursor > start + 1):
         return -1, mantissa, 0, 0
-    digits = at - start
-    if at < end:
-        byte = load(at, types.uint8)
+    digits = cursor - start
+    if cursor < end:
+        byte = load(cursor, types.uint8)
         if byte == 46:
             flags |= FRACTIONAL
-            at += 1
-            point = at
-            while at < end:
-                digit = types.int64(load(at, types.uint8)) - 48
+            cursor += 1
+            point = cursor
+            while cursor < end:
+                digit = types.int64(load(cursor, types.uint8)) - 48
                 if digit < 0 or digit > 9:
                     break
                 mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-                at += 1
-            if at == point:
+                cursor += 1
+            if cursor == point:
                 return -1, mantissa, 0, 0
-            exponent = point - at
-            digits += at - point
-            byte = load(at, types.uint8) if at < end else types.uint8(0)
+            exponent = point - cursor
+            digits += cursor - point
+            byte = load(cursor, types.uint8) if cursor < end else types.uint8(0)
         if byte | 32 == 101:  # e or E
             flags |= FRACTIONAL
-            at += 1
+            cursor += 1
             sign, power = 1, 0
-            if at < end and load(at, types.uint8) in (43, 45):
-                sign = 44 - types.int64(load(at, types.uint8))
-                at += 1
-            first = at
-            while at < end:
-                digit = types.int64(load(at, types.uint8)) - 48
+            if cursor < end and load(cursor, types.uint8) in (43, 45):
+                sign = 44 - types.int64(load(cursor, types.uint8))
+                cursor += 1
+            first = cursor
+            while cursor < end:
+                digit = types.int64(load(cursor, types.uint8)) - 48
                 if digit < 0 or digit > 9:
                     break
                 power = min(power * 10 + digit, 1_000_000_000)
-                at += 1
-            if at == first:
+                cursor += 1
+            if cursor == first:
                 return -1, mantissa, 0, 0
             exponent += sign * power
     if digits > _MAX_DIGITS:
         flags |= TOO_LONG
-    return at, mantissa, exponent, flags
+    return cursor, mantissa, exponent, flags
 
 
 @inline_helper
@@ -156,22 +156,22 @@ def store_decimal(
 
 
 @helper
-def _parse_digits(at: int, count: int) -> int:
-    """Return the number that so many digits denote; -1 if one is no digit."""
-    value, invalid = types.int64(0), types.int64(0)  # negative if a byte is no digit
+def _parse_digits(cursor: int, count: int) -> int:
+    """Return the number that ``count`` digits denote; -1 if a byte is not a digit."""
+    value, invalid = types.int64(0), types.int64(0)  # invalid becomes negative if a byte is not a digit
     for i in range(count):
-        digit = types.int64(load(at + i, types.uint8)) - 48
+        digit = types.int64(load(cursor + i, types.uint8)) - 48
         invalid |= digit | (9 - digit)
         value = value * 10 + digit
     return value if invalid >= 0 else -1
 
 
 @helper
-def parse_date(at: int, end: int) -> int:
-    """Return the days since 1970 of ``2020-12-30``, which is ten bytes; or INVALID."""
-    if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
+def parse_date(cursor: int, end: int) -> int:
+    """Parse a date such as ``2020-12-30``, of ten bytes; return the days since 1970-01-01, or INVALID."""
+    if end - cursor < 10 or load(cursor + 4, types.uint8) != 45 or load(cursor + 7, types.uint8) != 45:
         return INVALID
-    y, m, d = _parse_digits(at, 4), _parse_digits(at + 5, 2), _parse_digits(at + 8, 2)
+    y, m, d = _parse_digits(cursor, 4), _parse_digits(cursor + 5, 2), _parse_digits(cursor + 8, 2)
     if y < 0 or m < 1 or m > 12 or d < 1:
         return INVALID
     leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
@@ -188,63 +188,66 @@ def parse_date(at: int, end: int) -> int:
 
 
 @helper
-def parse_time(at: int, end: int) -> tuple[int, int]:
-    """Return the nanoseconds since midnight of ``12:13:14`` or ``12:13:14.5``, or INVALID; and where it ends."""
-    if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
-        return INVALID, at
-    h, m, s = _parse_digits(at, 2), _parse_digits(at + 3, 2), _parse_digits(at + 6, 2)
+def parse_time(cursor: int, end: int) -> tuple[int, int]:
+    """Parse a time such as ``12:13:14.5``; return the nanoseconds since midnight, or INVALID, and where it ends."""
+    if end - cursor < 8 or load(cursor + 2, types.uint8) != 58 or load(cursor + 5, types.uint8) != 58:
+        return INVALID, cursor
+    h, m, s = _parse_digits(cursor, 2), _parse_digits(cursor + 3, 2), _parse_digits(cursor + 6, 2)
     if h < 0 or h > 23 or m < 0 or m > 59 or s < 0 or s > 59:
-        return INVALID, at
-    at += 8
+        return INVALID, cursor
+    cursor += 8
     fraction, unit = 0, 1_000_000_000
-    if at < end and load(at, types.uint8) == 46:
-        at += 1
-        while at < end:
-            digit = types.int64(load(at, types.uint8)) - 48
+    if cursor < end and load(cursor, types.uint8) == 46:
+        cursor += 1
+        while cursor < end:
+            digit = types.int64(load(cursor, types.uint8)) - 48
             if digit < 0 or digit > 9:
                 break
             if unit == 1:
-                return INVALID, at
+                return INVALID, cursor
             fraction = fraction * 10 + digit
             unit //= 10
-            at += 1
-    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, at
+            cursor += 1
+    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, cursor
 
 
 @helper
-def parse_timestamp(at: int, end: int, separator: int, utc: bool) -> tuple[int, int]:
-    """Return the microseconds since 1970 of ``2020-12-30 12:13:14.5``, or INVALID; and where it ends.
+def parse_timestamp(cursor: int, end: int, separator: int, utc: bool) -> tuple[int, int]:
+    """Parse a timestamp such as ``2020-12-30 12:13:14.5``.
 
     Args:
         separator: the byte between date and time.
         utc: whether a ``Z`` must follow.
+
+    Returns:
+        the microseconds since 1970-01-01, or INVALID, and where it ends.
     """
-    days = parse_date(at, end)
-    if days == INVALID or end - at < 19 or load(at + 10, types.uint8) != separator:
-        return INVALID, at
-    nanos, at = parse_time(at + 11, end)
+    days = parse_date(cursor, end)
+    if days == INVALID or end - cursor < 19 or load(cursor + 10, types.uint8) != separator:
+        return INVALID, cursor
+    nanos, cursor = parse_time(cursor + 11, end)
     if nanos == INVALID:
-        return INVALID, at
+        return INVALID, cursor
     if utc:
-        if at >= end or load(at, types.uint8) != 90:
-            return INVALID, at
-        at += 1
-    return days * (_SECONDS_PER_DAY * 1_000_000) + nanos // 1000, at
+        if cursor >= end or load(cursor, types.uint8) != 90:
+            return INVALID, cursor
+        cursor += 1
+    return days * (_SECONDS_PER_DAY * 1_000_000) + nanos // 1000, cursor
 
 
 @helper
-def decode_base64(at: int, end: int, target: int) -> tuple[int, int]:
+def decode_base64(cursor: int, end: int, target: int) -> tuple[int, int]:
     """Decode groups of four base64 characters, up to the first with padding or another character.
 
     Returns:
         where the text and the bytes end.
     """
-    while end - at >= 4:
+    while end - cursor >= 4:
         a, b, c, d = (
-            types.int64(_BASE64[load(at, types.uint8)]),
-            types.int64(_BASE64[load(at + 1, types.uint8)]),
-            types.int64(_BASE64[load(at + 2, types.uint8)]),
-            types.int64(_BASE64[load(at + 3, types.uint8)]),
+            types.int64(_BASE64[load(cursor, types.uint8)]),
+            types.int64(_BASE64[load(cursor + 1, types.uint8)]),
+            types.int64(_BASE64[load(cursor + 2, types.uint8)]),
+            types.int64(_BASE64[load(cursor + 3, types.uint8)]),
         )
         if a >= _PAD or b >= _PAD or c == _NOT_BASE64 or d == _NOT_BASE64 or (c == _PAD and d != _PAD):
             break
@@ -256,7 +259,7 @@ def decode_base64(at: int, end: int, target: int) -> tuple[int, int]:
         if d != _PAD:
             store(target, types.uint8(((c & 3) << 6) | d))
             target += 1
-        at += 4
+        cursor += 4
         if d == _PAD:
             break
-    return at, target
+    return cursor, target

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar import column_buffers as s
-from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import column_buffers, decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import (
     DECODED,
     DEFERRED_FLOATS,
@@ -75,42 +74,45 @@ class CsvRules(NamedTuple):
 def decode_rows(batch: Batch, rules: CsvRules) -> int:
     """Decode payloads until all are done or a buffer is full; return the position in ``batch.indices`` to resume at."""
     for position in range(batch.begin, batch.end):
-        at, end = payload_bounds(batch, position)
+        cursor, end = payload_bounds(batch, position)
         row, deferred = load_int64(batch.state, ROW_COUNT), load_int64(batch.state, DEFERRED_FLOATS)
-        outcome = _decode_payload(batch, rules, at, end)
+        outcome = _decode_payload(batch, rules, cursor, end)
         if not finish_payload(batch, position, row, deferred, outcome):
             return position
     return batch.end
 
 
 @inline_helper
-def _decode_payload(batch: Batch, rules: CsvRules, at: int, end: int) -> int:
+def _decode_payload(batch: Batch, rules: CsvRules, cursor: int, end: int) -> int:
     """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
-    if needs_fallback(at, end, rules.allow_comments):
+    if needs_fallback(cursor, end, rules.allow_comments):
         return UNSUPPORTED
-    first, count = plan_cell(batch.plan, batch.root, p.FIRST_NAME), plan_cell(batch.plan, batch.root, p.FIELD_COUNT)
+    first, count = (
+        plan_cell(batch.plan, batch.root, decode_plan.FIRST_NAME),
+        plan_cell(batch.plan, batch.root, decode_plan.FIELD_COUNT),
+    )
     separators = broadcast(rules.separator)
     escapes = broadcast(rules.escape if rules.escape >= 0 else rules.separator)
     column, has_next = 0, True
     while has_next:
         if rules.trim_spaces:
-            at = skip_blanks(at, end, rules.separator)
+            cursor = skip_blanks(cursor, end, rules.separator)
         if column == count:
-            return DECODED if rules.allow_trailing_comma and at == end else UNSUPPORTED
-        quoted = at < end and load(at, types.uint8) == rules.quote
+            return DECODED if rules.allow_trailing_comma and cursor == end else UNSUPPORTED
+        quoted = cursor < end and load(cursor, types.uint8) == rules.quote
         if quoted:
-            start, stop, at, has_next, escaped = split_quoted(
-                at + 1, end, batch.last_word, rules.separator, rules.quote, rules.escape
+            start, stop, cursor, has_next, escaped = split_quoted(
+                cursor + 1, end, batch.last_word, rules.separator, rules.quote, rules.escape
             )
         else:
-            start, stop, at, has_next, escaped = split_unquoted(
-                at, end, batch.last_word, rules.separator, rules.escape, separators, escapes, rules.trim_spaces
+            start, stop, cursor, has_next, escaped = split_unquoted(
+                cursor, end, batch.last_word, rules.separator, rules.escape, separators, escapes, rules.trim_spaces
             )
         if start < 0:
             return UNSUPPORTED
-        slot = name_cell(batch.names, first + column, p.NAME_SLOT)
+        slot = name_cell(batch.names, first + column, decode_plan.NAME_SLOT)
         column += 1
-        if plan_cell(batch.plan, slot, p.TYPE) >= p.ROW:
+        if plan_cell(batch.plan, slot, decode_plan.TYPE) >= decode_plan.ROW:
             outcome = UNSUPPORTED if escaped else _append_elements(batch, rules, slot, start, stop)
         else:
             outcome = _append_value(batch, rules, slot, start, stop, quoted, escaped)
@@ -122,33 +124,37 @@ def _decode_payload(batch: Batch, rules: CsvRules, at: int, end: int) -> int:
 @inline_helper
 def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop: int) -> int:
     """Append the elements of an ARRAY or ROW and its own entry; return an outcome."""
-    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, p.TYPE)
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
     is_blank = not has_elements(start, stop, rules.element_separator)
-    if type_ == p.ROW:
+    if type_ == decode_plan.ROW:
         if is_blank:
-            return append_null_or_report(batch, slot) if plan_cell(batch.plan, slot, p.NULLABLE) else UNSUPPORTED
+            return (
+                append_null_or_report(batch, slot) if plan_cell(batch.plan, slot, decode_plan.NULLABLE) else UNSUPPORTED
+            )
         finish_entry(batch, slot, entry)
-    field, count = 0, plan_cell(batch.plan, slot, p.FIELD_COUNT)
-    at = stop + 1 if is_blank else start
-    while at <= stop and (type_ == p.ARRAY or field < count):
-        low, high = at, at
-        while high < stop and types.int64(load(high, types.uint8)) != rules.element_separator:
-            high += 1
-        at = high + 1
+    field, count = 0, plan_cell(batch.plan, slot, decode_plan.FIELD_COUNT)
+    cursor = stop + 1 if is_blank else start
+    while cursor <= stop and (type_ == decode_plan.ARRAY or field < count):
+        element_start, element_stop = cursor, cursor
+        while element_stop < stop and types.int64(load(element_stop, types.uint8)) != rules.element_separator:
+            element_stop += 1
+        cursor = element_stop + 1
         if rules.trim_spaces:
-            low, high = strip(low, high)
-        if type_ == p.ARRAY:
-            element = plan_cell(batch.plan, slot, p.CHILD_SLOT)
+            element_start, element_stop = strip(element_start, element_stop)
+        if type_ == decode_plan.ARRAY:
+            element = plan_cell(batch.plan, slot, decode_plan.CHILD_SLOT)
         else:
-            element = name_cell(batch.names, plan_cell(batch.plan, slot, p.FIRST_NAME) + field, p.NAME_SLOT)
+            element = name_cell(
+                batch.names, plan_cell(batch.plan, slot, decode_plan.FIRST_NAME) + field, decode_plan.NAME_SLOT
+            )
         field += 1
         # np.bool_: numba would compile _append_value a second time for a literal False
-        outcome = _append_value(batch, rules, element, low, high, np.bool_(False), np.bool_(False))
+        outcome = _append_value(batch, rules, element, element_start, element_stop, np.bool_(False), np.bool_(False))
         if outcome < 0:
             return outcome
-    if type_ == p.ARRAY:
+    if type_ == decode_plan.ARRAY:
         finish_list(batch, slot)
         return DECODED
     return DECODED if field == count else UNSUPPORTED
@@ -158,20 +164,20 @@ def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop:
 def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: int, quoted: bool, escaped: bool) -> int:
     """Append a value that is not nested; return an outcome."""
     entry, size = load_int64(batch.counts, slot), stop - start
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
-    plan_row = batch.plan + 8 * p.PLAN_CELLS * slot
-    type_ = load_int64(plan_row, p.TYPE)
-    is_variable = slot_cell(batch.slots, slot, s.WIDTH) == s.VARIABLE
-    target = slot_cell(batch.slots, slot, s.DATA)
+    plan_row = batch.plan + 8 * decode_plan.PLAN_CELLS * slot
+    type_ = load_int64(plan_row, decode_plan.TYPE)
+    is_variable = slot_cell(batch.slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE
+    target = slot_cell(batch.slots, slot, column_buffers.DATA)
     if is_variable:
         used = load_int64(batch.bytes_used, slot)
-        if used + size + 8 > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
+        if used + size + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
             return report_full_bytes(batch, slot)
         target += used
     if escaped:
-        # Its bytes are not its text. A null literal, and all types but STRING, would have to be compared with the text.
-        if type_ != p.STRING or rules.null_size >= 0:
+        # The text differs from the bytes. Only a STRING that cannot be null is unescaped here.
+        if type_ != decode_plan.STRING or rules.null_size >= 0:
             return UNSUPPORTED
         finish_bytes(
             batch, slot, entry, copy_unescaped(start, stop, rules.quote if quoted else -1, rules.escape, target)
@@ -180,11 +186,14 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
     if (size == rules.null_size and equal_bytes(start, rules.null_literal, size)) or (
         # with 'csv.ignore-parse-errors', an empty number or time is an error, and so null
         size == 0
-        and (rules.empty_string_as_null or (rules.ignore_errors and type_ not in (p.STRING, p.BYTES, p.BOOLEAN)))
+        and (
+            rules.empty_string_as_null
+            or (rules.ignore_errors and type_ not in (decode_plan.STRING, decode_plan.BYTES, decode_plan.BOOLEAN))
+        )
     ):
-        return append_null_or_report(batch, slot) if load_int64(plan_row, p.NULLABLE) else UNSUPPORTED
+        return append_null_or_report(batch, slot) if load_int64(plan_row, decode_plan.NULLABLE) else UNSUPPORTED
     if is_variable:
-        if type_ == p.STRING:
+        if type_ == decode_plan.STRING:
             copy_text(start, stop, batch.last_word, target)
             target += size
         else:
@@ -193,12 +202,12 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
                 return UNSUPPORTED
         finish_bytes(batch, slot, entry, target)
         return DECODED
-    stored = store_value(plan_row, slot_cell(batch.slots, slot, s.VALUES), entry, start, stop)
-    if stored == REJECTED:
+    outcome = store_value(plan_row, slot_cell(batch.slots, slot, column_buffers.VALUES), entry, start, stop)
+    if outcome == REJECTED:
         return UNSUPPORTED
-    if stored == INEXACT:
-        low, high = strip(start, stop)
-        if not defer_float(batch, slot, entry, low, high):
+    if outcome == INEXACT:
+        text_start, text_stop = strip(start, stop)
+        if not defer_float(batch, slot, entry, text_start, text_stop):
             return report_full_slot(batch, batch.root)
     finish_entry(batch, slot, entry)
     return DECODED

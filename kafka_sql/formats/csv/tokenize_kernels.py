@@ -17,58 +17,58 @@ _HASH: Final = 35
 
 
 @inline_helper
-def _find_any(at: int, end: int, last_word: int, a: int, b: int, c: int, d: int) -> int:
+def _find_any(cursor: int, end: int, last_word: int, a: int, b: int, c: int, d: int) -> int:
     """Return the address of the first byte equal to any of four broadcast bytes, or ``end``.
 
     Args:
         last_word: the last address from which eight bytes can be loaded.
     """
-    while at < end and at <= last_word:
-        word = load(at, types.uint64)
+    while cursor < end and cursor <= last_word:
+        word = load(cursor, types.uint64)
         mask = zero_byte_mask(word ^ a) | zero_byte_mask(word ^ b) | zero_byte_mask(word ^ c) | zero_byte_mask(word ^ d)
         if mask != np.uint64(0):
-            return min(at + (trailing_zeros(mask) >> 3), end)
-        at += 8
-    while at < end:
-        word = np.uint64(load(at, types.uint8)) * LOW_BITS
+            return min(cursor + (trailing_zeros(mask) >> 3), end)
+        cursor += 8
+    while cursor < end:
+        word = np.uint64(load(cursor, types.uint8)) * LOW_BITS
         if word in (a, b, c, d):
             break
-        at += 1
-    return min(at, end)
+        cursor += 1
+    return min(cursor, end)
 
 
 @helper
 def split_quoted(
-    at: int, end: int, last_word: int, separator: int, quote: int, escape: int
+    cursor: int, end: int, last_word: int, separator: int, quote: int, escape: int
 ) -> tuple[int, int, int, bool, bool]:
-    """Split off the value whose opening quote is before ``at``. Returns what ``split_unquoted`` does."""
-    start, escaped = at, False
+    """Split off the value whose opening quote is before ``cursor``. Returns what ``split_unquoted`` does."""
+    start, escaped = cursor, False
     quotes, escapes = broadcast(quote), broadcast(escape if escape >= 0 else quote)
     while True:
-        at = _find_any(at, end, last_word, quotes, quotes, escapes, escapes)
-        if at >= end:
-            return -1, at, at, False, False
-        if load(at, types.uint8) == quote and (at + 1 >= end or load(at + 1, types.uint8) != quote):
+        cursor = _find_any(cursor, end, last_word, quotes, quotes, escapes, escapes)
+        if cursor >= end:
+            return -1, cursor, cursor, False, False
+        if load(cursor, types.uint8) == quote and (cursor + 1 >= end or load(cursor + 1, types.uint8) != quote):
             break
         escaped = True
-        at += 2
-    stop = at
-    at += 1
-    while at < end:
-        byte = load(at, types.uint8)
-        at += 1
+        cursor += 2
+    stop = cursor
+    cursor += 1
+    while cursor < end:
+        byte = load(cursor, types.uint8)
+        cursor += 1
         if byte == separator:
-            return start, stop, at, True, escaped
+            return start, stop, cursor, True, escaped
         if byte in (CR, LF):
             break
         if byte > SPACE:
-            return -1, at, at, False, False
-    return start, stop, at, False, escaped
+            return -1, cursor, cursor, False, False
+    return start, stop, cursor, False, escaped
 
 
 @inline_helper
 def split_unquoted(
-    at: int, end: int, last_word: int, separator: int, escape: int, separators: int, escapes: int, trim: int
+    cursor: int, end: int, last_word: int, separator: int, escape: int, separators: int, escapes: int, trim: int
 ) -> tuple[int, int, int, bool, bool]:
     """Split off a value that is not in quotes.
 
@@ -79,46 +79,46 @@ def split_unquoted(
         where the value begins (-1 if this is left to the fallback) and ends, where the next one begins, whether there
         is a next one, and whether the value has escapes.
     """
-    start, escaped, has_next = at, False, False
+    start, escaped, has_next = cursor, False, False
     while True:
-        at = _find_any(at, end, last_word, separators, escapes, _CRS, _LFS)
-        if at >= end:
+        cursor = _find_any(cursor, end, last_word, separators, escapes, _CRS, _LFS)
+        if cursor >= end:
             break
-        byte = load(at, types.uint8)
+        byte = load(cursor, types.uint8)
         if byte == separator:
             has_next = True
             break
         if byte != escape:  # a line end
             break
         escaped = True
-        at += 2
-        if at > end:
-            return -1, at, at, False, False
+        cursor += 2
+        if cursor > end:
+            return -1, cursor, cursor, False, False
     if trim and escaped:
-        return -1, at, at, False, False
-    stop = at
+        return -1, cursor, cursor, False, False
+    stop = cursor
     if trim:
         while stop > start and load(stop - 1, types.uint8) <= SPACE:
             stop -= 1
-    return start, stop, at + 1, has_next, escaped
+    return start, stop, cursor + 1, has_next, escaped
 
 
 @helper
-def skip_blanks(at: int, end: int, separator: int) -> int:
+def skip_blanks(cursor: int, end: int, separator: int) -> int:
     """Return the address of the first byte that 'csv.trim-spaces' does not skip before a value."""
-    while at < end:
-        byte = load(at, types.uint8)
+    while cursor < end:
+        byte = load(cursor, types.uint8)
         if byte > SPACE or byte in (separator, CR, LF):
             break
-        at += 1
-    return at
+        cursor += 1
+    return cursor
 
 
 @helper
 def has_elements(start: int, stop: int, element_separator: int) -> bool:
     """Return whether the text of an ARRAY or ROW has elements; a blank one has none."""
-    low, high = strip(start, stop)
-    if low < high:
+    text_start, text_stop = strip(start, stop)
+    if text_start < text_stop:
         return True
     while start < stop and types.int64(load(start, types.uint8)) != element_separator:
         start += 1
@@ -126,14 +126,14 @@ def has_elements(start: int, stop: int, element_separator: int) -> bool:
 
 
 @helper
-def needs_fallback(at: int, end: int, comments: int) -> bool:
+def needs_fallback(cursor: int, end: int, comments: int) -> bool:
     """Return whether a payload is empty, may have another encoding than UTF-8, or may begin with a comment."""
-    if at == end:
+    if cursor == end:
         return True
-    first = load(at, types.uint8)
+    first = load(cursor, types.uint8)
     if first == 0xEF or first >= 0xFE or (comments and (first == _HASH or first in (SPACE, CR, LF))):
         return True
     has_zero = False
-    for i in range(at, min(at + 4, end)):
+    for i in range(cursor, min(cursor + 4, end)):
         has_zero = has_zero or load(i, types.uint8) == 0
     return has_zero

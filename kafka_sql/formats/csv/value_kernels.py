@@ -6,7 +6,7 @@ from typing import Final
 
 from numba import types
 
-from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import REJECTED, STORED, load_int64, store_number, store_temporal
 from kafka_sql.formats.columnar.scalar_kernels import scan_number
 from kafka_sql.runtime.numba_support import copy, helper, inline_helper, load, store
@@ -21,37 +21,37 @@ _GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads earlier dates in
 
 
 @helper
-def strip(at: int, stop: int) -> tuple[int, int]:
-    """Return the bounds of a text without what Java's String.trim removes."""
-    while at < stop and load(at, types.uint8) <= SPACE:
-        at += 1
-    while stop > at and load(stop - 1, types.uint8) <= SPACE:
+def strip(cursor: int, stop: int) -> tuple[int, int]:
+    """Return the bounds of a text without the characters that Java's String.trim removes."""
+    while cursor < stop and load(cursor, types.uint8) <= SPACE:
+        cursor += 1
+    while stop > cursor and load(stop - 1, types.uint8) <= SPACE:
         stop -= 1
-    return at, stop
+    return cursor, stop
 
 
 @helper
-def copy_text(at: int, stop: int, last_word: int, target: int) -> None:
-    """Copy a text; eight bytes at a time, and up to seven more than needed, if they can be loaded."""
+def copy_text(cursor: int, stop: int, last_word: int, target: int) -> None:
+    """Copy a text, eight bytes at a time if they can be loaded; this writes up to seven bytes more than the text."""
     if stop <= last_word:
-        while at < stop:
-            store(target, load(at, types.uint64))
-            at += 8
+        while cursor < stop:
+            store(target, load(cursor, types.uint64))
+            cursor += 8
             target += 8
     else:
-        copy(target, at, stop - at)
+        copy(target, cursor, stop - cursor)
 
 
 @helper
-def copy_unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> int:
+def copy_unescaped(cursor: int, stop: int, quote: int, escape: int, target: int) -> int:
     """Write a text without its escapes and doubled quotes, and return where it ends."""
-    while at < stop:
-        byte = load(at, types.uint8)
+    while cursor < stop:
+        byte = load(cursor, types.uint8)
         if byte == quote:
-            at += 1
+            cursor += 1
         elif byte == escape:
-            at += 1
-            byte = load(at, types.uint8)
+            cursor += 1
+            byte = load(cursor, types.uint8)
             if byte == 48:  # 0
                 byte = types.uint8(0)
             elif byte == 110:  # n
@@ -62,24 +62,24 @@ def copy_unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> 
                 byte = types.uint8(_TAB)
         store(target, byte)
         target += 1
-        at += 1
+        cursor += 1
     return target
 
 
 @inline_helper
-def store_value(plan_row: int, values: int, entry: int, at: int, stop: int) -> int:
-    """Parse and store a value of fixed width: REJECTED, STORED or INEXACT, as ``store_number``."""
-    type_ = load_int64(plan_row, p.TYPE)
-    if type_ <= p.DOUBLE:
-        at, stop = strip(at, stop)
-    if type_ == p.BOOLEAN:
-        is_true = stop - at == 4 and load(at, types.uint32) | _TO_LOWER == _TRUE
+def store_value(plan_row: int, values: int, entry: int, cursor: int, stop: int) -> int:
+    """Parse and store a value of fixed width; return REJECTED, STORED or INEXACT as ``store_number`` does."""
+    type_ = load_int64(plan_row, decode_plan.TYPE)
+    if type_ <= decode_plan.DOUBLE:
+        cursor, stop = strip(cursor, stop)
+    if type_ == decode_plan.BOOLEAN:
+        is_true = stop - cursor == 4 and load(cursor, types.uint32) | _TO_LOWER == _TRUE
         store(values + entry, types.uint8(is_true))
         return STORED
-    if type_ <= p.DECIMAL:
-        end, mantissa, exponent, flags = scan_number(at, stop)
+    if type_ <= decode_plan.DECIMAL:
+        end, mantissa, exponent, flags = scan_number(cursor, stop)
         return store_number(plan_row, values, entry, mantissa, exponent, flags) if end == stop else REJECTED
-    end = store_temporal(plan_row, values, entry, at, stop, SPACE)
-    if end != stop or (type_ == p.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
+    end = store_temporal(plan_row, values, entry, cursor, stop, SPACE)
+    if end != stop or (type_ == decode_plan.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
         return REJECTED
     return STORED

@@ -18,20 +18,20 @@ def nesting_depth(data: np.ndarray, limit: int) -> int:
     Args:
         limit: stop at the first level beyond it.
     """
-    depth, deepest, at, in_string = 0, 0, 0, False
-    while at < len(data) and deepest <= limit:
-        byte = data[at]
+    depth, max_depth, position, in_string = 0, 0, 0, False
+    while position < len(data) and max_depth <= limit:
+        byte = data[position]
         if byte == _QUOTE:
             in_string = not in_string
         elif in_string:
-            at += byte == _BACKSLASH
+            position += byte == _BACKSLASH
         elif byte | 32 == _OPEN:  # true for "{" and "[" only
             depth += 1
-            deepest = max(deepest, depth)
+            max_depth = max(max_depth, depth)
         elif byte | 32 == _CLOSE:  # true for "}" and "]" only
             depth -= 1
-        at += 1
-    return deepest
+        position += 1
+    return max_depth
 
 
 @compiled

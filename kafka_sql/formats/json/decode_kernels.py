@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar import column_buffers as s
-from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import column_buffers, decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import (
     DECODED,
     DEFERRED_FLOATS,
@@ -78,239 +77,259 @@ class JsonRules(NamedTuple):
 def decode_rows(batch: Batch, rules: JsonRules) -> int:
     """Decode payloads until all are done or a buffer is full; return the position in ``batch.indices`` to resume at."""
     for position in range(batch.begin, batch.end):
-        at, end = payload_bounds(batch, position)
+        cursor, end = payload_bounds(batch, position)
         row, deferred = load_int64(batch.state, ROW_COUNT), load_int64(batch.state, DEFERRED_FLOATS)
-        outcome = _decode_payload(batch, rules, row, at, end)
+        outcome = _decode_payload(batch, rules, row, cursor, end)
         if not finish_payload(batch, position, row, deferred, outcome):
             return position
     return batch.end
 
 
 @helper
-def _decode_payload(batch: Batch, rules: JsonRules, row: int, at: int, end: int) -> int:
+def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: int) -> int:
     """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
-    at = skip_space(at, end)
-    if at >= end or load(at, types.uint8) != OPEN_OBJECT:
+    cursor = skip_space(cursor, end)
+    if cursor >= end or load(cursor, types.uint8) != OPEN_OBJECT:
         return UNSUPPORTED
-    at = skip_space(at + 1, end)
+    cursor = skip_space(cursor + 1, end)
     # np.int64(0): numba would compile _read_name a second time for a literal 0
-    depth, slot, type_, expected, field_count, just_opened = 0, batch.root, np.int64(p.ROW), np.int64(0), 0, True
+    depth, slot, type_, next_field, field_count, just_opened = (
+        0,
+        batch.root,
+        np.int64(decode_plan.ROW),
+        np.int64(0),
+        0,
+        True,
+    )
     while True:
-        if at >= end:
+        if cursor >= end:
             return UNSUPPORTED
-        if not (just_opened and load(at, types.uint8) == (CLOSE_ARRAY if type_ == p.ARRAY else CLOSE_OBJECT)):
-            if type_ == p.ROW:
-                at, value_slot, expected = _read_name(batch, row, slot, expected, at, end)
+        if not (
+            just_opened and load(cursor, types.uint8) == (CLOSE_ARRAY if type_ == decode_plan.ARRAY else CLOSE_OBJECT)
+        ):
+            if type_ == decode_plan.ROW:
+                cursor, value_slot, next_field = _read_name(batch, row, slot, next_field, cursor, end)
                 field_count += value_slot >= 0
-            elif type_ == p.ARRAY:
-                value_slot = plan_cell(batch.plan, slot, p.CHILD_SLOT)
+            elif type_ == decode_plan.ARRAY:
+                value_slot = plan_cell(batch.plan, slot, decode_plan.CHILD_SLOT)
             else:
-                at, value_slot = _read_map_key(batch, slot, at, end)
-            if at < 0:
-                return at
-            byte = load(at, types.uint8)
+                cursor, value_slot = _read_map_key(batch, slot, cursor, end)
+            if cursor < 0:
+                return cursor
+            byte = load(cursor, types.uint8)
             if value_slot < 0:
-                at = skip_value(at, end, batch.last_word)
+                cursor = skip_value(cursor, end, batch.last_word)
             elif byte == _LOWER_N:
-                at = _read_null(batch, value_slot, at, end)
-            elif plan_cell(batch.plan, value_slot, p.TYPE) < p.ROW:
-                at = _read_scalar(batch, rules, value_slot, at, end)
+                cursor = _read_null(batch, value_slot, cursor, end)
+            elif plan_cell(batch.plan, value_slot, decode_plan.TYPE) < decode_plan.ROW:
+                cursor = _read_scalar(batch, rules, value_slot, cursor, end)
             else:
-                at = _open_container(batch, value_slot, at, end)
-                if at < 0:
-                    return at
+                cursor = _open_container(batch, value_slot, cursor, end)
+                if cursor < 0:
+                    return cursor
                 cells = batch.stack + 8 * _STACK_CELLS * depth
                 store_int64(cells, 0, slot)
-                store_int64(cells, 1, expected)
+                store_int64(cells, 1, next_field)
                 store_int64(cells, 2, field_count)
                 depth += 1
-                slot, expected, field_count, just_opened = value_slot, np.int64(0), 0, True
-                type_ = plan_cell(batch.plan, slot, p.TYPE)
+                slot, next_field, field_count, just_opened = value_slot, np.int64(0), 0, True
+                type_ = plan_cell(batch.plan, slot, decode_plan.TYPE)
                 continue
-            if at < 0:
-                return at
-            at = skip_space(at, end)
-            if at >= end:
+            if cursor < 0:
+                return cursor
+            cursor = skip_space(cursor, end)
+            if cursor >= end:
                 return UNSUPPORTED
-        byte = load(at, types.uint8)
-        while byte == (CLOSE_ARRAY if type_ == p.ARRAY else CLOSE_OBJECT):
+        byte = load(cursor, types.uint8)
+        while byte == (CLOSE_ARRAY if type_ == decode_plan.ARRAY else CLOSE_OBJECT):
             outcome = _close_container(batch, rules, row, slot, type_, field_count)
             if outcome < 0:
                 return outcome
-            at = skip_space(at + 1, end)
+            cursor = skip_space(cursor + 1, end)
             if depth == 0:
-                return DECODED if at == end else UNSUPPORTED
-            if at >= end:
+                return DECODED if cursor == end else UNSUPPORTED
+            if cursor >= end:
                 return UNSUPPORTED
             depth -= 1
             cells = batch.stack + 8 * _STACK_CELLS * depth
-            slot, expected, field_count = load_int64(cells, 0), load_int64(cells, 1), load_int64(cells, 2)
-            type_ = plan_cell(batch.plan, slot, p.TYPE)
-            byte = load(at, types.uint8)
+            slot, next_field, field_count = load_int64(cells, 0), load_int64(cells, 1), load_int64(cells, 2)
+            type_ = plan_cell(batch.plan, slot, decode_plan.TYPE)
+            byte = load(cursor, types.uint8)
         if byte != COMMA:
             return UNSUPPORTED
-        at = skip_space(at + 1, end)
+        cursor = skip_space(cursor + 1, end)
         just_opened = False
 
 
 @inline_helper
-def _read_name(batch: Batch, row: int, owner: int, expected: int, at: int, end: int) -> tuple[int, int, int]:
+def _read_name(batch: Batch, row: int, row_slot: int, next_field: int, cursor: int, end: int) -> tuple[int, int, int]:
     """Read a field's name and the colon.
 
     Args:
-        owner: the slot of the ROW.
-        expected: the field that is likely to be next.
+        row_slot: the slot of the ROW.
+        next_field: index of the field that is likely to be next.
 
     Returns:
         the address of the value or an outcome, the value's slot (-1 if there is no such field), and the field to
         expect after this one.
     """
-    if load(at, types.uint8) != QUOTE:
-        return UNSUPPORTED, np.int64(-1), expected
-    first, count = plan_cell(batch.plan, owner, p.FIRST_NAME), plan_cell(batch.plan, owner, p.FIELD_COUNT)
+    if load(cursor, types.uint8) != QUOTE:
+        return UNSUPPORTED, np.int64(-1), next_field
+    first, count = (
+        plan_cell(batch.plan, row_slot, decode_plan.FIRST_NAME),
+        plan_cell(batch.plan, row_slot, decode_plan.FIELD_COUNT),
+    )
     slot, size = np.int64(-1), np.int64(0)
     if count > 0:
-        size = name_cell(batch.names, first + expected, p.NAME_SIZE)
+        size = name_cell(batch.names, first + next_field, decode_plan.NAME_SIZE)
     if (
         size > 0
-        and end - at >= size
-        and equal_bytes(at, batch.name_bytes + name_cell(batch.names, first + expected, p.NAME_OFFSET), size)
+        and end - cursor >= size
+        and equal_bytes(
+            cursor, batch.name_bytes + name_cell(batch.names, first + next_field, decode_plan.NAME_OFFSET), size
+        )
     ):
-        slot = name_cell(batch.names, first + expected, p.NAME_SLOT)
-        at += size
+        slot = name_cell(batch.names, first + next_field, decode_plan.NAME_SLOT)
+        cursor += size
     else:
-        stop = skip_string(at + 1, end, batch.last_word)
-        field = find_field(at, stop, batch.names, batch.name_bytes, first, count, expected) if stop >= 0 else -2
+        stop = skip_string(cursor + 1, end, batch.last_word)
+        field = find_field(cursor, stop, batch.names, batch.name_bytes, first, count, next_field) if stop >= 0 else -2
         if field == -2:
-            return UNSUPPORTED, slot, expected
-        at = stop
+            return UNSUPPORTED, slot, next_field
+        cursor = stop
         if field >= 0:
-            expected, slot = field, name_cell(batch.names, first + field, p.NAME_SLOT)
+            next_field, slot = field, name_cell(batch.names, first + field, decode_plan.NAME_SLOT)
     if slot >= 0:
-        expected = expected + 1 if expected + 1 < count else np.int64(0)
-        if load_int64(batch.counts, slot) > (row if owner == batch.root else load_int64(batch.counts, owner) - 1):
-            return UNSUPPORTED, slot, expected  # a repeated name
-    return skip_colon(at, end), slot, expected
+        next_field = next_field + 1 if next_field + 1 < count else np.int64(0)
+        if load_int64(batch.counts, slot) > (row if row_slot == batch.root else load_int64(batch.counts, row_slot) - 1):
+            return UNSUPPORTED, slot, next_field  # a repeated name
+    return skip_colon(cursor, end), slot, next_field
 
 
 @inline_helper
-def _read_map_key(batch: Batch, owner: int, at: int, end: int) -> tuple[int, int]:
+def _read_map_key(batch: Batch, map_slot: int, cursor: int, end: int) -> tuple[int, int]:
     """Append a key and skip the colon; return the address of the value or an outcome, and the value's slot."""
-    slot, value_slot = plan_cell(batch.plan, owner, p.CHILD_SLOT), plan_cell(batch.plan, owner, p.VALUE_SLOT)
-    if load(at, types.uint8) != QUOTE:
+    slot, value_slot = (
+        plan_cell(batch.plan, map_slot, decode_plan.CHILD_SLOT),
+        plan_cell(batch.plan, map_slot, decode_plan.VALUE_SLOT),
+    )
+    if load(cursor, types.uint8) != QUOTE:
         return UNSUPPORTED, value_slot
-    at = _read_string(batch, slot, load_int64(batch.counts, slot), at, end)
-    return skip_colon(at, end) if at >= 0 else at, value_slot
+    cursor = _read_string(batch, slot, load_int64(batch.counts, slot), cursor, end)
+    return skip_colon(cursor, end) if cursor >= 0 else cursor, value_slot
 
 
 @inline_helper
-def _read_null(batch: Batch, slot: int, at: int, end: int) -> int:
+def _read_null(batch: Batch, slot: int, cursor: int, end: int) -> int:
     """Append null; return the address after the literal, or an outcome."""
-    if plan_cell(batch.plan, slot, p.NULLABLE) == 0 or literal_size(at, end) == 0:
+    if plan_cell(batch.plan, slot, decode_plan.NULLABLE) == 0 or literal_size(cursor, end) == 0:
         return UNSUPPORTED
-    return at + 4 if append_null_or_report(batch, slot) == DECODED else FULL
+    return cursor + 4 if append_null_or_report(batch, slot) == DECODED else FULL
 
 
 @inline_helper
-def _read_scalar(batch: Batch, rules: JsonRules, slot: int, at: int, end: int) -> int:
+def _read_scalar(batch: Batch, rules: JsonRules, slot: int, cursor: int, end: int) -> int:
     """Append a value that is neither null nor nested; return the address after it, or an outcome."""
     entry = load_int64(batch.counts, slot)
-    if slot_cell(batch.slots, slot, s.WIDTH) == s.VARIABLE:
-        return _read_string(batch, slot, entry, at, end)
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+    if slot_cell(batch.slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE:
+        return _read_string(batch, slot, entry, cursor, end)
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
-    plan_row = batch.plan + 8 * p.PLAN_CELLS * slot
-    type_, values = load_int64(plan_row, p.TYPE), slot_cell(batch.slots, slot, s.VALUES)
-    if type_ == p.BOOLEAN:
-        size = literal_size(at, end)
+    plan_row = batch.plan + 8 * decode_plan.PLAN_CELLS * slot
+    type_, values = load_int64(plan_row, decode_plan.TYPE), slot_cell(batch.slots, slot, column_buffers.VALUES)
+    if type_ == decode_plan.BOOLEAN:
+        size = literal_size(cursor, end)
         store(values + entry, types.uint8(size == 4))
         if size == 0:
             return UNSUPPORTED
-        at += size
+        cursor += size
     else:
-        quoted = load(at, types.uint8) == QUOTE
-        at += quoted
-        if type_ <= p.DECIMAL:
-            start = at
-            at, mantissa, exponent, flags = scan_number(at, end)
-            if at < 0:
+        quoted = load(cursor, types.uint8) == QUOTE
+        cursor += quoted
+        if type_ <= decode_plan.DECIMAL:
+            start = cursor
+            cursor, mantissa, exponent, flags = scan_number(cursor, end)
+            if cursor < 0:
                 return UNSUPPORTED
-            stored = store_number(plan_row, values, entry, mantissa, exponent, flags)
-            if stored == REJECTED:
+            outcome = store_number(plan_row, values, entry, mantissa, exponent, flags)
+            if outcome == REJECTED:
                 return UNSUPPORTED
-            if stored == INEXACT and not defer_float(batch, slot, entry, start, at):
+            if outcome == INEXACT and not defer_float(batch, slot, entry, start, cursor):
                 return report_full_slot(batch, batch.root)
         elif quoted:
-            at = store_temporal(plan_row, values, entry, at, end, rules.date_separator)
-            if at < 0:
+            cursor = store_temporal(plan_row, values, entry, cursor, end, rules.date_separator)
+            if cursor < 0:
                 return UNSUPPORTED
         else:
             return UNSUPPORTED
         if quoted:
-            if at >= end or load(at, types.uint8) != QUOTE:
+            if cursor >= end or load(cursor, types.uint8) != QUOTE:
                 return UNSUPPORTED
-            at += 1
+            cursor += 1
     finish_entry(batch, slot, entry)
-    return at
+    return cursor
 
 
 @inline_helper
-def _read_string(batch: Batch, slot: int, entry: int, at: int, end: int) -> int:
+def _read_string(batch: Batch, slot: int, entry: int, cursor: int, end: int) -> int:
     """Append a STRING or BYTES value; return the address after it, or an outcome."""
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
     used = load_int64(batch.bytes_used, slot)
-    if used + (end - at) + 8 > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
+    if used + (end - cursor) + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
         return report_full_bytes(batch, slot)
-    target = slot_cell(batch.slots, slot, s.DATA) + used
-    quoted = load(at, types.uint8) == QUOTE
-    if plan_cell(batch.plan, slot, p.TYPE) == p.BYTES:
+    target = slot_cell(batch.slots, slot, column_buffers.DATA) + used
+    quoted = load(cursor, types.uint8) == QUOTE
+    if plan_cell(batch.plan, slot, decode_plan.TYPE) == decode_plan.BYTES:
         if not quoted:
             return UNSUPPORTED
-        at, target = decode_base64(at + 1, end, target)
-        if at >= end or load(at, types.uint8) != QUOTE:
+        cursor, target = decode_base64(cursor + 1, end, target)
+        if cursor >= end or load(cursor, types.uint8) != QUOTE:
             return UNSUPPORTED
-        at += 1
+        cursor += 1
     elif quoted:
-        at, target = copy_string(at + 1, end, batch.last_word, target)
+        cursor, target = copy_string(cursor + 1, end, batch.last_word, target)
     else:  # a number, true or false, as it is written
-        start, size = at, literal_size(at, end)
-        at = at + size if size > 0 else scan_number(at, end)[0]
-        if at >= 0:
-            copy(target, start, at - start)
-            target += at - start
-    if at < 0:
+        start, size = cursor, literal_size(cursor, end)
+        cursor = cursor + size if size > 0 else scan_number(cursor, end)[0]
+        if cursor >= 0:
+            copy(target, start, cursor - start)
+            target += cursor - start
+    if cursor < 0:
         return UNSUPPORTED
     finish_bytes(batch, slot, entry, target)
-    return at
+    return cursor
 
 
 @inline_helper
-def _open_container(batch: Batch, slot: int, at: int, end: int) -> int:
+def _open_container(batch: Batch, slot: int, cursor: int, end: int) -> int:
     """Read an opening bracket and count the entry of a ROW; return the address after it, or an outcome."""
-    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, p.TYPE)
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
-    if load(at, types.uint8) != (OPEN_ARRAY if type_ == p.ARRAY else OPEN_OBJECT):
+    if load(cursor, types.uint8) != (OPEN_ARRAY if type_ == decode_plan.ARRAY else OPEN_OBJECT):
         return UNSUPPORTED
-    if type_ == p.ROW:
+    if type_ == decode_plan.ROW:
         finish_entry(batch, slot, entry)
-    return skip_space(at + 1, end)
+    return skip_space(cursor + 1, end)
 
 
 @inline_helper
 def _close_container(batch: Batch, rules: JsonRules, row: int, slot: int, type_: int, field_count: int) -> int:
     """Append null for the missing fields of a ROW, or the entry of an ARRAY or MAP; return an outcome."""
-    if type_ != p.ROW:
+    if type_ != decode_plan.ROW:
         finish_list(batch, slot)
         return DECODED
-    first, count = plan_cell(batch.plan, slot, p.FIRST_NAME), plan_cell(batch.plan, slot, p.FIELD_COUNT)
+    first, count = (
+        plan_cell(batch.plan, slot, decode_plan.FIRST_NAME),
+        plan_cell(batch.plan, slot, decode_plan.FIELD_COUNT),
+    )
     if field_count < count:
         entry = row if slot == batch.root else load_int64(batch.counts, slot) - 1
         for name in range(first, first + count):
-            field = name_cell(batch.names, name, p.NAME_SLOT)
+            field = name_cell(batch.names, name, decode_plan.NAME_SLOT)
             if load_int64(batch.counts, field) == entry:
-                if rules.fail_on_missing != 0 or plan_cell(batch.plan, field, p.NULLABLE) == 0:
+                if rules.fail_on_missing != 0 or plan_cell(batch.plan, field, decode_plan.NULLABLE) == 0:
                     return UNSUPPORTED
                 if append_null_or_report(batch, field) == FULL:
                     return FULL

@@ -16,7 +16,7 @@ NAME: Final = 1  # address of the comma, name and colon before the value, padded
 NAME_SIZE: Final = 2
 VALUES: Final = 3  # address of the numbers, of the bits, or of a text's int32 offsets
 DATA: Final = 4  # address of a text's bytes; of BOOLEAN, the number of the first bit
-VALID: Final = 5  # address of a byte per row: 0 if it is null. 0 if no row is
+VALID: Final = 5  # address of a byte per row, which is 0 if the value is null; 0 if no value is null
 FIELD_CELLS: Final = 6
 
 # Types: text to copy, text to put in quotes, Arrow's text of a float, doubles as int64 ten-thousandths, bits, integers
@@ -24,7 +24,7 @@ TEXT, QUOTED, FLOAT, TEN_THOUSANDTHS, BOOLEAN, INT8, INT16, INT32, INT64 = range
 
 WORD: Final = 8  # bytes
 MAX_INTEGER_SIZE: Final = 20
-MAX_FLOAT_GROWTH: Final = 7  # bytes that "-Infinity" in quotes has more than Arrow's -inf
+MAX_FLOAT_GROWTH: Final = 7  # how many bytes "-Infinity" in quotes is longer than Arrow's -inf
 _MINUS, _POINT, _QUOTE, _COMMA, _OPEN, _CLOSE = 45, 46, 34, 44, 123, 125
 _NULL, _TRUE, _ALSE = 0x6C6C756E, 0x65757274, 0x65736C61  # four bytes as a little-endian word
 _ZERO: Final = 48
@@ -73,7 +73,7 @@ def encode_rows(objects: Objects) -> int:
                 target += 4
             else:
                 target = _write_value(target, field, row)
-        if target == start:
+        if target == start:  # no field was written, so there is no comma to overwrite
             target += 1
         store(start, types.uint8(_OPEN))  # over the first comma
         store(target, types.uint8(_CLOSE))
@@ -99,14 +99,14 @@ def _write_value(target: int, field: int, row: int) -> int:
         return _write_ten_thousandths(target, load_int64(load_int64(field, VALUES), row))
     if type_ == BOOLEAN:
         return _write_boolean(target, field, row)
-    return _write_integer(target, _integer(type_, load_int64(field, VALUES), row))
+    return _write_integer(target, _load_integer(type_, load_int64(field, VALUES), row))
 
 
 @helper
 def _write_words(target: int, source: int, size: int) -> int:
     """Copy whole words, which is faster than memcpy for few bytes. The next write covers what is beyond ``size``."""
-    for at in range(0, size, WORD):
-        store(target + at, load(source + at, types.uint64))
+    for offset in range(0, size, WORD):
+        store(target + offset, load(source + offset, types.uint64))
     return target + size
 
 
@@ -135,8 +135,8 @@ def _write_float(target: int, field: int, row: int) -> int:
         return _write_bytes(target, _NAN)
     if last == _LOWER_F:  # inf, -inf
         return _write_bytes(target, _NEGATIVE_INFINITY if load(target, types.uint8) == _MINUS else _INFINITY)
-    for at in range(target, end):
-        byte = load(at, types.uint8)
+    for cursor in range(target, end):
+        byte = load(cursor, types.uint8)
         if byte in (_POINT, _LOWER_E):
             return end
     store(end, types.uint8(_POINT))
@@ -193,7 +193,7 @@ def _write_boolean(target: int, field: int, row: int) -> int:
 
 
 @helper
-def _integer(type_: int, values: int, row: int) -> int:
+def _load_integer(type_: int, values: int, row: int) -> int:
     if type_ == INT64:
         return types.int64(load(values + 8 * row, types.int64))
     if type_ == INT32:
@@ -206,26 +206,26 @@ def _integer(type_: int, values: int, row: int) -> int:
 @helper
 def _write_integer(target: int, value: int) -> int:
     """Write the decimal digits of an integer, two at a time from the end."""
-    rest = np.uint64(value)
+    remaining = np.uint64(value)
     if value < 0:
         store(target, types.uint8(_MINUS))
         target += 1
-        rest = np.uint64(0) - rest
+        remaining = np.uint64(0) - remaining
     digits, limit = 1, np.uint64(10)
-    while digits < 19 and rest >= limit:
+    while digits < 19 and remaining >= limit:
         digits += 1
         limit *= np.uint64(10)
-    at = target + digits
-    while rest >= np.uint64(100):
-        pair = types.int64(rest % np.uint64(100)) * 2
-        rest //= np.uint64(100)
-        at -= 2
-        store(at, _DIGIT_PAIRS[pair])
-        store(at + 1, _DIGIT_PAIRS[pair + 1])
-    if rest >= np.uint64(10):
-        pair = types.int64(rest) * 2
-        store(at - 2, _DIGIT_PAIRS[pair])
-        store(at - 1, _DIGIT_PAIRS[pair + 1])
+    cursor = target + digits
+    while remaining >= np.uint64(100):
+        pair = types.int64(remaining % np.uint64(100)) * 2
+        remaining //= np.uint64(100)
+        cursor -= 2
+        store(cursor, _DIGIT_PAIRS[pair])
+        store(cursor + 1, _DIGIT_PAIRS[pair + 1])
+    if remaining >= np.uint64(10):
+        pair = types.int64(remaining) * 2
+        store(cursor - 2, _DIGIT_PAIRS[pair])
+        store(cursor - 1, _DIGIT_PAIRS[pair + 1])
     else:
-        store(at - 1, types.uint8(types.int64(rest) + _ZERO))
+        store(cursor - 1, types.uint8(types.int64(remaining) + _ZERO))
     return target + digits

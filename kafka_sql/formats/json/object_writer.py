@@ -13,9 +13,14 @@ import pyarrow as pa
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.java.scalar_text import ScalarText
 from kafka_sql.formats.java.text import quote
-from kafka_sql.formats.json import encode_kernels as k
+from kafka_sql.formats.json import encode_kernels
 
-_INTEGERS: Final = {pa.int8(): k.INT8, pa.int16(): k.INT16, pa.int32(): k.INT32, pa.int64(): k.INT64}
+_INTEGERS: Final = {
+    pa.int8(): encode_kernels.INT8,
+    pa.int16(): encode_kernels.INT16,
+    pa.int32(): encode_kernels.INT32,
+    pa.int64(): encode_kernels.INT64,
+}
 _FLOATS: Final = (pa.float32(), pa.float64())
 _MAX_BYTES: Final = 2**31 - 1  # that 32-bit offsets can address
 
@@ -36,7 +41,7 @@ class _Name(NamedTuple):
 @lru_cache(maxsize=1024)
 def _name(name: str) -> _Name:
     text = f",{quote(name)}:".encode()
-    padded = np.frombuffer(text.ljust(-(-len(text) // k.WORD) * k.WORD, b"\0"), np.uint8)
+    padded = np.frombuffer(text.ljust(-(-len(text) // encode_kernels.WORD) * encode_kernels.WORD, b"\0"), np.uint8)
     return _Name(padded, padded.ctypes.data, len(text))
 
 
@@ -57,16 +62,16 @@ def write_objects(
     Raises:
         EncodeError: the batch is larger than 2 GiB.
     """
-    fields = np.zeros((len(columns), k.FIELD_CELLS), np.int64)
+    fields = np.zeros((len(columns), encode_kernels.FIELD_CELLS), np.int64)
     referenced: list[object] = []  # keeps the memory that the addresses point to
-    capacity = 2 * rows + k.WORD  # the braces; the last name may be written with its padding
+    capacity = 2 * rows + encode_kernels.WORD  # the braces; the last name may be written with its padding
     for field, name, column in zip(fields, names, columns, strict=True):
-        field[k.TYPE], array = _type_and_values(column)
+        field[encode_kernels.TYPE], array = _type_and_values(column)
         label = _name(name)
         valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else None
         referenced += [array, label, valid]
-        field[k.NAME], field[k.NAME_SIZE] = label.address, label.size
-        field[k.VALID] = valid.ctypes.data if valid is not None else 0
+        field[encode_kernels.NAME], field[encode_kernels.NAME_SIZE] = label.address, label.size
+        field[encode_kernels.VALID] = valid.ctypes.data if valid is not None else 0
         capacity += label.size * rows + 4 * array.null_count
         if rows:
             capacity += _fill_values(field, array, rows)
@@ -75,8 +80,10 @@ def write_objects(
             "The rows of one batch are more than 2 GiB of JSON. Lower 'spark.sql.execution.arrow.maxRecordsPerBatch'."
         )
     output, offsets = np.empty(capacity, np.uint8), np.zeros(rows + 1, np.int32)
-    size = k.encode_rows(
-        k.Objects(fields.ctypes.data, len(columns), rows, output.ctypes.data, offsets.ctypes.data, int(skip_null))
+    size = encode_kernels.encode_rows(
+        encode_kernels.Objects(
+            fields.ctypes.data, len(columns), rows, output.ctypes.data, offsets.ctypes.data, int(skip_null)
+        )
     )
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(output).slice(0, size)]
     return pa.Array.from_buffers(pa.string(), rows, buffers)
@@ -85,12 +92,16 @@ def write_objects(
 def _type_and_values(column: ScalarText | pa.Array) -> tuple[int, pa.Array]:
     """Return how the loop writes a column, and the values that it reads."""
     if isinstance(column, ScalarText):
-        return (k.QUOTED if column.unquoted else k.TEXT), column.array
+        return (encode_kernels.QUOTED if column.unquoted else encode_kernels.TEXT), column.array
     if column.type == pa.bool_():
-        return k.BOOLEAN, column
+        return encode_kernels.BOOLEAN, column
     if column.type in _FLOATS:
         scaled = _ten_thousandths(column)
-        return (k.FLOAT, column.cast(pa.string())) if scaled is None else (k.TEN_THOUSANDTHS, scaled)
+        return (
+            (encode_kernels.FLOAT, column.cast(pa.string()))
+            if scaled is None
+            else (encode_kernels.TEN_THOUSANDTHS, scaled)
+        )
     return _INTEGERS[column.type], column
 
 
@@ -101,21 +112,21 @@ def _ten_thousandths(column: pa.Array) -> pa.Array | None:
     _, values = column.buffers()
     numbers = np.frombuffer(values, np.float64)[column.offset : column.offset + len(column)]
     scaled = np.empty(len(numbers), np.int64)
-    if not k.to_ten_thousandths(numbers, scaled):
+    if not encode_kernels.to_ten_thousandths(numbers, scaled):
         return None
     return pa.array(scaled, mask=np.asarray(column.is_null()) if column.null_count else None)
 
 
 def _fill_values(field: npt.NDArray[np.int64], array: pa.Array, rows: int) -> int:
     """Set the addresses of a field's values; return the bytes that they need in the output."""
-    if field[k.TYPE] in (k.TEXT, k.QUOTED, k.FLOAT):
+    if field[encode_kernels.TYPE] in (encode_kernels.TEXT, encode_kernels.QUOTED, encode_kernels.FLOAT):
         _, offsets, data = array.buffers()
         ends = np.frombuffer(offsets, np.int32)
-        field[k.VALUES] = offsets.address + 4 * array.offset
-        field[k.DATA] = data.address if data is not None else 0
-        return int(ends[array.offset + rows]) - int(ends[array.offset]) + k.MAX_FLOAT_GROWTH * rows
-    if field[k.TYPE] == k.BOOLEAN:
-        field[k.VALUES], field[k.DATA] = array.buffers()[1].address, array.offset
+        field[encode_kernels.VALUES] = offsets.address + 4 * array.offset
+        field[encode_kernels.DATA] = data.address if data is not None else 0
+        return int(ends[array.offset + rows]) - int(ends[array.offset]) + encode_kernels.MAX_FLOAT_GROWTH * rows
+    if field[encode_kernels.TYPE] == encode_kernels.BOOLEAN:
+        field[encode_kernels.VALUES], field[encode_kernels.DATA] = array.buffers()[1].address, array.offset
     else:
-        field[k.VALUES] = array.buffers()[1].address + array.type.byte_width * array.offset
-    return k.MAX_INTEGER_SIZE * rows
+        field[encode_kernels.VALUES] = array.buffers()[1].address + array.type.byte_width * array.offset
+    return encode_kernels.MAX_INTEGER_SIZE * rows

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import name_cell
 from kafka_sql.formats.columnar.scalar_kernels import scan_number
 from kafka_sql.formats.columnar.scan_kernels import HIGH_BITS, equal_bytes, zero_byte_mask
@@ -36,36 +36,36 @@ _HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 
 @helper
-def skip_space(at: int, end: int) -> int:
+def skip_space(cursor: int, end: int) -> int:
     """Return the address of the first byte that is not JSON white space."""
-    while at < end:
-        byte = load(at, types.uint8)
+    while cursor < end:
+        byte = load(cursor, types.uint8)
         if byte > 32 or not (byte == 32 or byte == 10 or byte == 13 or byte == 9):
             break
-        at += 1
-    return at
+        cursor += 1
+    return cursor
 
 
 @helper
-def literal_size(at: int, end: int) -> int:
+def literal_size(cursor: int, end: int) -> int:
     """Return the length of true, false or null; 0 if there is none at this address."""
-    if end - at >= 4:
-        word = load(at, types.uint32)
+    if end - cursor >= 4:
+        word = load(cursor, types.uint32)
         if word in (_TRUE, _NULL):
             return 4
-        if end - at >= 5 and load(at, types.uint8) == _LOWER_F and load(at + 1, types.uint32) == _ALSE:
+        if end - cursor >= 5 and load(cursor, types.uint8) == _LOWER_F and load(cursor + 1, types.uint32) == _ALSE:
             return 5
     return 0
 
 
 @helper
-def skip_colon(at: int, end: int) -> int:
+def skip_colon(cursor: int, end: int) -> int:
     """Return the address of the value that follows a name; -1 if there is none."""
-    at = skip_space(at, end)
-    if at >= end or load(at, types.uint8) != COLON:
+    cursor = skip_space(cursor, end)
+    if cursor >= end or load(cursor, types.uint8) != COLON:
         return -1
-    at = skip_space(at + 1, end)
-    return at if at < end else -1
+    cursor = skip_space(cursor + 1, end)
+    return cursor if cursor < end else -1
 
 
 @helper
@@ -75,13 +75,13 @@ def _special_byte_mask(word: int) -> int:
 
 
 @helper
-def _utf8_sequence_size(at: int, end: int) -> int:
+def _utf8_sequence_size(cursor: int, end: int) -> int:
     """Return the length of a UTF-8 character of two or more bytes; 0 if it is malformed."""
-    first = load(at, types.uint8)
+    first = load(cursor, types.uint8)
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-    if first < 0xC2 or first > 0xF4 or end - at < length:
+    if first < 0xC2 or first > 0xF4 or end - cursor < length:
         return 0
-    second = load(at + 1, types.uint8)
+    second = load(cursor + 1, types.uint8)
     if second & 0xC0 != 0x80:
         return 0
     if (first == 0xE0 and second < 0xA0) or (first == 0xED and second > 0x9F):
@@ -89,47 +89,47 @@ def _utf8_sequence_size(at: int, end: int) -> int:
     if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second > 0x8F):
         return 0
     for i in range(2, length):
-        if load(at + i, types.uint8) & 0xC0 != 0x80:
+        if load(cursor + i, types.uint8) & 0xC0 != 0x80:
             return 0
     return length
 
 
 @helper
-def _hex_code(at: int) -> int:
+def _hex_code(cursor: int) -> int:
     """Return the number that four hex digits denote; more than 0xFFFF if one of them is not a digit."""
     return (
-        (_HEX[load(at, types.uint8)] << 12)
-        + (_HEX[load(at + 1, types.uint8)] << 8)
-        + (_HEX[load(at + 2, types.uint8)] << 4)
-        + _HEX[load(at + 3, types.uint8)]
+        (_HEX[load(cursor, types.uint8)] << 12)
+        + (_HEX[load(cursor + 1, types.uint8)] << 8)
+        + (_HEX[load(cursor + 2, types.uint8)] << 4)
+        + _HEX[load(cursor + 3, types.uint8)]
     )
 
 
 @helper
-def _scan_escape(at: int, end: int) -> tuple[int, int]:
+def _scan_escape(cursor: int, end: int) -> tuple[int, int]:
     """Return the character that an escape stands for (-1 if it is malformed), and where the escape ends."""
-    if end - at < 2:
-        return -1, at
-    letter = load(at + 1, types.uint8)
+    if end - cursor < 2:
+        return -1, cursor
+    letter = load(cursor + 1, types.uint8)
     if letter != _LOWER_U:
         character = types.int64(_ESCAPES[letter])
-        return -1 if character == _NO_ESCAPE else character, at + 2
-    if end - at < 6:
-        return -1, at
-    code = _hex_code(at + 2)
+        return -1 if character == _NO_ESCAPE else character, cursor + 2
+    if end - cursor < 6:
+        return -1, cursor
+    code = _hex_code(cursor + 2)
     if code < 0xD800 or 0xE000 <= code < 0x10000:
-        return code, at + 6
+        return code, cursor + 6
     if (
         code >= 0xDC00
-        or end - at < 12
-        or load(at + 6, types.uint8) != _BACKSLASH
-        or load(at + 7, types.uint8) != _LOWER_U
+        or end - cursor < 12
+        or load(cursor + 6, types.uint8) != _BACKSLASH
+        or load(cursor + 7, types.uint8) != _LOWER_U
     ):
-        return -1, at
-    low = _hex_code(at + 8)
+        return -1, cursor
+    low = _hex_code(cursor + 8)
     if low < 0xDC00 or low >= 0xE000:
-        return -1, at
-    return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 12
+        return -1, cursor
+    return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), cursor + 12
 
 
 @helper
@@ -154,8 +154,8 @@ def _store_utf8(target: int, code: int) -> int:
 
 
 @helper
-def copy_string(at: int, end: int, last_word: int, target: int) -> tuple[int, int]:
-    """Write the content of the string whose opening quote is before ``at``.
+def copy_string(cursor: int, end: int, last_word: int, target: int) -> tuple[int, int]:
+    """Write the content of the string whose opening quote is before ``cursor``.
 
     Args:
         last_word: the last address from which eight bytes can be loaded.
@@ -164,75 +164,75 @@ def copy_string(at: int, end: int, last_word: int, target: int) -> tuple[int, in
     Returns:
         the address after the closing quote (-1 if the string is malformed), and the address after the written content.
     """
-    while at < end:
-        if at <= last_word:
-            word = load(at, types.uint64)
+    while cursor < end:
+        if cursor <= last_word:
+            word = load(cursor, types.uint64)
             store(target, word)
             special = _special_byte_mask(word)
             if special == np.uint64(0):
-                at += 8
+                cursor += 8
                 target += 8
                 continue
             count = trailing_zeros(special) >> 3
-            at += count
+            cursor += count
             target += count
-            if at >= end:
+            if cursor >= end:
                 break
-        byte = load(at, types.uint8)
+        byte = load(cursor, types.uint8)
         if byte == QUOTE:
-            return at + 1, target
+            return cursor + 1, target
         if byte == _BACKSLASH:
-            code, at = _scan_escape(at, end)
+            code, cursor = _scan_escape(cursor, end)
             if code < 0:
                 break
             target = _store_utf8(target, code)
         elif byte >= 0x80:
-            size = _utf8_sequence_size(at, end)
+            size = _utf8_sequence_size(cursor, end)
             if size == 0:
                 break
             for i in range(size):
-                store(target + i, load(at + i, types.uint8))
-            at += size
+                store(target + i, load(cursor + i, types.uint8))
+            cursor += size
             target += size
         else:
             store(target, byte)
-            at += 1
+            cursor += 1
             target += 1
     return -1, target
 
 
 @helper
-def skip_string(at: int, end: int, last_word: int) -> int:
-    """Return the address after the string whose opening quote is before ``at``; -1 if it is malformed."""
-    while at < end:
-        if at <= last_word:
-            special = _special_byte_mask(load(at, types.uint64))
+def skip_string(cursor: int, end: int, last_word: int) -> int:
+    """Return the address after the string whose opening quote is before ``cursor``; -1 if it is malformed."""
+    while cursor < end:
+        if cursor <= last_word:
+            special = _special_byte_mask(load(cursor, types.uint64))
             if special == np.uint64(0):
-                at += 8
+                cursor += 8
                 continue
-            at += trailing_zeros(special) >> 3
-            if at >= end:
+            cursor += trailing_zeros(special) >> 3
+            if cursor >= end:
                 break
-        byte = load(at, types.uint8)
+        byte = load(cursor, types.uint8)
         if byte == QUOTE:
-            return at + 1
+            return cursor + 1
         if byte == _BACKSLASH:
-            code, at = _scan_escape(at, end)
+            code, cursor = _scan_escape(cursor, end)
             if code < 0:
                 break
         elif byte >= 0x80:
-            size = _utf8_sequence_size(at, end)
+            size = _utf8_sequence_size(cursor, end)
             if size == 0:
                 break
-            at += size
+            cursor += size
         else:
-            at += 1
+            cursor += 1
     return -1
 
 
 @helper
-def find_field(at: int, stop: int, names: int, name_bytes: int, first: int, count: int, guess: int) -> int:
-    """Return the index of the ROW field whose quoted name is between ``at`` and ``stop``.
+def find_field(cursor: int, stop: int, names: int, name_bytes: int, first: int, count: int, guess: int) -> int:
+    """Return the index of the ROW field whose quoted name is between ``cursor`` and ``stop``.
 
     Args:
         names, name_bytes: addresses of the table of names, and of the names' bytes.
@@ -245,66 +245,68 @@ def find_field(at: int, stop: int, names: int, name_bytes: int, first: int, coun
     """
     for i in range(count):
         field = guess + i if guess + i < count else guess + i - count
-        size = name_cell(names, first + field, p.NAME_SIZE)
-        if size == stop - at and equal_bytes(at, name_bytes + name_cell(names, first + field, p.NAME_OFFSET), size):
+        size = name_cell(names, first + field, decode_plan.NAME_SIZE)
+        if size == stop - cursor and equal_bytes(
+            cursor, name_bytes + name_cell(names, first + field, decode_plan.NAME_OFFSET), size
+        ):
             return field
-    while at < stop:
-        if load(at, types.uint8) == _BACKSLASH:
+    while cursor < stop:
+        if load(cursor, types.uint8) == _BACKSLASH:
             return -2
-        at += 1
+        cursor += 1
     return -1
 
 
 @helper
-def _skip_name(at: int, end: int, last_word: int) -> int:
-    if at >= end or load(at, types.uint8) != QUOTE:
+def _skip_name(cursor: int, end: int, last_word: int) -> int:
+    if cursor >= end or load(cursor, types.uint8) != QUOTE:
         return -1
-    at = skip_string(at + 1, end, last_word)
-    return skip_colon(at, end) if at >= 0 else -1
+    cursor = skip_string(cursor + 1, end, last_word)
+    return skip_colon(cursor, end) if cursor >= 0 else -1
 
 
 @helper
-def skip_value(at: int, end: int, last_word: int) -> int:
+def skip_value(cursor: int, end: int, last_word: int) -> int:
     """Return the address after a value that no column reads; -1 if it is malformed."""
     depth, objects = 0, np.uint64(0)  # a bit per open container: 1 for an object, 0 for an array
     while True:
-        if at >= end:
+        if cursor >= end:
             return -1
-        byte = load(at, types.uint8)
+        byte = load(cursor, types.uint8)
         if byte == QUOTE:
-            at = skip_string(at + 1, end, last_word)
+            cursor = skip_string(cursor + 1, end, last_word)
         elif byte in (OPEN_OBJECT, OPEN_ARRAY):
             if depth == _MAX_SKIPPED_DEPTH:
                 return -1
-            at = skip_space(at + 1, end)
-            if at >= end:
+            cursor = skip_space(cursor + 1, end)
+            if cursor >= end:
                 return -1
-            if load(at, types.uint8) != byte + 2:  # not its closing bracket
+            if load(cursor, types.uint8) != byte + 2:  # not its closing bracket
                 depth += 1
                 objects = (objects << np.uint64(1)) | np.uint64(byte == OPEN_OBJECT)
                 if byte == OPEN_OBJECT:
-                    at = _skip_name(at, end, last_word)
-                    if at < 0:
+                    cursor = _skip_name(cursor, end, last_word)
+                    if cursor < 0:
                         return -1
                 continue
-            at += 1
+            cursor += 1
         else:
-            size = literal_size(at, end)
-            at = at + size if size > 0 else scan_number(at, end)[0]
+            size = literal_size(cursor, end)
+            cursor = cursor + size if size > 0 else scan_number(cursor, end)[0]
         while True:
-            if at < 0 or depth == 0:
-                return at
-            at = skip_space(at, end)
-            if at >= end:
+            if cursor < 0 or depth == 0:
+                return cursor
+            cursor = skip_space(cursor, end)
+            if cursor >= end:
                 return -1
-            byte = load(at, types.uint8)
+            byte = load(cursor, types.uint8)
             in_object = objects & np.uint64(1)
-            at += 1
+            cursor += 1
             if byte == COMMA:
-                at = skip_space(at, end)
+                cursor = skip_space(cursor, end)
                 if in_object:
-                    at = _skip_name(at, end, last_word)
-                    if at < 0:
+                    cursor = _skip_name(cursor, end, last_word)
+                    if cursor < 0:
                         return -1
                 break
             if byte != (CLOSE_OBJECT if in_object else CLOSE_ARRAY):

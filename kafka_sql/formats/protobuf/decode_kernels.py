@@ -10,15 +10,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar import column_buffers as s
+from kafka_sql.formats.columnar import column_buffers
 from kafka_sql.formats.columnar.buffer_kernels import load_int64, slot_cell, store_int64
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.wire_kernels import is_utf8, read_varint, skip_group, skip_value
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
 REASON, FIELD, OFFSET, FAILURE_CELLS = 0, 1, 2, 3  # FIELD is the slot if the reason is FULL or FULL_OF_BYTES
 FRAME_CELLS = 4
-_FIELD_SIZE, _MESSAGE_SIZE, _DEFAULT_SIZE = 8 * o.FIELD_CELLS, 8 * o.MESSAGE_CELLS, 8 * o.DEFAULT_CELLS
+_FIELD_SIZE, _MESSAGE_SIZE, _DEFAULT_SIZE = (
+    8 * opcodes.FIELD_CELLS,
+    8 * opcodes.MESSAGE_CELLS,
+    8 * opcodes.DEFAULT_CELLS,
+)
 
 
 class Batch(NamedTuple):
@@ -31,19 +35,20 @@ class Batch(NamedTuple):
         fields: int64, n x FIELD_CELLS.
         messages: int64, n x MESSAGE_CELLS; the first one is the payload's.
         defaults: int64, n x DEFAULT_CELLS.
-        members: int64: numbers of fields, of oneofs and of those that are required.
+        members: int64: indices of fields: those of each oneof, and those that are required.
         constants: int64: defaults, and numbers of enums.
         literals: bytes of defaults.
         literal_ranges: int64, n x 2: offset and length of each literal.
         slots, counts, bytes_used, nulls: tables of the ColumnBuffers; ``nulls`` counts nulls.
         slot_count: number of slots.
         skip_malformed: whether to skip malformed messages.
-        seen: int64 per field: the serial number of the message that had the field last.
-        serial: int64, 1: serial number of the message that started last.
-        frames: int64, depth x FRAME_CELLS: the enclosing messages' end, number, serial and expected field.
-        saved: int64, 3 x slot_count: counts, bytes and nulls before the row.
+        last_serials: int64 per field: serial number of the last message that had the field.
+        serial: int64, 1: serial number of the last message that was started.
+        frames: int64, depth x FRAME_CELLS: of each enclosing message its end, the address of its cells, its serial
+            number, and the field to expect next.
+        saved_counts: int64, 3 x slot_count: counts, bytes_used and nulls before the row.
         outcomes: uint8 per message: 0, or why it was not decoded.
-        failure: int64, FAILURE_CELLS: the last one; the offset in the message is -1 if it is unknown.
+        failure: int64, FAILURE_CELLS: the last failure; the offset in the message is -1 if it is unknown.
     """
 
     data: int
@@ -63,10 +68,10 @@ class Batch(NamedTuple):
     nulls: int
     slot_count: int
     skip_malformed: int
-    seen: int
+    last_serials: int
     serial: int
     frames: int
-    saved: int
+    saved_counts: int
     outcomes: int
     failure: int
 
@@ -76,19 +81,19 @@ def decode_rows(batch: Batch) -> int:
     """Decode messages until one fails; return its index, or ``batch.count`` if none does."""
     size = 8 * batch.slot_count
     for row in range(batch.count):
-        copy(batch.saved, batch.counts, size)
-        copy(batch.saved + size, batch.bytes_used, size)
-        copy(batch.saved + 2 * size, batch.nulls, size)
+        copy(batch.saved_counts, batch.counts, size)
+        copy(batch.saved_counts + size, batch.bytes_used, size)
+        copy(batch.saved_counts + 2 * size, batch.nulls, size)
         start, end = load_int64(batch.starts, row), load_int64(batch.ends, row)
         reason = -_decode_row(batch, batch.data + start, batch.data + end)
-        if reason >= o.FULL:
+        if reason >= opcodes.FULL:
             return row
         store(batch.outcomes + row, types.uint8(reason))
         if reason != 0:
-            copy(batch.counts, batch.saved, size)
-            copy(batch.bytes_used, batch.saved + size, size)
-            copy(batch.nulls, batch.saved + 2 * size, size)
-            if reason != o.NOT_CANONICAL and not batch.skip_malformed:
+            copy(batch.counts, batch.saved_counts, size)
+            copy(batch.bytes_used, batch.saved_counts + size, size)
+            copy(batch.nulls, batch.saved_counts + 2 * size, size)
+            if reason != opcodes.NOT_CANONICAL and not batch.skip_malformed:
                 return row
     return batch.count
 
@@ -96,76 +101,78 @@ def decode_rows(batch: Batch) -> int:
 @inline_helper
 def _decode_row(batch: Batch, begin: int, end: int) -> int:
     """Decode the message between two addresses; return 0 or a negative failure."""
-    at, depth, message, serial = begin, 0, batch.messages, _next_serial(batch)
-    expected, number_of_field = load_int64(message, o.FIRST_FIELD), np.int64(-1)
-    if at > end:
-        return _fail(batch, o.TRUNCATED, -1, 0)
+    cursor, depth, message, serial = begin, 0, batch.messages, _next_serial(batch)
+    next_field, field_index = load_int64(message, opcodes.FIRST_FIELD), np.int64(-1)
+    if cursor > end:
+        return _fail(batch, opcodes.TRUNCATED, -1, 0)
     if not _append_defaults(batch, message):
-        return -o.FULL
+        return -opcodes.FULL
     while True:
-        while at >= end:
+        while cursor >= end:
             missing = _missing_field(batch, message, serial)
             if missing >= 0:
-                return _fail(batch, o.LACKS_REQUIRED, missing, at - begin)
+                return _fail(batch, opcodes.LACKS_REQUIRED, missing, cursor - begin)
             if depth == 0:
                 return 0
             depth -= 1
             frame = batch.frames + 8 * FRAME_CELLS * depth
             end, message = load_int64(frame, 0), load_int64(frame, 1)
-            serial, expected = load_int64(frame, 2), load_int64(frame, 3)
-        tag, at = read_varint(at, end)
-        if at < 0:
-            return _fail(batch, -at, number_of_field, -1)  # names the field before the tag
+            serial, next_field = load_int64(frame, 2), load_int64(frame, 3)
+        tag, cursor = read_varint(cursor, end)
+        if cursor < 0:
+            return _fail(batch, -cursor, field_index, -1)  # names the field before the tag
         number, wire_type = (tag & 0xFFFFFFFF) >> 3, tag & 7
-        if number == 0 or wire_type == o.EGROUP:
-            return _fail(batch, o.BAD_TAG, number_of_field, at - begin)
-        number_of_field = _find_field(batch, message, number, expected)
-        field = batch.fields + _FIELD_SIZE * number_of_field
-        opcode, is_repeated, is_packed = o.UNMAPPED, False, False
-        if number_of_field >= 0:
-            opcode, is_repeated = load_int64(field, o.OPCODE), load_int64(field, o.LIST_SLOT) >= 0
-            expected = number_of_field if is_repeated else number_of_field + 1
-            field_wire_type = load_int64(field, o.WIRE_TYPE)
-            is_packed = is_repeated and wire_type == o.LEN and opcode < o.BYTES and opcode != o.UNMAPPED
+        if number == 0 or wire_type == opcodes.EGROUP:
+            return _fail(batch, opcodes.BAD_TAG, field_index, cursor - begin)
+        field_index = _find_field(batch, message, number, next_field)
+        field = batch.fields + _FIELD_SIZE * field_index
+        opcode, is_repeated, is_packed = opcodes.UNMAPPED, False, False
+        if field_index >= 0:
+            opcode, is_repeated = load_int64(field, opcodes.OPCODE), load_int64(field, opcodes.LIST_SLOT) >= 0
+            next_field = field_index if is_repeated else field_index + 1
+            field_wire_type = load_int64(field, opcodes.WIRE_TYPE)
+            is_packed = (
+                is_repeated and wire_type == opcodes.LEN and opcode < opcodes.BYTES and opcode != opcodes.UNMAPPED
+            )
             if field_wire_type >= 0 and field_wire_type != wire_type and not is_packed:
-                number_of_field, opcode = np.int64(-1), o.UNMAPPED  # like an unknown field
-            elif _has_other_member(batch, field, number_of_field, serial):
-                return -o.NOT_CANONICAL
-        if opcode == o.UNMAPPED:
-            at = _skip_field(batch, number_of_field, number, wire_type, serial, at, end)
-            if at < 0:
-                return at
+                field_index, opcode = np.int64(-1), opcodes.UNMAPPED  # like an unknown field
+            elif _has_other_member(batch, field, field_index, serial):
+                return -opcodes.NOT_CANONICAL
+        if opcode == opcodes.UNMAPPED:
+            cursor = _skip_field(batch, field_index, number, wire_type, serial, cursor, end)
+            if cursor < 0:
+                return cursor
             continue
-        is_mergeable = not is_repeated and (opcode == o.MESSAGE or load_int64(field, o.IS_SERIALIZED))
-        if is_mergeable and load_int64(batch.seen, number_of_field) == serial:
-            return -o.NOT_CANONICAL  # its occurrences must be merged
-        if opcode != o.CLOSED_ENUM:
-            store_int64(batch.seen, number_of_field, serial)
+        is_mergeable = not is_repeated and (opcode == opcodes.MESSAGE or load_int64(field, opcodes.IS_SERIALIZED))
+        if is_mergeable and load_int64(batch.last_serials, field_index) == serial:
+            return -opcodes.NOT_CANONICAL  # its occurrences must be merged
+        if opcode != opcodes.CLOSED_ENUM:
+            store_int64(batch.last_serials, field_index, serial)
         stop = end
-        if opcode >= o.BYTES or is_packed:
-            at, stop = _read_length(at, end)
-            if at < 0:
-                return _fail(batch, -at, number_of_field, -1)
-        if opcode == o.MESSAGE:
-            child = batch.messages + _MESSAGE_SIZE * load_int64(field, o.A)
+        if opcode >= opcodes.BYTES or is_packed:
+            cursor, stop = _read_length(cursor, end)
+            if cursor < 0:
+                return _fail(batch, -cursor, field_index, -1)
+        if opcode == opcodes.MESSAGE:
+            child = batch.messages + _MESSAGE_SIZE * load_int64(field, opcodes.A)
             if not _start_message(batch, field, child, is_repeated):
-                return -o.FULL
-            _save_frame(batch, depth, end, message, serial, expected)
+                return -opcodes.FULL
+            _save_frame(batch, depth, end, message, serial, next_field)
             depth += 1
             end, message, serial = stop, child, _next_serial(batch)
-            expected = load_int64(message, o.FIRST_FIELD)
+            next_field = load_int64(message, opcodes.FIRST_FIELD)
             continue
-        value_offset = at - begin
+        value_offset = cursor - begin
         if is_packed:
-            at = _append_packed(batch, field, number_of_field, opcode, serial, at, stop)
+            cursor = _append_packed(batch, field, field_index, opcode, serial, cursor, stop)
         elif is_repeated:
-            at = _append_element(batch, field, number_of_field, opcode, serial, at, stop)
+            cursor = _append_element(batch, field, field_index, opcode, serial, cursor, stop)
         else:
-            at = _replace_value(batch, field, number_of_field, opcode, serial, at, stop)
-        if at <= -o.FULL:
-            return at
-        if at < 0:
-            return _fail(batch, -at, number_of_field, value_offset if at == -o.BAD_UTF_8 else -1)
+            cursor = _replace_value(batch, field, field_index, opcode, serial, cursor, stop)
+        if cursor <= -opcodes.FULL:
+            return cursor
+        if cursor < 0:
+            return _fail(batch, -cursor, field_index, value_offset if cursor == -opcodes.BAD_UTF_8 else -1)
 
 
 @helper
@@ -178,31 +185,31 @@ def _fail(batch: Batch, reason: int, field: int, offset: int) -> int:
 
 
 @inline_helper
-def _save_frame(batch: Batch, depth: int, end: int, message: int, serial: int, expected: int) -> None:
+def _save_frame(batch: Batch, depth: int, end: int, message: int, serial: int, next_field: int) -> None:
     """Save the state of a message that a nested one interrupts."""
     frame = batch.frames + 8 * FRAME_CELLS * depth
     store_int64(frame, 0, end)
     store_int64(frame, 1, message)
     store_int64(frame, 2, serial)
-    store_int64(frame, 3, expected)
+    store_int64(frame, 3, next_field)
 
 
 @inline_helper
-def _read_length(at: int, end: int) -> tuple[int, int]:
+def _read_length(cursor: int, end: int) -> tuple[int, int]:
     """Return where a value with a length begins and ends."""
-    length, at = read_varint(at, end)
-    if at >= 0 and (length < 0 or length > end - at):
-        at = np.int64(-o.TRUNCATED)
-    return at, at + length
+    length, cursor = read_varint(cursor, end)
+    if cursor >= 0 and (length < 0 or length > end - cursor):
+        cursor = np.int64(-opcodes.TRUNCATED)
+    return cursor, cursor + length
 
 
 @inline_helper
-def _skip_field(batch: Batch, number_of_field: int, number: int, wire_type: int, serial: int, at: int, end: int) -> int:
+def _skip_field(batch: Batch, field_index: int, number: int, wire_type: int, serial: int, cursor: int, end: int) -> int:
     """Skip the value of a field without a column."""
-    if number_of_field >= 0:
-        store_int64(batch.seen, number_of_field, serial)
-    at = skip_group(at, end, number) if wire_type == o.SGROUP else skip_value(at, end, wire_type)
-    return _fail(batch, -at, number_of_field, -1) if at < 0 else at
+    if field_index >= 0:
+        store_int64(batch.last_serials, field_index, serial)
+    cursor = skip_group(cursor, end, number) if wire_type == opcodes.SGROUP else skip_value(cursor, end, wire_type)
+    return _fail(batch, -cursor, field_index, -1) if cursor < 0 else cursor
 
 
 @inline_helper
@@ -215,84 +222,84 @@ def _next_serial(batch: Batch) -> int:
 
 @inline_helper
 def _missing_field(batch: Batch, message: int, serial: int) -> int:
-    """Return a required field that the message did not have, or -1."""
-    first = load_int64(message, o.REQUIRED)
+    """Return the index of a required field that the message did not have, or -1."""
+    first = load_int64(message, opcodes.REQUIRED)
     missing = np.int64(-1)
-    for k in range(first, first + load_int64(message, o.REQUIRED_COUNT)):
+    for k in range(first, first + load_int64(message, opcodes.REQUIRED_COUNT)):
         member = load_int64(batch.members, k)
-        if load_int64(batch.seen, member) != serial:
+        if load_int64(batch.last_serials, member) != serial:
             missing = member
     return missing
 
 
 @inline_helper
-def _find_field(batch: Batch, message: int, number: int, expected: int) -> int:
-    """Return the message's field of a number, -1 if it is unknown.
+def _find_field(batch: Batch, message: int, number: int, next_field: int) -> int:
+    """Return the index of the message's field with a number, or -1 if there is none.
 
     Args:
-        expected: the field to try first, as fields mostly are in order.
+        next_field: index of the field to try first, because most messages have their fields in order.
     """
-    low = load_int64(message, o.FIRST_FIELD)
-    last = low + load_int64(message, o.FIELD_COUNT)
-    if expected < last and load_int64(batch.fields + _FIELD_SIZE * expected, o.NUMBER) == number:
-        return expected
+    low = load_int64(message, opcodes.FIRST_FIELD)
+    last = low + load_int64(message, opcodes.FIELD_COUNT)
+    if next_field < last and load_int64(batch.fields + _FIELD_SIZE * next_field, opcodes.NUMBER) == number:
+        return next_field
     high = last
     while low < high:
         middle = (low + high) >> 1
-        if load_int64(batch.fields + _FIELD_SIZE * middle, o.NUMBER) < number:
+        if load_int64(batch.fields + _FIELD_SIZE * middle, opcodes.NUMBER) < number:
             low = middle + 1
         else:
             high = middle
-    if low < last and load_int64(batch.fields + _FIELD_SIZE * low, o.NUMBER) == number:
+    if low < last and load_int64(batch.fields + _FIELD_SIZE * low, opcodes.NUMBER) == number:
         return low
     return np.int64(-1)
 
 
 @inline_helper
-def _has_other_member(batch: Batch, field: int, number_of_field: int, serial: int) -> bool:
+def _has_other_member(batch: Batch, field: int, field_index: int, serial: int) -> bool:
     """Return whether the message already had another field of the field's oneof."""
-    count = load_int64(field, o.MEMBER_COUNT)
+    count = load_int64(field, opcodes.MEMBER_COUNT)
     if count <= 1:
         return False
-    first = load_int64(field, o.MEMBERS)
+    first = load_int64(field, opcodes.MEMBERS)
     for k in range(first, first + count):
         member = load_int64(batch.members, k)
-        if member != number_of_field and load_int64(batch.seen, member) == serial:
+        if member != field_index and load_int64(batch.last_serials, member) == serial:
             return True
     return False
 
 
 @helper
 def _append_defaults(batch: Batch, message: int) -> bool:
-    """Append an entry to each of a message's slots, as without any field; return False if one is full."""
-    first = batch.defaults + _DEFAULT_SIZE * load_int64(message, o.FIRST_DEFAULT)
-    for default in range(first, first + _DEFAULT_SIZE * load_int64(message, o.DEFAULT_COUNT), _DEFAULT_SIZE):
-        opcode, slot = load_int64(default, o.DEFAULT_OPCODE), load_int64(default, o.DEFAULT_SLOT)
-        a = load_int64(default, o.DEFAULT_A)
-        entry, values = load_int64(batch.counts, slot), slot_cell(batch.slots, slot, s.VALUES)
-        if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
-            _fail(batch, o.FULL, slot, -1)
+    """Append the entry of an empty message to each of a message's slots; return False if one is full."""
+    first = batch.defaults + _DEFAULT_SIZE * load_int64(message, opcodes.FIRST_DEFAULT)
+    for default in range(first, first + _DEFAULT_SIZE * load_int64(message, opcodes.DEFAULT_COUNT), _DEFAULT_SIZE):
+        opcode, slot = load_int64(default, opcodes.DEFAULT_OPCODE), load_int64(default, opcodes.DEFAULT_SLOT)
+        a = load_int64(default, opcodes.DEFAULT_A)
+        entry, values = load_int64(batch.counts, slot), slot_cell(batch.slots, slot, column_buffers.VALUES)
+        if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
+            _fail(batch, opcodes.FULL, slot, -1)
             return False
         store_int64(batch.counts, slot, entry + 1)
         is_null = opcode & 1
         store_int64(batch.nulls, slot, load_int64(batch.nulls, slot) + is_null)
-        store(slot_cell(batch.slots, slot, s.VALID) + entry, types.uint8(1 - is_null))
-        if opcode <= o.NUMBER_NULL:
+        store(slot_cell(batch.slots, slot, column_buffers.VALID) + entry, types.uint8(1 - is_null))
+        if opcode <= opcodes.NUMBER_NULL:
             bits = np.int64(0) if is_null else load_int64(batch.constants, a)
-            _store_default(values, entry, slot_cell(batch.slots, slot, s.WIDTH), bits)
-        elif opcode <= o.BYTES_NULL:
+            _store_default(values, entry, slot_cell(batch.slots, slot, column_buffers.WIDTH), bits)
+        elif opcode <= opcodes.BYTES_NULL:
             used = load_int64(batch.bytes_used, slot)
-            if opcode == o.BYTES_DEFAULT:
+            if opcode == opcodes.BYTES_DEFAULT:
                 length = load_int64(batch.literal_ranges, 2 * a + 1)
-                if used + length > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
-                    _fail(batch, o.FULL_OF_BYTES, slot, -1)
+                if used + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+                    _fail(batch, opcodes.FULL_OF_BYTES, slot, -1)
                     return False
                 literal = batch.literals + load_int64(batch.literal_ranges, 2 * a)
-                copy(slot_cell(batch.slots, slot, s.DATA) + used, literal, length)
+                copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used, literal, length)
                 used += length
                 store_int64(batch.bytes_used, slot, used)
             store(values + 4 * entry + 4, types.int32(used))
-        elif opcode <= o.LIST_NULL:
+        elif opcode <= opcodes.LIST_NULL:
             store(values + 4 * entry + 4, types.int32(load_int64(batch.counts, a)))
     return True
 
@@ -315,7 +322,7 @@ def _store_default(values: int, entry: int, width: int, bits: int) -> None:
 def _set_valid(batch: Batch, slot: int) -> int:
     """Mark a slot's last entry as not null; return its index."""
     entry = load_int64(batch.counts, slot) - 1
-    valid = slot_cell(batch.slots, slot, s.VALID) + entry
+    valid = slot_cell(batch.slots, slot, column_buffers.VALID) + entry
     if load(valid, types.uint8) == 0:
         store(valid, types.uint8(1))
         store_int64(batch.nulls, slot, load_int64(batch.nulls, slot) - 1)
@@ -326,124 +333,127 @@ def _set_valid(batch: Batch, slot: int) -> int:
 def _extend_list(batch: Batch, slot: int, element_slot: int) -> None:
     """Extend a list slot's last entry to the elements that have been appended."""
     entry = _set_valid(batch, slot)
-    store(slot_cell(batch.slots, slot, s.VALUES) + 4 * entry + 4, types.int32(load_int64(batch.counts, element_slot)))
+    store(
+        slot_cell(batch.slots, slot, column_buffers.VALUES) + 4 * entry + 4,
+        types.int32(load_int64(batch.counts, element_slot)),
+    )
 
 
 @inline_helper
 def _start_message(batch: Batch, field: int, message: int, is_repeated: bool) -> bool:
     """Start a nested message; return False if a slot is full."""
-    slot = load_int64(field, o.SLOT)
+    slot = load_int64(field, opcodes.SLOT)
     if not is_repeated:
         _set_valid(batch, slot)
         return True
     if not _append_defaults(batch, message):
         return False
-    _extend_list(batch, load_int64(field, o.LIST_SLOT), slot)
+    _extend_list(batch, load_int64(field, opcodes.LIST_SLOT), slot)
     return True
 
 
 @inline_helper
-def _replace_value(batch: Batch, field: int, number_of_field: int, opcode: int, serial: int, at: int, stop: int) -> int:
-    """Decode the value of a field that is not repeated: of several, the last counts."""
-    slot = load_int64(field, o.SLOT)
-    if opcode >= o.BYTES:
-        if opcode == o.STRING and not is_utf8(at, stop):
-            return -o.BAD_UTF_8
+def _replace_value(batch: Batch, field: int, field_index: int, opcode: int, serial: int, cursor: int, stop: int) -> int:
+    """Decode the value of a field that is not repeated: the last occurrence counts."""
+    slot = load_int64(field, opcodes.SLOT)
+    if opcode >= opcodes.BYTES:
+        if opcode == opcodes.STRING and not is_utf8(cursor, stop):
+            return -opcodes.BAD_UTF_8
         entry = _set_valid(batch, slot)
-        values = slot_cell(batch.slots, slot, s.VALUES)
-        return _store_bytes(batch, slot, values, entry, np.int64(load(values + 4 * entry, types.int32)), at, stop)
-    bits, at = _read_number(opcode, at, stop)
-    if at < 0:
-        return at
-    if opcode == o.CLOSED_ENUM:
+        values = slot_cell(batch.slots, slot, column_buffers.VALUES)
+        return _store_bytes(batch, slot, values, entry, np.int64(load(values + 4 * entry, types.int32)), cursor, stop)
+    bits, cursor = _read_number(opcode, cursor, stop)
+    if cursor < 0:
+        return cursor
+    if opcode == opcodes.CLOSED_ENUM:
         if not _is_known(batch, field, bits):
-            return at
-        store_int64(batch.seen, number_of_field, serial)
-    _store_number(opcode, slot_cell(batch.slots, slot, s.VALUES), _set_valid(batch, slot), bits)
-    return at
+            return cursor
+        store_int64(batch.last_serials, field_index, serial)
+    _store_number(opcode, slot_cell(batch.slots, slot, column_buffers.VALUES), _set_valid(batch, slot), bits)
+    return cursor
 
 
 @inline_helper
 def _append_element(
-    batch: Batch, field: int, number_of_field: int, opcode: int, serial: int, at: int, stop: int
+    batch: Batch, field: int, field_index: int, opcode: int, serial: int, cursor: int, stop: int
 ) -> int:
     """Decode one element of a repeated field."""
-    slot = load_int64(field, o.SLOT)
+    slot = load_int64(field, opcodes.SLOT)
     entry = load_int64(batch.counts, slot)
-    values = slot_cell(batch.slots, slot, s.VALUES)
+    values = slot_cell(batch.slots, slot, column_buffers.VALUES)
     bits = np.int64(0)
-    if opcode < o.BYTES:
-        bits, at = _read_number(opcode, at, stop)
-        if at < 0:
-            return at
-        if opcode == o.CLOSED_ENUM:
+    if opcode < opcodes.BYTES:
+        bits, cursor = _read_number(opcode, cursor, stop)
+        if cursor < 0:
+            return cursor
+        if opcode == opcodes.CLOSED_ENUM:
             if not _is_known(batch, field, bits):
-                return at
-            store_int64(batch.seen, number_of_field, serial)
-    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
-        return _fail(batch, o.FULL, slot, -1)
+                return cursor
+            store_int64(batch.last_serials, field_index, serial)
+    if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
+        return _fail(batch, opcodes.FULL, slot, -1)
     store_int64(batch.counts, slot, entry + 1)
-    store(slot_cell(batch.slots, slot, s.VALID) + entry, types.uint8(1))
-    if opcode < o.BYTES:
+    store(slot_cell(batch.slots, slot, column_buffers.VALID) + entry, types.uint8(1))
+    if opcode < opcodes.BYTES:
         _store_number(opcode, values, entry, bits)
     else:
-        if opcode == o.STRING and not is_utf8(at, stop):
-            return -o.BAD_UTF_8
-        at = _store_bytes(batch, slot, values, entry, load_int64(batch.bytes_used, slot), at, stop)
-        if at < 0:
-            return at
-    _extend_list(batch, load_int64(field, o.LIST_SLOT), slot)
-    return at
+        if opcode == opcodes.STRING and not is_utf8(cursor, stop):
+            return -opcodes.BAD_UTF_8
+        cursor = _store_bytes(batch, slot, values, entry, load_int64(batch.bytes_used, slot), cursor, stop)
+        if cursor < 0:
+            return cursor
+    _extend_list(batch, load_int64(field, opcodes.LIST_SLOT), slot)
+    return cursor
 
 
 @helper
-def _append_packed(batch: Batch, field: int, number_of_field: int, opcode: int, serial: int, at: int, stop: int) -> int:
+def _append_packed(batch: Batch, field: int, field_index: int, opcode: int, serial: int, cursor: int, stop: int) -> int:
     """Decode all elements of a packed field."""
-    while at < stop:
-        at = _append_element(batch, field, number_of_field, opcode, serial, at, stop)
-        if at < 0:
-            return at
-    return at
+    while cursor < stop:
+        cursor = _append_element(batch, field, field_index, opcode, serial, cursor, stop)
+        if cursor < 0:
+            return cursor
+    return cursor
 
 
 @inline_helper
-def _read_number(opcode: int, at: int, end: int) -> tuple[int, int]:
+def _read_number(opcode: int, cursor: int, end: int) -> tuple[int, int]:
     """Return the bits of a number, and where it ends."""
-    if opcode <= o.CLOSED_ENUM:
-        return read_varint(at, end)
-    if opcode <= o.FIXED_4_UNSIGNED:
-        if at + 4 > end:
-            return np.int64(0), -o.TRUNCATED
-        return np.int64(load(at, types.int32)), at + 4
-    if at + 8 > end:
-        return np.int64(0), -o.TRUNCATED
-    return load(at, types.int64), at + 8
+    if opcode <= opcodes.CLOSED_ENUM:
+        return read_varint(cursor, end)
+    if opcode <= opcodes.FIXED_4_UNSIGNED:
+        if cursor + 4 > end:
+            return np.int64(0), -opcodes.TRUNCATED
+        return np.int64(load(cursor, types.int32)), cursor + 4
+    if cursor + 8 > end:
+        return np.int64(0), -opcodes.TRUNCATED
+    return load(cursor, types.int64), cursor + 8
 
 
 @helper
 def _is_known(batch: Batch, field: int, bits: int) -> bool:
-    """Return whether a number is one of a closed enum's."""
-    number, first, is_known = np.int64(types.int32(bits)), load_int64(field, o.A), False
-    for k in range(first, first + load_int64(field, o.B)):
+    """Return whether a closed enum has a number."""
+    number, first, is_known = np.int64(types.int32(bits)), load_int64(field, opcodes.A), False
+    for k in range(first, first + load_int64(field, opcodes.B)):
         is_known = is_known or load_int64(batch.constants, k) == number
     return is_known
 
 
 @inline_helper
 def _store_number(opcode: int, values: int, entry: int, bits: int) -> None:
-    """Write a number as its column has it."""
-    if opcode in (o.VARINT_32, o.CLOSED_ENUM, o.FIXED_4):
+    """Write a number in the form of its column."""
+    if opcode in (opcodes.VARINT_32, opcodes.CLOSED_ENUM, opcodes.FIXED_4):
         store(values + 4 * entry, types.int32(bits))
-    elif opcode in (o.VARINT_64, o.FIXED_8):
+    elif opcode in (opcodes.VARINT_64, opcodes.FIXED_8):
         store(values + 8 * entry, bits)
-    elif opcode == o.BOOL:
+    elif opcode == opcodes.BOOL:
         store(values + entry, types.uint8(bits != 0))
-    elif opcode == o.ZIGZAG_32:
+    elif opcode == opcodes.ZIGZAG_32:
         word = bits & 0xFFFFFFFF
         store(values + 4 * entry, types.int32((word >> 1) ^ -(word & 1)))
-    elif opcode == o.ZIGZAG_64:
+    elif opcode == opcodes.ZIGZAG_64:
         store(values + 8 * entry, np.int64(np.uint64(bits) >> np.uint64(1)) ^ -(bits & 1))
-    elif opcode in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED):
+    elif opcode in (opcodes.UNSIGNED_32, opcodes.FIXED_4_UNSIGNED):
         store(values + 8 * entry, bits & 0xFFFFFFFF)
     else:
         store(values + 16 * entry, bits)
@@ -451,12 +461,12 @@ def _store_number(opcode: int, values: int, entry: int, bits: int) -> None:
 
 
 @inline_helper
-def _store_bytes(batch: Batch, slot: int, values: int, entry: int, used: int, at: int, stop: int) -> int:
+def _store_bytes(batch: Batch, slot: int, values: int, entry: int, used: int, cursor: int, stop: int) -> int:
     """Write an entry's bytes after the ``used`` bytes of the entries before it."""
-    length = stop - at
-    if used + length > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
-        return _fail(batch, o.FULL_OF_BYTES, slot, -1)
-    copy(slot_cell(batch.slots, slot, s.DATA) + used, at, length)
+    length = stop - cursor
+    if used + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+        return _fail(batch, opcodes.FULL_OF_BYTES, slot, -1)
+    copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used, cursor, length)
     store_int64(batch.bytes_used, slot, used + length)
     store(values + 4 * entry + 4, types.int32(used + length))
     return stop

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
 
@@ -63,9 +63,9 @@ class DecodePlan:
     def tables(self) -> PlanTables:
         """Return the plan as arrays."""
         return PlanTables(
-            np.array(self.fields, np.int64).reshape(-1, o.FIELD_CELLS),
-            np.array(self.messages, np.int64).reshape(-1, o.MESSAGE_CELLS),
-            np.array(self.defaults, np.int64).reshape(-1, o.DEFAULT_CELLS),
+            np.array(self.fields, np.int64).reshape(-1, opcodes.FIELD_CELLS),
+            np.array(self.messages, np.int64).reshape(-1, opcodes.MESSAGE_CELLS),
+            np.array(self.defaults, np.int64).reshape(-1, opcodes.DEFAULT_CELLS),
             np.array(self.members or [0], np.int64),
             np.array(self.constants, np.int64),
             np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
@@ -113,13 +113,13 @@ def _plan_message(
         defaults += _defaults(plan, mapping, node)
     for fd in message.fields:  # fields without a column that the loop must see
         if fd.number not in cells and (is_required(fd) or any(f.number in cells for f in _oneof_fields(fd))):
-            cells[fd.number] = [fd.number, o.UNMAPPED, -1, 0, 0, -1, 0, 0, 0, -1]
+            cells[fd.number] = [fd.number, opcodes.UNMAPPED, -1, 0, 0, -1, 0, 0, 0, -1]
             paths[fd.number] = fd.name
     first, numbers = len(plan.fields), sorted(cells)
     for number in numbers:
         oneof = _oneof_fields(message.fields_by_number[number])
         members = [first + numbers.index(f.number) for f in oneof if f.number in cells]
-        cells[number][o.MEMBERS], cells[number][o.MEMBER_COUNT] = len(plan.members), len(members)
+        cells[number][opcodes.MEMBERS], cells[number][opcodes.MEMBER_COUNT] = len(plan.members), len(members)
         plan.members += members
         plan.fields.append(cells[number])
         plan.paths.append(paths[number])
@@ -143,34 +143,34 @@ def _oneof_fields(fd: FieldDescriptor) -> list[FieldDescriptor]:
 
 def _wire_type(opcode: int) -> int:
     """Return the wire type of a value that is not packed."""
-    if opcode <= o.CLOSED_ENUM:
-        return o.VARINT
-    if opcode <= o.FIXED_4_UNSIGNED:
-        return o.I32
-    return o.I64 if opcode <= o.FIXED_8_UNSIGNED else o.LEN
+    if opcode <= opcodes.CLOSED_ENUM:
+        return opcodes.VARINT
+    if opcode <= opcodes.FIXED_4_UNSIGNED:
+        return opcodes.I32
+    return opcodes.I64 if opcode <= opcodes.FIXED_8_UNSIGNED else opcodes.LEN
 
 
 def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     a, b = _enum_numbers(plan, mapping)
-    if mapping.opcode == o.MESSAGE:
+    if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
         columns = list(zip(mapping.children, node.children, strict=True))
         a = _add_message(plan, mapping.message, columns, [], depth + 1)
-    is_serialized = int(mapping.opcode == o.BYTES and mapping.message is not None)
+    is_serialized = int(mapping.opcode == opcodes.BYTES and mapping.message is not None)
     return [mapping.fd.number, mapping.opcode, node.slot, a, b, -1, 0, 0, is_serialized, _wire_type(mapping.opcode)]
 
 
 def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     element = node.children[0]
     a, b = _enum_numbers(plan, mapping.children[0])
-    if mapping.opcode == o.MESSAGE:
+    if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
         if pt.is_map(node.field.type):
             columns, own_defaults = list(zip(mapping.children, node.children, strict=True)), []
         else:
             fields = mapping.children[0].children
             columns = list(zip(fields, element.children, strict=True))
-            own_defaults = [[o.ROW_DEFAULT, element.slot, 0]]
+            own_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
         a = _add_message(plan, mapping.message, columns, own_defaults, depth + 1)
     return [mapping.fd.number, mapping.opcode, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.opcode)]
 
@@ -190,7 +190,7 @@ def _add_message(
 
 def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
     """Return where the numbers of a closed enum start in the constants, and how many there are."""
-    if mapping.opcode != o.CLOSED_ENUM:
+    if mapping.opcode != opcodes.CLOSED_ENUM:
         return 0, 0
     numbers = sorted({value.number for value in mapping.fd.enum_type.values})
     plan.constants += numbers
@@ -202,16 +202,20 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
     fd, slot = mapping.fd, node.slot
     in_map = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
     if mapping.is_repeated:
-        return [[o.LIST_DEFAULT if plan.read_defaults else o.LIST_NULL, slot, node.children[0].slot]]
+        return [[opcodes.LIST_DEFAULT if plan.read_defaults else opcodes.LIST_NULL, slot, node.children[0].slot]]
     reads_default = (plan.read_defaults and not mapping.is_well_known) or in_map
-    if mapping.opcode == o.MESSAGE:
+    if mapping.opcode == opcodes.MESSAGE:
         children = zip(mapping.children, node.children, strict=True)
         nested = [default for child, child_node in children for default in _defaults(plan, child, child_node)]
-        return [[o.ROW_DEFAULT if reads_default else o.ROW_NULL, slot, 0], *nested]
+        return [[opcodes.ROW_DEFAULT if reads_default else opcodes.ROW_NULL, slot, 0], *nested]
     is_null = fd.has_presence and not reads_default
-    if mapping.opcode >= o.BYTES:
-        return [[o.BYTES_NULL, slot, 0] if is_null else [o.BYTES_DEFAULT, slot, _default_literal(plan, mapping)]]
-    return [[o.NUMBER_NULL, slot, 0] if is_null else [o.NUMBER_DEFAULT, slot, _default_constant(plan, mapping)]]
+    if mapping.opcode >= opcodes.BYTES:
+        return [
+            [opcodes.BYTES_NULL, slot, 0] if is_null else [opcodes.BYTES_DEFAULT, slot, _default_literal(plan, mapping)]
+        ]
+    return [
+        [opcodes.NUMBER_NULL, slot, 0] if is_null else [opcodes.NUMBER_DEFAULT, slot, _default_constant(plan, mapping)]
+    ]
 
 
 def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
@@ -241,6 +245,6 @@ def _bits(mapping: FieldMapping, value: Any) -> int:
         source, target = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
-    if mapping.opcode in (o.VARINT_32, o.FIXED_4):
+    if mapping.opcode in (opcodes.VARINT_32, opcodes.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
     return (number + _INT64) % 2**64 - _INT64

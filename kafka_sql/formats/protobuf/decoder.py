@@ -17,8 +17,7 @@ from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
 from kafka_sql.formats.format import Decoded, ErrorSink
-from kafka_sql.formats.protobuf import decode_kernels as k
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import decode_kernels, opcodes
 from kafka_sql.formats.protobuf.decode_plan import plan_decoding
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES
@@ -28,11 +27,11 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _REASONS: Final = {
-    o.TRUNCATED: "the message ends in the middle of a value",
-    o.BAD_NUMBER: "a number has too many bytes",
-    o.BAD_TAG: "Protocol message contained an invalid tag",
-    o.BAD_UTF_8: "Protocol message had invalid UTF-8",
-    o.LACKS_REQUIRED: "Message missing required field",
+    opcodes.TRUNCATED: "the message ends in the middle of a value",
+    opcodes.BAD_NUMBER: "a number has too many bytes",
+    opcodes.BAD_TAG: "Protocol message contained an invalid tag",
+    opcodes.BAD_UTF_8: "Protocol message had invalid UTF-8",
+    opcodes.LACKS_REQUIRED: "Message missing required field",
 }
 _SHOWN: Final = 24  # bytes of a message that errors show
 
@@ -123,7 +122,7 @@ class ProtobufReader:
     ) -> tuple[list[pa.Array], Indices]:
         while True:
             buffers, outcomes, failure, done = self._fill(data, starts, ends, skip_malformed)
-            not_canonical = np.flatnonzero(outcomes == o.NOT_CANONICAL)
+            not_canonical = np.flatnonzero(outcomes == opcodes.NOT_CANONICAL)
             if len(not_canonical):
                 data, starts, ends = self._make_canonical(data, starts, ends, not_canonical)
                 continue
@@ -141,14 +140,14 @@ class ProtobufReader:
         """Return the buffers, each message's outcome, the last failure, and the index at which decoding stopped."""
         plan, tables, count = self._plan, self._tables, len(starts)
         starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
-        failure, outcomes = np.zeros(k.FAILURE_CELLS, np.int64), np.zeros(count, np.uint8)
-        seen, serial = np.zeros(len(plan.fields) + 1, np.int64), np.zeros(1, np.int64)
-        frames = np.zeros((plan.max_depth + 1, k.FRAME_CELLS), np.int64)
-        saved = np.zeros((3, plan.slot_count), np.int64)
+        failure, outcomes = np.zeros(decode_kernels.FAILURE_CELLS, np.int64), np.zeros(count, np.uint8)
+        last_serials, serial = np.zeros(len(plan.fields) + 1, np.int64), np.zeros(1, np.int64)
+        frames = np.zeros((plan.max_depth + 1, decode_kernels.FRAME_CELLS), np.int64)
+        saved_counts = np.zeros((3, plan.slot_count), np.int64)
         while True:
             buffers = self._capacity.allocate(count)
             outcomes[:] = 0
-            batch = k.Batch(
+            batch = decode_kernels.Batch(
                 data=data.ctypes.data,
                 starts=starts.ctypes.data,
                 ends=ends.ctypes.data,
@@ -166,18 +165,22 @@ class ProtobufReader:
                 nulls=buffers.nulls.ctypes.data,
                 slot_count=plan.slot_count,
                 skip_malformed=int(skip_malformed),
-                seen=seen.ctypes.data,
+                last_serials=last_serials.ctypes.data,
                 serial=serial.ctypes.data,
                 frames=frames.ctypes.data,
-                saved=saved.ctypes.data,
+                saved_counts=saved_counts.ctypes.data,
                 outcomes=outcomes.ctypes.data,
                 failure=failure.ctypes.data,
             )
-            done = k.decode_rows(batch)
+            done = decode_kernels.decode_rows(batch)
             if done == count or outcomes[done]:
                 return buffers, outcomes, failure, done
-            grow = self._capacity.raise_entries if failure[k.REASON] == o.FULL else self._capacity.raise_bytes
-            grow(buffers, int(failure[k.FIELD]), done)
+            grow = (
+                self._capacity.raise_entries
+                if failure[decode_kernels.REASON] == opcodes.FULL
+                else self._capacity.raise_bytes
+            )
+            grow(buffers, int(failure[decode_kernels.FIELD]), done)
 
     def _bisect(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool, error: MessageError
@@ -226,11 +229,13 @@ class ProtobufReader:
         return columns, indices
 
     def _error(self, failure: Indices, index: int, message: Bytes) -> DecodeError:
-        field, offset = int(failure[k.FIELD]), int(failure[k.OFFSET])
+        field, offset = int(failure[decode_kernels.FIELD]), int(failure[decode_kernels.OFFSET])
         path = self._plan.paths[field] if 0 <= field < len(self._plan.paths) else None
         shown = message[:_SHOWN].tobytes().hex(" ") + (" ..." if len(message) > _SHOWN else "")
         where = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
-        return DecodeError(index, path, f"{_REASONS[int(failure[k.REASON])]} {where}; the message is: {shown}")
+        return DecodeError(
+            index, path, f"{_REASONS[int(failure[decode_kernels.REASON])]} {where}; the message is: {shown}"
+        )
 
 
 def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> list[tuple[str, Indices]]:

@@ -1,6 +1,6 @@
 """Encode Arrow arrays as messages with a loop that numba compiles: no Python object per record.
 
-The loop writes backward, because a nested message's length precedes it. Steps take the address behind what they write,
+The loop writes backward, because a nested message's length precedes it. Steps take the address after what they write,
 and return the address at which it begins, or a negative failure.
 """
 
@@ -18,7 +18,7 @@ from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helpe
 # Cells of an operation
 OPCODE: Final = 0
 INPUT: Final = 1  # number of the array to read
-DEPTH: Final = 2  # whose position to read: 0 is the batch's row, 1 the element of an outermost array, and so on
+DEPTH: Final = 2  # number of arrays around the value; the entry to read is at this index of ``Batch.positions``
 TAG: Final = 3
 TYPE: Final = 4  # of a value
 PRESENCE: Final = 5
@@ -95,52 +95,52 @@ class Batch(NamedTuple):
 @compiled
 def encode_rows(batch: Batch) -> int:
     """Encode all rows, from the last to the first; return 0, or a failure."""
-    at = batch.output + batch.output_size
+    cursor = batch.output + batch.output_size
     store_int64(batch.offsets, batch.row_count, batch.output_size)
     for row in range(batch.row_count - 1, -1, -1):
         store_int64(batch.positions, 0, row)
-        at = _encode_row(batch, at)
-        if at < 0:
-            return at
-        at -= batch.header_size
-        copy(at, batch.header, batch.header_size)
-        store_int64(batch.offsets, row, at - batch.output)
+        cursor = _encode_row(batch, cursor)
+        if cursor < 0:
+            return cursor
+        cursor -= batch.header_size
+        copy(cursor, batch.header, batch.header_size)
+        store_int64(batch.offsets, row, cursor - batch.output)
     return 0
 
 
 @inline_helper
-def _encode_row(batch: Batch, at: int) -> int:
+def _encode_row(batch: Batch, cursor: int) -> int:
     """Carry out the operations for a row."""
     operation, open_messages = batch.operations, 0
     while True:
         opcode, depth = load_int64(operation, OPCODE), load_int64(operation, DEPTH)
         if opcode == END:
-            return at
+            return cursor
         array = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, INPUT)
         entry = load_int64(batch.positions, depth) + load_int64(array, OFFSET)
-        following = operation + _OPERATION_SIZE
+        next_operation = operation + _OPERATION_SIZE
         target = batch.operations + _OPERATION_SIZE * load_int64(operation, TARGET)
         if opcode == FIELD:
-            at = _write_field(batch, operation, array, entry, at)
+            cursor = _write_field(batch, operation, array, entry, cursor)
         elif opcode == ENTER:
             if is_valid(array, entry):
-                store_int64(batch.message_ends, open_messages, at)
+                store_int64(batch.message_ends, open_messages, cursor)
                 open_messages += 1
             else:
-                following, presence = target, load_int64(operation, PRESENCE)
+                next_operation, presence = target, load_int64(operation, PRESENCE)
                 if presence == ALWAYS:  # an empty message
-                    at = write_varint(write_varint(at, 0), load_int64(operation, TAG))
+                    cursor = write_varint(write_varint(cursor, 0), load_int64(operation, TAG))
                 elif presence == REQUIRED:
-                    at = NULL_FOUND
+                    cursor = NULL_FOUND
         elif opcode == LEAVE:
             open_messages -= 1
-            length = load_int64(batch.message_ends, open_messages) - at
-            at = write_varint(write_varint(at, length), load_int64(operation, TAG))
+            length = load_int64(batch.message_ends, open_messages) - cursor
+            cursor = write_varint(write_varint(cursor, length), load_int64(operation, TAG))
         elif opcode == NEXT:
             position = load_int64(batch.positions, depth) - 1
             store_int64(batch.positions, depth, position)
             if position >= load_int64(batch.firsts, depth):
-                following = target
+                next_operation = target
         else:
             start, end = np.int64(0), np.int64(0)
             if is_valid(array, entry):
@@ -148,44 +148,44 @@ def _encode_row(batch: Batch, at: int) -> int:
                 start = np.int64(load(values + 4 * entry, types.int32))
                 end = np.int64(load(values + 4 * entry + 4, types.int32))
             if opcode != LOOP:
-                at = _write_elements(batch, operation, opcode, start, end, at)
+                cursor = _write_elements(batch, operation, opcode, start, end, cursor)
             elif start == end:
-                following = target
+                next_operation = target
             else:
                 store_int64(batch.positions, depth + 1, end - 1)
                 store_int64(batch.firsts, depth + 1, start)
-        if at < 0:
+        if cursor < 0:
             store_int64(batch.failed_operation, 0, (operation - batch.operations) // _OPERATION_SIZE)
-            return at
-        operation = following
+            return cursor
+        operation = next_operation
 
 
 @helper
-def write_varint(at: int, value: int) -> int:
-    """Write a number before ``at``."""
+def write_varint(cursor: int, value: int) -> int:
+    """Write a number before ``cursor``."""
     bits, size = np.uint64(value), 1
-    rest = bits >> np.uint64(7)
-    while rest:
+    remaining_bits = bits >> np.uint64(7)
+    while remaining_bits:
         size += 1
-        rest >>= np.uint64(7)
-    at -= size
+        remaining_bits >>= np.uint64(7)
+    cursor -= size
     for k in range(size - 1):
-        store(at + k, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
+        store(cursor + k, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
         bits >>= np.uint64(7)
-    store(at + size - 1, types.uint8(bits))
-    return at
+    store(cursor + size - 1, types.uint8(bits))
+    return cursor
 
 
 @inline_helper
-def _write_field(batch: Batch, operation: int, array: int, entry: int, at: int) -> int:
+def _write_field(batch: Batch, operation: int, array: int, entry: int, cursor: int) -> int:
     """Write a field that is not a message, unless it is absent."""
     presence, type_ = load_int64(operation, PRESENCE), load_int64(operation, TYPE)
     if presence != ALWAYS and not is_valid(array, entry):
-        return NULL_FOUND if presence == REQUIRED else at
+        return NULL_FOUND if presence == REQUIRED else cursor
     if presence == IMPLICIT and _is_default(type_, load_int64(array, VALUES), entry):
-        return at
-    at = _write_value(batch, type_, array, entry, load_int64(operation, NULL_BITS), at)
-    return write_varint(at, load_int64(operation, TAG))
+        return cursor
+    cursor = _write_value(batch, type_, array, entry, load_int64(operation, NULL_BITS), cursor)
+    return write_varint(cursor, load_int64(operation, TAG))
 
 
 @inline_helper
@@ -197,37 +197,37 @@ def _is_default(type_: int, values: int, entry: int) -> bool:
 
 
 @inline_helper
-def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: int, at: int) -> int:
+def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: int, cursor: int) -> int:
     """Write the elements of an array of values."""
     if start >= end:
-        return at
+        return cursor
     tag, type_, null_bits = load_int64(operation, TAG), load_int64(operation, TYPE), load_int64(operation, NULL_BITS)
     elements = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, TARGET)
-    offset, packed_end = load_int64(elements, OFFSET), at
+    offset, packed_end = load_int64(elements, OFFSET), cursor
     for k in range(end - 1, start - 1, -1):
-        at = _write_value(batch, type_, elements, k + offset, null_bits, at)
+        cursor = _write_value(batch, type_, elements, k + offset, null_bits, cursor)
         if opcode == ELEMENTS:
-            at = write_varint(at, tag)
+            cursor = write_varint(cursor, tag)
     if opcode == PACKED:
-        at = write_varint(write_varint(at, packed_end - at), tag)
-    return at
+        cursor = write_varint(write_varint(cursor, packed_end - cursor), tag)
+    return cursor
 
 
 @inline_helper
-def _write_value(batch: Batch, type_: int, array: int, entry: int, null_bits: int, at: int) -> int:
+def _write_value(batch: Batch, type_: int, array: int, entry: int, null_bits: int, cursor: int) -> int:
     """Write an entry, or what null is written as."""
     valid, values = is_valid(array, entry), load_int64(array, VALUES)
     if type_ != BYTES:
-        return _write_bits(at, type_, _load_bits(type_, values, entry) if valid else null_bits)
+        return _write_bits(cursor, type_, _load_bits(type_, values, entry) if valid else null_bits)
     if valid:
         start = np.int64(load(values + 4 * entry, types.int32))
         length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
         source = load_int64(array, DATA) + start
     else:
         source, length = batch.literal, batch.literal_size if null_bits else np.int64(0)
-    at -= length
-    copy(at, source, length)
-    return write_varint(at, length)
+    cursor -= length
+    copy(cursor, source, length)
+    return write_varint(cursor, length)
 
 
 @inline_helper
@@ -243,18 +243,18 @@ def _load_bits(type_: int, values: int, entry: int) -> int:
 
 
 @inline_helper
-def _write_bits(at: int, type_: int, bits: int) -> int:
-    """Write a number before ``at``."""
+def _write_bits(cursor: int, type_: int, bits: int) -> int:
+    """Write a number before ``cursor``."""
     if type_ in (FIXED32, LONG_AS_FIXED32):
-        store(at - 4, types.int32(bits))
-        return at - 4
+        store(cursor - 4, types.int32(bits))
+        return cursor - 4
     if type_ in (FIXED64, DECIMAL_AS_FIXED64):
-        store(at - 8, bits)
-        return at - 8
+        store(cursor - 8, bits)
+        return cursor - 8
     if type_ == UNSIGNED:
         bits &= 0xFFFFFFFF
     elif type_ == ZIGZAG:
         bits = ((bits << 1) ^ (bits >> 31)) & 0xFFFFFFFF
     elif type_ == ZIGZAG_LONG:
         bits = (bits << 1) ^ (bits >> 63)
-    return write_varint(at, bits)
+    return write_varint(cursor, bits)

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
-from kafka_sql.formats.protobuf import encode_kernels as k
+from kafka_sql.formats.protobuf import encode_kernels
 from kafka_sql.formats.protobuf.decode_plan import is_required
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
@@ -20,32 +20,37 @@ from kafka_sql.formats.protobuf.options import WRITE_NULL_STRING_LITERAL
 from kafka_sql.formats.protobuf.to_wire_columns import to_wire_columns
 from kafka_sql.options import Options
 
-F: Final = FieldDescriptor
 Path: TypeAlias = tuple[Any, ...]  # a column's index, then a child's index or "values", per step
 
 _LARGEST: Final = 2**31 - 1  # bytes that 32-bit offsets can address
 _VALUE_SIZE: Final = 22  # most bytes that a value takes, with its tag, besides the content of strings
 _TYPES: Final = {
-    F.TYPE_INT32: k.INT,
-    F.TYPE_ENUM: k.INT,
-    F.TYPE_UINT32: k.UNSIGNED,
-    F.TYPE_SINT32: k.ZIGZAG,
-    F.TYPE_FIXED32: k.FIXED32,
-    F.TYPE_SFIXED32: k.FIXED32,
-    F.TYPE_FLOAT: k.FIXED32,
-    F.TYPE_INT64: k.LONG,
-    F.TYPE_UINT64: k.LONG,
-    F.TYPE_SINT64: k.ZIGZAG_LONG,
-    F.TYPE_FIXED64: k.FIXED64,
-    F.TYPE_SFIXED64: k.FIXED64,
-    F.TYPE_DOUBLE: k.FIXED64,
-    F.TYPE_BOOL: k.BOOLEAN,
-    F.TYPE_STRING: k.BYTES,
-    F.TYPE_BYTES: k.BYTES,
-    F.TYPE_MESSAGE: k.BYTES,  # serialized
+    FieldDescriptor.TYPE_INT32: encode_kernels.INT,
+    FieldDescriptor.TYPE_ENUM: encode_kernels.INT,
+    FieldDescriptor.TYPE_UINT32: encode_kernels.UNSIGNED,
+    FieldDescriptor.TYPE_SINT32: encode_kernels.ZIGZAG,
+    FieldDescriptor.TYPE_FIXED32: encode_kernels.FIXED32,
+    FieldDescriptor.TYPE_SFIXED32: encode_kernels.FIXED32,
+    FieldDescriptor.TYPE_FLOAT: encode_kernels.FIXED32,
+    FieldDescriptor.TYPE_INT64: encode_kernels.LONG,
+    FieldDescriptor.TYPE_UINT64: encode_kernels.LONG,
+    FieldDescriptor.TYPE_SINT64: encode_kernels.ZIGZAG_LONG,
+    FieldDescriptor.TYPE_FIXED64: encode_kernels.FIXED64,
+    FieldDescriptor.TYPE_SFIXED64: encode_kernels.FIXED64,
+    FieldDescriptor.TYPE_DOUBLE: encode_kernels.FIXED64,
+    FieldDescriptor.TYPE_BOOL: encode_kernels.BOOLEAN,
+    FieldDescriptor.TYPE_STRING: encode_kernels.BYTES,
+    FieldDescriptor.TYPE_BYTES: encode_kernels.BYTES,
+    FieldDescriptor.TYPE_MESSAGE: encode_kernels.BYTES,  # serialized
 }
 _LEN: Final = 2  # wire type
-_WIRE_TYPES: Final = {k.FIXED32: 5, k.LONG_AS_FIXED32: 5, k.FIXED64: 1, k.DECIMAL_AS_FIXED64: 1, k.BYTES: _LEN}
+_WIRE_TYPES: Final = {
+    encode_kernels.FIXED32: 5,
+    encode_kernels.LONG_AS_FIXED32: 5,
+    encode_kernels.FIXED64: 1,
+    encode_kernels.DECIMAL_AS_FIXED64: 1,
+    encode_kernels.BYTES: _LEN,
+}
 
 
 class ProtobufEncoder:
@@ -113,7 +118,7 @@ class ProtobufWriter:
         self._mappings = map_fields(schema, message)
         self._plan, self._null_literal = _EncodePlan(), null_literal.encode()
         _emit_fields(self._plan, message, [(m, (index,)) for index, m in enumerate(self._mappings)], 0, 1)
-        self._plan.emit(None, k.END, 0, 0)
+        self._plan.emit(None, encode_kernels.END, 0, 0)
         self._operations = np.array(self._plan.operations, np.int64)
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
@@ -137,8 +142,8 @@ class ProtobufWriter:
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int64)
         positions, firsts, message_ends = np.zeros((3, plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
-        outcome = k.encode_rows(
-            k.Batch(
+        outcome = encode_kernels.encode_rows(
+            encode_kernels.Batch(
                 operations=self._operations.ctypes.data,
                 inputs=inputs.ctypes.data,
                 row_count=count,
@@ -188,10 +193,10 @@ def _emit_fields(
 def _presence(mapping: FieldMapping) -> int:
     fd = mapping.fd
     if fd.containing_type.GetOptions().map_entry:
-        return k.ALWAYS
+        return encode_kernels.ALWAYS
     if is_required(fd):
-        return k.REQUIRED
-    return k.EXPLICIT if fd.has_presence else k.IMPLICIT
+        return encode_kernels.REQUIRED
+    return encode_kernels.EXPLICIT if fd.has_presence else encode_kernels.IMPLICIT
 
 
 def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
@@ -200,7 +205,7 @@ def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: in
     if mapping.message is None or is_serialized:
         type_ = _value_type(mapping)
         tag = _tag(mapping, _WIRE_TYPES.get(type_, 0))
-        plan.emit(mapping, k.FIELD, input_, depth, tag, type_, _presence(mapping), _null_bits(mapping))
+        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type_, _presence(mapping), _null_bits(mapping))
         return
     children = [(child, (*path, index)) for index, child in enumerate(mapping.children)]
     _emit_message(plan, mapping, input_, children, depth, message_depth, _presence(mapping))
@@ -217,10 +222,10 @@ def _emit_message(
 ) -> None:
     assert mapping.message is not None
     tag = _tag(mapping, _LEN)
-    enter = plan.emit(mapping, k.ENTER, input_, depth, tag, presence=presence)
+    enter = plan.emit(mapping, encode_kernels.ENTER, input_, depth, tag, presence=presence)
     _emit_fields(plan, mapping.message, children, depth, message_depth + 1)
-    plan.emit(mapping, k.LEAVE, input_, depth, tag)
-    plan.operations[enter][k.TARGET] = len(plan.operations)
+    plan.emit(mapping, encode_kernels.LEAVE, input_, depth, tag)
+    plan.operations[enter][encode_kernels.TARGET] = len(plan.operations)
 
 
 def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
@@ -231,24 +236,26 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
         is_packed = mapping.fd.is_packed if hasattr(mapping.fd, "is_packed") else False
         elements = plan.add_input(element_path)
         tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type_, 0))
-        opcode = k.PACKED if is_packed else k.ELEMENTS
+        opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS
         plan.emit(mapping, opcode, input_, depth, tag, type_, null_bits=_null_bits(element), target=elements)
         return
-    start = plan.emit(mapping, k.LOOP, input_, depth)
+    start = plan.emit(mapping, encode_kernels.LOOP, input_, depth)
     elements = plan.add_input(element_path)
     fields = mapping.children if is_map else element.children
     children = [(child, (*element_path, index)) for index, child in enumerate(fields)]
-    _emit_message(plan, mapping, elements, children, depth + 1, message_depth, k.ALWAYS)
-    plan.emit(mapping, k.NEXT, elements, depth + 1, target=start + 1)
-    plan.operations[start][k.TARGET] = len(plan.operations)
+    _emit_message(plan, mapping, elements, children, depth + 1, message_depth, encode_kernels.ALWAYS)
+    plan.emit(mapping, encode_kernels.NEXT, elements, depth + 1, target=start + 1)
+    plan.operations[start][encode_kernels.TARGET] = len(plan.operations)
 
 
 def _value_type(mapping: FieldMapping) -> int:
     t, field_type = mapping.wire.type, mapping.fd.type
     if pt.is_decimal(t):
-        return k.DECIMAL if field_type == F.TYPE_UINT64 else k.DECIMAL_AS_FIXED64
-    if pt.is_int64(t) and field_type in (F.TYPE_UINT32, F.TYPE_FIXED32):
-        return k.LONG if field_type == F.TYPE_UINT32 else k.LONG_AS_FIXED32
+        return (
+            encode_kernels.DECIMAL if field_type == FieldDescriptor.TYPE_UINT64 else encode_kernels.DECIMAL_AS_FIXED64
+        )
+    if pt.is_int64(t) and field_type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32):
+        return encode_kernels.LONG if field_type == FieldDescriptor.TYPE_UINT32 else encode_kernels.LONG_AS_FIXED32
     return _TYPES[field_type]
 
 
@@ -258,9 +265,9 @@ def _tag(mapping: FieldMapping, wire_type: int) -> int:
 
 def _null_bits(mapping: FieldMapping) -> int:
     """Return what null is in an array or map: an enum's first number, or whether it is the literal of a string."""
-    if mapping.fd.type == F.TYPE_ENUM:
+    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
         return int(mapping.fd.enum_type.values[0].number)
-    return int(mapping.fd.type == F.TYPE_STRING)
+    return int(mapping.fd.type == FieldDescriptor.TYPE_STRING)
 
 
 def _find_array(columns: list[pa.Array], path: Path) -> pa.Array:

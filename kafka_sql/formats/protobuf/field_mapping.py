@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import opcodes
 
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 WRAPPERS: Final = frozenset(
@@ -25,25 +25,27 @@ WRAPPERS: Final = frozenset(
 JSON_TYPES: Final = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
 _SECONDS_AND_NANOS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
-F: Final = FieldDescriptor
 _INT: Final = {
-    F.TYPE_INT32: o.VARINT_32,
-    F.TYPE_UINT32: o.VARINT_32,
-    F.TYPE_SINT32: o.ZIGZAG_32,
-    F.TYPE_FIXED32: o.FIXED_4,
-    F.TYPE_SFIXED32: o.FIXED_4,
+    FieldDescriptor.TYPE_INT32: opcodes.VARINT_32,
+    FieldDescriptor.TYPE_UINT32: opcodes.VARINT_32,
+    FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_32,
+    FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4,
+    FieldDescriptor.TYPE_SFIXED32: opcodes.FIXED_4,
 }
 _LONG: Final = {
-    F.TYPE_INT64: o.VARINT_64,
-    F.TYPE_UINT64: o.VARINT_64,
-    F.TYPE_SINT64: o.ZIGZAG_64,
-    F.TYPE_FIXED64: o.FIXED_8,
-    F.TYPE_SFIXED64: o.FIXED_8,
-    F.TYPE_UINT32: o.UNSIGNED_32,
-    F.TYPE_FIXED32: o.FIXED_4_UNSIGNED,
+    FieldDescriptor.TYPE_INT64: opcodes.VARINT_64,
+    FieldDescriptor.TYPE_UINT64: opcodes.VARINT_64,
+    FieldDescriptor.TYPE_SINT64: opcodes.ZIGZAG_64,
+    FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8,
+    FieldDescriptor.TYPE_SFIXED64: opcodes.FIXED_8,
+    FieldDescriptor.TYPE_UINT32: opcodes.UNSIGNED_32,
+    FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4_UNSIGNED,
 }
-_DECIMAL: Final = {F.TYPE_UINT64: o.UNSIGNED_64, F.TYPE_FIXED64: o.FIXED_8_UNSIGNED}
-_WIDENED: Final = {F.TYPE_INT32: o.VARINT_64, F.TYPE_SINT32: o.ZIGZAG_64}
+_DECIMAL: Final = {
+    FieldDescriptor.TYPE_UINT64: opcodes.UNSIGNED_64,
+    FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8_UNSIGNED,
+}
+_WIDENED: Final = {FieldDescriptor.TYPE_INT32: opcodes.VARINT_64, FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_64}
 _UNSIGNED: Final = pa.decimal128(20, 0)
 
 
@@ -113,7 +115,7 @@ def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) 
         key = _map_single(t.key_field, message.fields_by_name["key"], path, evolving)
         value = _map_single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving)
         wire = pa.field(field.name, pa.map_(key.wire.with_nullable(False), value.wire))
-        return FieldMapping(path, fd, field, wire, o.MESSAGE, message, (key, value), is_repeated=True)
+        return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, (key, value), is_repeated=True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
     element = _map_single(t.value_field, fd, f"{path}[]", evolving)
@@ -123,46 +125,46 @@ def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) 
 
 def is_repeated(fd: FieldDescriptor) -> bool:
     """Return whether a field is an array or map."""
-    return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == F.LABEL_REPEATED
+    return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == FieldDescriptor.LABEL_REPEATED
 
 
 def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     """Map a field, or the element of a repeated field."""
-    if fd.type == F.TYPE_GROUP:
+    if fd.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
             f"Unsupported type of column '{path}': its field is a group, which no column type can hold.", column=path
         )
-    if fd.type == F.TYPE_MESSAGE:
+    if fd.type == FieldDescriptor.TYPE_MESSAGE:
         return _map_message(field, fd, path, evolving)
     opcode = _scalar_opcode(field.type, fd, evolving)
     if opcode is None:
         raise _mismatch(fd, "", field.type, path)
-    wire_type = pa.int32() if fd.type == F.TYPE_ENUM else field.type
+    wire_type = pa.int32() if fd.type == FieldDescriptor.TYPE_ENUM else field.type
     return FieldMapping(path, fd, field, pa.field(field.name, wire_type), opcode)
 
 
 def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, evolving: bool) -> int | None:
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
     field_type = fd.type
-    if field_type == F.TYPE_ENUM and (is_string(t) or pt.is_signed_integer(t)):
+    if field_type == FieldDescriptor.TYPE_ENUM and (is_string(t) or pt.is_signed_integer(t)):
         is_closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
-        return o.CLOSED_ENUM if is_closed else o.VARINT_32
-    if field_type == F.TYPE_BOOL and pt.is_boolean(t):
-        return o.BOOL
-    if field_type == F.TYPE_FLOAT and pt.is_float32(t):
-        return o.FIXED_4
-    if field_type == F.TYPE_DOUBLE and pt.is_float64(t):
-        return o.FIXED_8
+        return opcodes.CLOSED_ENUM if is_closed else opcodes.VARINT_32
+    if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(t):
+        return opcodes.BOOL
+    if field_type == FieldDescriptor.TYPE_FLOAT and pt.is_float32(t):
+        return opcodes.FIXED_4
+    if field_type == FieldDescriptor.TYPE_DOUBLE and pt.is_float64(t):
+        return opcodes.FIXED_8
     if pt.is_int32(t):
         return _INT.get(field_type)
     if pt.is_int64(t):
         return _LONG.get(field_type, _WIDENED.get(field_type) if evolving else None)
     if t == _UNSIGNED:
         return _DECIMAL.get(field_type)
-    if field_type == F.TYPE_STRING and is_string(t):
-        return o.BYTES if is_proto2(fd) else o.STRING  # proto2 does not require UTF-8
-    if field_type == F.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
-        return o.BYTES
+    if field_type == FieldDescriptor.TYPE_STRING and is_string(t):
+        return opcodes.BYTES if is_proto2(fd) else opcodes.STRING  # proto2 does not require UTF-8
+    if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
+        return opcodes.BYTES
     return None
 
 
@@ -178,7 +180,7 @@ def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool
     name = message.full_name
     if name in JSON_TYPES and is_string(t):
         wire = pa.field(field.name, pa.binary())
-        return FieldMapping(path, fd, field, wire, o.BYTES, message, is_well_known=True)
+        return FieldMapping(path, fd, field, wire, opcodes.BYTES, message, is_well_known=True)
     if pt.is_struct(t):
         children = map_fields(t, message, path, evolving)
     elif name == TIMESTAMP and pt.is_timestamp(t):
@@ -188,7 +190,7 @@ def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool
     else:
         raise _mismatch(fd, "ROW", t, path)
     wire = pa.field(field.name, pa.struct([child.wire for child in children]))
-    return FieldMapping(path, fd, field, wire, o.MESSAGE, message, children, is_well_known=not pt.is_struct(t))
+    return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, children, is_well_known=not pt.is_struct(t))
 
 
 def is_string(t: pa.DataType) -> bool:
@@ -208,4 +210,8 @@ def _mismatch(fd: FieldDescriptor, expected: str, t: pa.DataType, path: str) -> 
     )
 
 
-_TYPE_NAMES: Final = {getattr(F, name): name.removeprefix("TYPE_") for name in dir(F) if name.startswith("TYPE_")}
+_TYPE_NAMES: Final = {
+    getattr(FieldDescriptor, name): name.removeprefix("TYPE_")
+    for name in dir(FieldDescriptor)
+    if name.startswith("TYPE_")
+}

@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
 
 
@@ -45,7 +45,7 @@ def column_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
         return lambda array: array
     if mapping.is_repeated:
         return _repeated_converter(mapping)
-    if mapping.opcode == o.BYTES and mapping.message is not None:
+    if mapping.opcode == opcodes.BYTES and mapping.message is not None:
         return lambda array: _to_json(array, mapping).cast(t)
     if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
         return _enum_name_converter(mapping) if is_string(t) else lambda array: array.cast(t, safe=False)

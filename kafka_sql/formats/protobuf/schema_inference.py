@@ -9,17 +9,16 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.protobuf.field_mapping import JSON_TYPES, TIMESTAMP, WRAPPERS, is_repeated
 
-F: Final = FieldDescriptor
 _SCALARS: Final = {
-    F.CPPTYPE_BOOL: "BOOLEAN",
-    F.CPPTYPE_INT32: "INT",
-    F.CPPTYPE_INT64: "BIGINT",
-    F.CPPTYPE_UINT32: "BIGINT",
-    F.CPPTYPE_UINT64: "DECIMAL(20, 0)",
-    F.CPPTYPE_FLOAT: "FLOAT",
-    F.CPPTYPE_DOUBLE: "DOUBLE",
-    F.CPPTYPE_ENUM: "STRING",
-    F.CPPTYPE_STRING: "STRING",
+    FieldDescriptor.CPPTYPE_BOOL: "BOOLEAN",
+    FieldDescriptor.CPPTYPE_INT32: "INT",
+    FieldDescriptor.CPPTYPE_INT64: "BIGINT",
+    FieldDescriptor.CPPTYPE_UINT32: "BIGINT",
+    FieldDescriptor.CPPTYPE_UINT64: "DECIMAL(20, 0)",
+    FieldDescriptor.CPPTYPE_FLOAT: "FLOAT",
+    FieldDescriptor.CPPTYPE_DOUBLE: "DOUBLE",
+    FieldDescriptor.CPPTYPE_ENUM: "STRING",
+    FieldDescriptor.CPPTYPE_STRING: "STRING",
 }
 
 
@@ -55,11 +54,11 @@ def _infer_type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
 
 def _infer_single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     message = fd.message_type
-    if fd.type == F.TYPE_GROUP:
+    if fd.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
             f"The field '{path}' is a group, which no column type can hold. Declare the table's columns.", column=path
         )
-    if fd.type == F.TYPE_BYTES:
+    if fd.type == FieldDescriptor.TYPE_BYTES:
         return "BYTES"
     if message is None:
         return _SCALARS[fd.cpp_type]

@@ -11,7 +11,7 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.errors import EncodeError
-from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
 
 _MICROS_PER_SECOND: Final = 1_000_000
@@ -48,15 +48,15 @@ def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
     t = mapping.column.type
     if mapping.is_repeated:
         return _convert_elements(mapping, array)
-    if mapping.opcode in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED, o.UNSIGNED_64, o.FIXED_8_UNSIGNED):
+    if mapping.opcode in (opcodes.UNSIGNED_32, opcodes.FIXED_4_UNSIGNED, opcodes.UNSIGNED_64, opcodes.FIXED_8_UNSIGNED):
         _check_unsigned(mapping, array)
-    if mapping.opcode == o.BYTES and mapping.message is not None:
+    if mapping.opcode == opcodes.BYTES and mapping.message is not None:
         return _from_json(mapping, array)
     if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
         return _to_enum_numbers(mapping, array)
     if pt.is_large_string(t) or pt.is_large_binary(t):
         return array.cast(pa.string() if pt.is_large_string(t) else pa.binary())
-    if mapping.opcode != o.MESSAGE:
+    if mapping.opcode != opcodes.MESSAGE:
         return array
     if not mapping.is_well_known:
         children = to_wire_columns(mapping.children, [array.field(k) for k in range(array.type.num_fields)])
@@ -80,7 +80,7 @@ def _convert_elements(mapping: FieldMapping, array: pa.Array) -> pa.ListArray:
 
 
 def _check_unsigned(mapping: FieldMapping, array: pa.Array) -> None:
-    limit = 2**32 if mapping.opcode in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED) else 2**64
+    limit = 2**32 if mapping.opcode in (opcodes.UNSIGNED_32, opcodes.FIXED_4_UNSIGNED) else 2**64
     extremes = pc.min_max(array).as_py()
     if extremes["min"] is not None and (extremes["min"] < 0 or extremes["max"] >= limit):
         value = extremes["min"] if extremes["min"] < 0 else extremes["max"]
