@@ -107,8 +107,22 @@ _PANELS: Final = [
         "{{job_name}} {{table}}",
         "Offset commits that failed. The query continues. Another application may be using the same group.",
     ),
+    (
+        "Records in per Kafka client",
+        "short",
+        "kafka_sql_numRecordsInByClient",
+        "{{table}} {{client}}",
+        "Records read since the query's start. librdkafka reads what the direct client does not support.",
+    ),
     ("Rows out", "short", "kafka_sql_numRecordsOut", "{{job_name}}", "Rows written by the sink."),
     ("Bytes out", "bytes", "kafka_sql_numBytesOut", "{{job_name}}", "Size of the keys and values, before compression."),
+    (
+        "Rows out per Kafka client",
+        "short",
+        "kafka_sql_numRecordsOutByClient",
+        "{{table}} {{client}}",
+        "Rows written since the query's start.",
+    ),
     (
         "Write errors",
         "short",

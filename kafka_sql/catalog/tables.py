@@ -22,7 +22,7 @@ from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
-from kafka_sql.source.reader.bad_record_counters import accumulator_id
+from kafka_sql.source.reader.record_counters import accumulator_id
 from kafka_sql.table.declaration import Table
 
 __all__ = ["CatalogTable", "Tables"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from kafka_sql.errors import FetchError, KafkaSqlError
@@ -14,6 +16,8 @@ from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY, BatchSize, Record
 from kafka_sql.kafka.types import DataLossHandler, Split
 from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT
 
+_LOG = logging.getLogger("kafka_sql.kafka")
+
 
 def read_records(
     config: Mapping[str, str],
@@ -22,6 +26,7 @@ def read_records(
     size: BatchSize = DEFAULT_SIZE,
     on_data_loss: DataLossHandler | None = None,
     client: str = AUTO,
+    on_client: Callable[[str], None] = lambda client: None,
 ) -> Iterator[Records]:
     """Read a split to its end.
 
@@ -38,6 +43,7 @@ def read_records(
             records are an error.
         client: the value of 'scan.client'. AUTO reads with the direct client as far as it can, and the rest with
             librdkafka.
+        on_client: called with DIRECT or LIBRDKAFKA before that client reads.
 
     Raises:
         DataLossError: an offset of the split was deleted.
@@ -48,7 +54,9 @@ def read_records(
     if split.start >= split.stop:
         return
     handler = on_data_loss or raise_data_loss
+    on_client(LIBRDKAFKA if client == LIBRDKAFKA else DIRECT)
     if client == LIBRDKAFKA:
+        _log_librdkafka(split.topic)
         yield from read_to_end(config, split, fields, size, handler)
         return
     if client == DIRECT:
@@ -56,6 +64,7 @@ def read_records(
         return
     offset = yield from read_columnar(config, split, fields, size, handler)
     if offset < split.stop:
+        on_client(LIBRDKAFKA)
         yield from read_to_end(config, replace(split, start=offset), fields, size, handler)
 
 
@@ -71,3 +80,9 @@ def _read_direct(
             f"{split.describe_offset(e.offset)}: the direct client cannot read this: {e.reason}. Option "
             f"'{SCAN_CLIENT.key}' is '{DIRECT}': remove it to read this with librdkafka."
         ) from None
+
+
+@functools.lru_cache(1_000)
+def _log_librdkafka(topic: str) -> None:
+    """Log once per topic."""
+    _LOG.info("topic '%s': reading with librdkafka: '%s' is '%s'", topic, SCAN_CLIENT.key, LIBRDKAFKA)

@@ -87,12 +87,14 @@ def _open(
                     raise
                 reason = e.message
         if producer is None:
-            _log_librdkafka(table, reason)
+            _log_client(table, f"librdkafka: {reason}")
             producer = stack.enter_context(open_librdkafka())
+        else:
+            _log_client(table, "the direct client")
         yield producer
 
 
 @functools.lru_cache(1_000)
-def _log_librdkafka(table: str, reason: str) -> None:
-    """Log once per table and reason."""
-    _LOG.info("Table '%s': writing with librdkafka: %s", table, reason, extra={"table": table})
+def _log_client(table: str, client: str) -> None:
+    """Log once per table and client."""
+    _LOG.info("Table '%s': writing with %s", table, client, extra={"table": table})

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.sink.batch_reports import last_report, remove_report
-from kafka_sql.source.reader import bad_record_counters
+from kafka_sql.source.reader import record_counters
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"
@@ -44,7 +44,7 @@ class Observer(StreamingQueryListener):
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Reset the metrics of a query that starts."""
         remove_report(str(event.id))
-        bad_record_counters.reset_counts(self._spark, str(event.id))
+        record_counters.reset_counts(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
@@ -54,8 +54,11 @@ class Observer(StreamingQueryListener):
         query = self._spark.streams.get(progress["id"])
         self._add_progress(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)
         self._add_sink_report(progress["id"])
+        bad_records = record_counters.bad_record_counts(self._spark, progress["id"])
+        by_client = record_counters.records_by_client(self._spark, progress["id"])
         with self._lock:
-            self._jobs[progress["id"]].bad_records = bad_record_counters.bad_record_counts(self._spark, progress["id"])
+            job = self._jobs[progress["id"]]
+            job.bad_records, job.records_in_by_client = bad_records, by_client
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Add the progress of an idle query, which includes the result of the last offset commit."""

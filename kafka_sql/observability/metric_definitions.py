@@ -1,4 +1,4 @@
-"""Define the exported metrics with Flink's names, and their scope: a query, a table or a partition."""
+"""Define the exported metrics with Flink's names, and their scope: a query, a table, a partition or a Kafka client."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ PREFIX: Final = "kafka_sql_"
 JOB: Final = ("job_id", "job_name")
 SOURCE: Final = (*JOB, "table")
 PARTITION: Final = (*SOURCE, "topic", "partition")
+CLIENT: Final = (*SOURCE, "client")
 
 # name: description, and the value (for jobs: at a time in milliseconds)
 JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = {
@@ -65,6 +66,10 @@ PARTITIONS: Final[dict[str, tuple[str, Callable[[SourceMetrics], Offsets]]]] = {
     "committedOffset": ("The offset last committed to Kafka.", lambda s: s.committed),
     "records_lag": ("Offsets that have not been read.", lambda s: s.pending),
 }
+CLIENTS: Final[dict[str, tuple[str, Callable[[JobMetrics], Mapping[tuple[str, str], int]]]]] = {
+    "numRecordsInByClient": ("Records read with each Kafka client.", lambda j: j.records_in_by_client),
+    "numRecordsOutByClient": ("Rows written with each Kafka client.", lambda j: j.rows_out_by_client),
+}
 
 
 class JobMetricsProvider(Protocol):
@@ -107,3 +112,10 @@ def all_metrics(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[Metric]:
     for name, (description, offsets) in PARTITIONS.items():
         partitions = [((*labels, t, str(p)), n) for labels, s in tables for (t, p), n in offsets(s).items()]
         yield Metric(name, description, PARTITION, [(labels, float(n)) for labels, n in partitions])
+    for name, (description, by_client) in CLIENTS.items():
+        counts: list[tuple[tuple[str, ...], float]] = [
+            ((id, job.name or "", *table_and_client), float(count))
+            for id, job in jobs.items()
+            for table_and_client, count in by_client(job).items()
+        ]
+        yield Metric(name, description, CLIENT, counts)

@@ -14,7 +14,7 @@ from typing import Any
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.sink.batch_reports import Report
-from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
+from kafka_sql.source.reader.record_counters import BadRecordCounts
 from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
 
 Json = Mapping[str, Any]
@@ -77,6 +77,7 @@ class JobMetrics:
         send_time: currentSendTime, milliseconds until the last records of the last batch were acknowledged.
         transactions: number of transactions in which the last batch was written.
         sink: the sink's table; None if there is none, or it has not reported yet.
+        records_in_by_client, rows_out_by_client: how many were read and written, by table and Kafka client.
     """
 
     name: str | None = None
@@ -97,6 +98,8 @@ class JobMetrics:
     send_time: float | None = None
     transactions: int | None = None
     sink: str | None = None
+    records_in_by_client: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    rows_out_by_client: Mapping[tuple[str, str], int] = field(default_factory=dict)
     _last_counted_batch: int | None = None  # the last batch that is included in records_without_row
 
     def add_progress(self, progress: Json, bytes_in: int | None = None) -> None:
@@ -138,6 +141,7 @@ class JobMetrics:
         self.num_records_out, self.num_bytes_out = stats.rows, stats.bytes
         self.num_send_errors = stats.errors
         self.send_time, self.transactions = stats.send_time, report.transactions
+        self.rows_out_by_client = {(report.table, client): rows for client, rows in report.rows_by_client.items()}
 
     @property
     def num_bytes_in(self) -> int | None:

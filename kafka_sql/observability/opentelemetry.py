@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES, JobMetricsProvider, all_metrics
+from kafka_sql.observability.metric_definitions import (
+    CLIENTS,
+    JOBS,
+    PARTITIONS,
+    SOURCES,
+    JobMetricsProvider,
+    all_metrics,
+)
 
 METER: Final = "kafka_sql"
 _registered: weakref.WeakSet[JobMetricsProvider] = weakref.WeakSet()
@@ -32,7 +39,7 @@ def register_gauges(provider: JobMetricsProvider) -> bool:
         return True
     _registered.add(provider)
     meter = metrics.get_meter(METER)
-    for name, (description, _) in {**JOBS, **SOURCES, **PARTITIONS}.items():
+    for name, (description, _) in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}.items():
         callback: Callable[[Any], Iterable[Any]] = partial(_observations, provider, name)
         meter.create_observable_gauge(f"kafka_sql.{name}", callbacks=[callback], description=description)
     return True

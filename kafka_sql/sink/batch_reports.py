@@ -11,8 +11,9 @@ import json
 import logging
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ class Report:
         table: the sink's name.
         stats: sum over all tasks of all batches; ``send_time`` is that of the last batch.
         transactions: number of transactions that the tasks of the last batch opened. The batch has ended all of them.
+        rows_by_client: number of acknowledged records by the Kafka client that wrote them.
     """
 
     batch: int
     table: str
     stats: WriteStats
     transactions: int = 0
+    rows_by_client: dict[str, int] = field(default_factory=dict)
 
 
 def query_and_batch() -> tuple[str | None, int | None]:
@@ -67,10 +70,13 @@ def report_batch(definition: Definition, messages: Iterable[Any]) -> None:
     query, batch = written[0].query, written[0].batch
     if query is not None and batch is not None:
         transactions = sum(getattr(m, "transaction", None) is not None for m in written)
-        before = last_report(query)
+        clients, before = Counter[str](), last_report(query)
         if before is not None:
             stats = replace(total_stats([before.stats, stats]), send_time=stats.send_time)
-        _store(query, Report(batch, definition.name, stats, transactions))
+            clients.update(before.rows_by_client)
+        for message in written:
+            clients[message.stats.client] += message.stats.rows
+        _store(query, Report(batch, definition.name, stats, transactions, dict(+clients)))
 
 
 def last_report(query: str) -> Report | None:

@@ -6,6 +6,7 @@ the formats before Apache Kafka 0.11.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack
@@ -91,6 +92,12 @@ def _log_fallback(split: Split, offset: int, reason: str) -> None:
     _LOG.log(level, "%s: reading with librdkafka: %s", split.describe_offset(offset), reason)
 
 
+@functools.lru_cache(_MAX_REMEMBERED)
+def _log_direct(topic: str) -> None:
+    """Log once per topic."""
+    _LOG.info("topic '%s': reading with the direct client", topic)
+
+
 def _remember(entries: dict[tuple[str, str], T], key: tuple[str, str], value: T) -> None:
     """Add an entry, instead of the oldest one if there are too many."""
     entries[key] = value
@@ -119,6 +126,7 @@ def _read(
             position = _skip_deleted(fetcher, split, position, settings, on_data_loss)
             continue
         result, batches = fetched
+        _log_direct(split.topic)
         try:
             if settings.check_crcs:
                 batches.check(split.stop)

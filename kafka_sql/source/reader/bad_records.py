@@ -15,8 +15,8 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.reader.bad_record_counters import count_bad_records
 from kafka_sql.source.reader.dead_letters import write_dead_letters
+from kafka_sql.source.reader.record_counters import count_bad_records
 
 _LOG = logging.getLogger("kafka_sql.source")
 _MAX_LOGGED: Final = 10  # errors of a split that are logged individually

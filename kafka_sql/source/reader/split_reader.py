@@ -15,6 +15,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
 from kafka_sql.source.reader.bad_records import bad_record_handler
 from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
+from kafka_sql.source.reader.record_counters import count_records_read
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 
 
@@ -58,11 +59,16 @@ def _fetch_records(
     definition: Definition, decoder: RowDecoder, split: Split, config: Mapping[str, str] | None
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    return read_records(
+    clients = list[str]()  # the last one reads
+    batches = read_records(
         config or definition.client_config,
         split,
         decoder.record_fields,
         size,
         data_loss_handler(definition),
         definition.options[opt.SCAN_CLIENT],
+        clients.append,
     )
+    for records in batches:
+        count_records_read(definition.accumulator_id, len(records.offsets), definition.name, clients[-1])
+        yield records

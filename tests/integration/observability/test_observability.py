@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from kafka_sql.observability import observe
 from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.observability.prometheus import serve_metrics
-from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
+from kafka_sql.source.reader.record_counters import BadRecordCounts
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -99,6 +99,9 @@ def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> 
     assert values[f"kafka_sql_currentOffset{{{partition}}}"] == 8
     assert values[f"kafka_sql_records_lag{{{partition}}}"] == 0
     assert values[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
+    for direction, table_name, count in (("In", "default.src", 9), ("Out", "default.tgt", 8)):
+        by_client = f'{{client="direct",{labels},table="{table_name}"}}'
+        assert values[f"kafka_sql_numRecords{direction}ByClient{by_client}"] == count
     assert values[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')
     assert values[f"kafka_sql_numRecordsOutErrors{{{labels}}}"] == 0
     assert values[f"kafka_sql_openTransactions{{{labels}}}"] == 0

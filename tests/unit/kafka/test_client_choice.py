@@ -46,7 +46,9 @@ def broker() -> Iterator[SimulatedBroker]:
         cache.close()
     reader._unsupported.clear()
     reader._logged.clear()
-    produce._log_librdkafka.cache_clear()
+    reader._log_direct.cache_clear()
+    fetch._log_librdkafka.cache_clear()
+    produce._log_client.cache_clear()
 
 
 @pytest.fixture
@@ -132,14 +134,33 @@ def read(broker: SimulatedBroker, client: str, **properties: str) -> list[Any]:
         return [v for part in parts for v in ([part] if isinstance(part, str) else map(int, part.values.to_pylist()))]
 
 
-def test_each_client_reads(broker: SimulatedBroker, librdkafka: list[Any]) -> None:
+def test_each_client_reads(broker: SimulatedBroker, librdkafka: list[Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafka_sql.kafka")
     assert read(broker, "direct") == list(range(20))
     assert read(broker, "auto") == list(range(20))
     assert librdkafka == []
+    assert caplog.messages == ["topic 't': reading with the direct client"]  # once
     requests = len(broker.requests)
-    assert read(broker, "librdkafka") == ["librdkafka"]
-    assert librdkafka == [(0, 20)]
+    for _ in range(2):
+        assert read(broker, "librdkafka") == ["librdkafka"]
+    assert librdkafka == [(0, 20)] * 2
     assert len(broker.requests) == requests
+    assert caplog.messages[1:] == ["topic 't': reading with librdkafka: 'scan.client' is 'librdkafka'"]
+
+
+def test_the_caller_learns_which_client_reads(broker: SimulatedBroker, librdkafka: list[Any]) -> None:
+    older = bytearray(broker.logs["t", 0][5])
+    older[16] = 1
+    broker.logs["t", 0][5] = bytes(older)
+    for client, expected in (
+        ("auto", [("direct", 10), ("librdkafka", 0)]),
+        ("librdkafka", [("librdkafka", 0)]),
+    ):
+        clients, counts = list[str](), dict[str, int]()
+        parts: Any = fetch.read_records(broker.config(), ALL, client=client, on_client=clients.append)
+        for part in parts:
+            counts[clients[-1]] = counts.get(clients[-1], 0) + (0 if part == "librdkafka" else len(part.offsets))
+        assert list(counts.items()) == expected
 
 
 def test_direct_never_reads_with_librdkafka(broker: SimulatedBroker, librdkafka: list[Any]) -> None:
@@ -204,7 +225,8 @@ def test_each_client_writes(
     caplog.set_level(logging.INFO, "kafka_sql.kafka")
     for client in ("auto", "direct"):
         assert opened(definition_of(broker, client), transactional_id) == "direct"
-    assert caplog.messages == []
+    assert caplog.messages == ["Table 'orders': writing with the direct client"]  # once
+    caplog.clear()
     batches = len(broker.logs["t", 0])
     for _ in range(2):
         assert opened(definition_of(broker, "librdkafka"), transactional_id) == "librdkafka"
@@ -212,7 +234,7 @@ def test_each_client_writes(
             opened(definition_of(broker, "auto", properties_partitioner="consistent"), transactional_id) == "librdkafka"
         )
     assert len(broker.logs["t", 0]) == batches
-    assert caplog.messages == [  # once
+    assert caplog.messages == [
         "Table 'orders': writing with librdkafka: 'sink.client' is 'librdkafka'",
         "Table 'orders': writing with librdkafka: the direct client does not support 'properties.partitioner'",
     ]

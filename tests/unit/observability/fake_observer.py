@@ -12,7 +12,14 @@ class FakeObserver:
         table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)
         return {
             "id-1": JobMetrics(
-                "copy", [table], 5, records_without_row=3, rows_measured=4, bytes_measured=8, last_read=0
+                "copy",
+                [table],
+                5,
+                records_without_row=3,
+                rows_measured=4,
+                bytes_measured=8,
+                last_read=0,
+                records_in_by_client={("default.src", "direct"): 4, ("default.src", "librdkafka"): 1},
             ),
             "id-2": JobMetrics(),
         }

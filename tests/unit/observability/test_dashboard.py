@@ -7,7 +7,17 @@ import re
 import urllib.request
 from typing import Any
 
-from kafka_sql.observability.metric_definitions import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
+from kafka_sql.observability.metric_definitions import (
+    CLIENT,
+    CLIENTS,
+    JOB,
+    JOBS,
+    PARTITION,
+    PARTITIONS,
+    PREFIX,
+    SOURCE,
+    SOURCES,
+)
 from kafka_sql.observability.prometheus import serve_metrics
 from tests.unit.observability.fake_observer import FakeObserver
 from tools.dashboard import PATH, build_dashboard, to_json
@@ -29,7 +39,8 @@ def test_the_dashboard_shows_exactly_the_served_metrics() -> None:
 
 
 def test_legends_use_existing_labels() -> None:
-    labels = {**dict.fromkeys(JOBS, JOB), **dict.fromkeys(SOURCES, SOURCE), **dict.fromkeys(PARTITIONS, PARTITION)}
+    scopes = ((JOBS, JOB), (SOURCES, SOURCE), (PARTITIONS, PARTITION), (CLIENTS, CLIENT))
+    labels = {name: scope for metrics, scope in scopes for name in metrics}
     for panel in json.loads(PATH.read_text())["panels"]:
         (target,) = panel["targets"]
         metric, selected = target["expr"].removeprefix(PREFIX).split("{")

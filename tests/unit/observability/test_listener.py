@@ -12,7 +12,7 @@ from kafka_sql.observability import listener
 from kafka_sql.observability.listener import Observer, query_bytes_in
 from kafka_sql.sink.batch_reports import Report
 from kafka_sql.sink.write_stats import WriteStats
-from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
+from kafka_sql.source.reader.record_counters import BadRecordCounts
 from tests.unit.observability.test_metrics import BATCH, IDLE
 
 ID = BATCH["id"]
@@ -70,8 +70,10 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
     streams = Streams()
     monkeypatch.setattr(listener, "last_report", streams.reports.get)
     monkeypatch.setattr(listener, "remove_report", lambda query: streams.reports.pop(query, None))
-    monkeypatch.setattr(listener.bad_record_counters, "reset_counts", lambda spark, query: None)
-    monkeypatch.setattr(listener.bad_record_counters, "bad_record_counts", lambda spark, query: BadRecordCounts(2, 1))
+    monkeypatch.setattr(listener.record_counters, "reset_counts", lambda spark, query: None)
+    monkeypatch.setattr(listener.record_counters, "bad_record_counts", lambda spark, query: BadRecordCounts(2, 1))
+    by_client = {("default.src", "direct"): 590}
+    monkeypatch.setattr(listener.record_counters, "records_by_client", lambda spark, query: by_client)
     return streams
 
 
@@ -94,6 +96,7 @@ def test_a_query_is_observed_from_its_start_to_its_end(streams: Streams) -> None
     observed.onQueryProgress(progressed(BATCH))
     job = observed.jobs()[ID]
     assert (job.num_records_in, job.bad_records, job.num_bytes_in) == (600, BadRecordCounts(2, 1), None)
+    assert job.records_in_by_client == {("default.src", "direct"): 590}
     assert (job.sink, job.num_records_out) == (None, 0)
     observed.onQueryTerminated(started())
     assert observed.jobs() == {}

@@ -10,7 +10,7 @@ from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES
+from kafka_sql.observability.metric_definitions import CLIENTS, JOBS, PARTITIONS, SOURCES
 from kafka_sql.observability.opentelemetry import register_gauges
 from tests.unit.observability.fake_observer import FakeObserver
 
@@ -33,9 +33,13 @@ def test_metrics_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values["kafka_sql.numrecordsin"] == [(job, 5), ({"job_id": "id-2", "job_name": ""}, 0)]
     assert values["kafka_sql.pendingrecords"] == [({**job, "table": "default.src"}, 2)]
     assert values["kafka_sql.records_lag"] == [(partition, 2)]
-    named = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS}}
+    read_directly = {**job, "table": "default.src", "client": "direct"}
+    assert values["kafka_sql.numrecordsinbyclient"][0] == (read_directly, 4)
+    named = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}}
     assert set(values) <= named
-    assert {m.description for m in scope.metrics} <= {text for text, _ in {**JOBS, **SOURCES, **PARTITIONS}.values()}
+    assert {m.description for m in scope.metrics} <= {
+        text for text, _ in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}.values()
+    }
 
 
 def test_without_the_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,8 @@ def test_metrics_and_labels() -> None:
         'kafka_sql_commitsFailed{job_id="id-1",job_name="copy",table="default.src"} 1.0',
         'kafka_sql_currentOffset{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 5.0',
         'kafka_sql_records_lag{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 2.0',
+        'kafka_sql_numRecordsInByClient{client="direct",job_id="id-1",job_name="copy",table="default.src"} 4.0',
+        'kafka_sql_numRecordsInByClient{client="librdkafka",job_id="id-1",job_name="copy",table="default.src"} 1.0',
     ]
     assert len(lines) == len(constant_lines) + 2
 

@@ -55,32 +55,47 @@ def test_clients_are_listed() -> None:
 
 def test_last_report_accumulates_the_batches_of_a_query() -> None:
     assert last_report("q") is None
-    report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])
+    report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0, "direct"), "q", 6)])
     report_batch(
         table(),
         [
-            TaskCommitMessage(WriteStats(2, 20, 1, 5.0), "q", 7),
+            TaskCommitMessage(WriteStats(2, 20, 1, 5.0, "direct"), "q", 7),
             None,
-            TaskCommitMessage(WriteStats(3, 30, 0, 4.0), "q", 7),
+            TaskCommitMessage(WriteStats(3, 30, 0, 4.0, "direct"), "q", 7),
         ],
     )
-    assert last_report("q") == Report(7, "t", WriteStats(6, 60, 1, 5.0), 0)
+    assert last_report("q") == Report(7, "t", WriteStats(6, 60, 1, 5.0, "direct"), 0, {"direct": 6})
     report_batch(table(), [TaskCommitMessage(WriteStats(0, 0, 0, 2.0), "q", 8)])
-    assert last_report("q") == Report(8, "t", WriteStats(6, 60, 1, 2.0), 0)
+    assert last_report("q") == Report(8, "t", WriteStats(6, 60, 1, 2.0, "direct"), 0, {"direct": 6})
     assert last_report("other") is None
     remove_report("q")
     remove_report("q")
     assert last_report("q") is None
 
 
+def test_rows_are_counted_by_client() -> None:
+    report_batch(table(), [TaskCommitMessage(WriteStats(1, client="direct"), "q", 6)])
+    messages = [
+        TaskCommitMessage(WriteStats(rows, client=client), "q", 7)
+        for rows, client in ((2, "direct"), (4, "librdkafka"), (0, ""))
+    ]
+    report_batch(table(), messages)
+    report = last_report("q")
+    assert report is not None
+    assert report.rows_by_client == {"direct": 3, "librdkafka": 4}
+    job = JobMetrics()
+    job.add_sink_report(report)
+    assert job.rows_out_by_client == {("t", "direct"): 3, ("t", "librdkafka"): 4}
+
+
 def test_transactions_of_the_last_batch_are_counted() -> None:
     messages: list[Any] = [
-        FakePreparedTransaction(WriteStats(1), "p-1"),
-        FakePreparedTransaction(WriteStats(2), "p-2"),
+        FakePreparedTransaction(WriteStats(1, client="direct"), "p-1"),
+        FakePreparedTransaction(WriteStats(2, client="direct"), "p-2"),
         FakePreparedTransaction(None, None),
     ]
     report_batch(table(), messages)
-    assert last_report("q") == Report(7, "t", WriteStats(3), 2)
+    assert last_report("q") == Report(7, "t", WriteStats(3, client="direct"), 2, {"direct": 3})
 
 
 def test_a_batch_statement_stores_no_report(tmp_path: Path) -> None:

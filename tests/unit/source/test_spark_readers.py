@@ -34,8 +34,9 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mapping[str, str], S
     """The client configuration and the split of each read, whose records are the offsets."""
     requests: list[tuple[Mapping[str, str], Split]] = []
 
-    def read_records(config: Mapping[str, str], split: Split, *_: object) -> Iterator[Records]:
+    def read_records(config: Mapping[str, str], split: Split, *others: Any) -> Iterator[Records]:
         requests.append((config, split))
+        others[-1]("direct")
         offsets = np.arange(split.start, split.stop)
         yield Records(pa.array([b"%d" % o for o in offsets], pa.binary()), offsets)
 
@@ -84,7 +85,8 @@ def test_tables_with_a_row_per_key_read_the_latest_rows_of_a_whole_partition(
         ]
         keys = None
 
-    def read_records(*_: object) -> Iterator[Records]:
+    def read_records(*arguments: Any) -> Iterator[Records]:
+        arguments[-1]("direct")
         yield Records(pa.array(payloads, pa.binary()), np.arange(4), keys)
 
     monkeypatch.setattr(split_reader, "read_records", read_records)

@@ -36,6 +36,7 @@ def broker() -> Iterator[SimulatedBroker]:
     _CACHE.close()
     reader._unsupported.clear()
     reader._logged.clear()
+    reader._log_direct.cache_clear()
 
 
 def append(broker: SimulatedBroker, *values: int, attributes: int = 0) -> None:
@@ -303,7 +304,10 @@ def test_topics_in_an_older_format_are_not_fetched_twice(
     assert read(broker, Split("t", 0, 20, 100)) == ([], 20)
     assert broker.requests == requests
     reason = "batches in the format before Apache Kafka 0.11"
-    assert [record.message for record in caplog.records] == [f"t[0]@20: reading with librdkafka: {reason}"]
+    assert caplog.messages == [
+        "topic 't': reading with the direct client",
+        f"t[0]@20: reading with librdkafka: {reason}",
+    ]
 
 
 def test_missing_versions_are_left_to_librdkafka(broker: SimulatedBroker) -> None:

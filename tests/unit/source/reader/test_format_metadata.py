@@ -55,9 +55,10 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that reads three records as a table with the given columns."""
     monkeypatch.setitem(FORMATS, "tagged", TAGGED)
 
-    def read_records(*_: object, **__: object) -> Iterator[Records]:
+    def read_records(*arguments: Any) -> Iterator[Records]:
         import numpy as np
 
+        arguments[-1]("direct")
         yield Records(pa.array([b"\1xa", b"\0yb", b"\2zc"], pa.binary()), np.array([5, 6, 7]))
 
     monkeypatch.setattr(split_reader, "read_records", read_records)

@@ -1,4 +1,4 @@
-"""Count undecodable records in tasks and report the counts to the driver through a Spark accumulator.
+"""Count records in tasks and report the counts to the driver through a Spark accumulator.
 
 Accumulators count each successful task exactly once. Spark transfers the updates of Python data source readers as it
 does for any other Python function.
@@ -15,10 +15,11 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.runtime.spark_context import spark_context
 
-_ATTRIBUTE: Final = "_kafka_sql_bad_records"  # of a SparkContext
-_SKIPPED: Final = "skipped"
-_DEAD_LETTERED: Final = "dead-lettered"
-Counts = dict[tuple[str, str], int]  # by query id and outcome
+_ATTRIBUTE: Final = "_kafka_sql_records"  # of a SparkContext
+_SKIPPED: Final = ("skipped",)
+_DEAD_LETTERED: Final = ("dead-lettered",)
+_READ: Final = "read"  # followed by the table and the client
+Counts = dict[tuple[str, ...], int]  # by query id and what is counted
 
 
 @dataclass(frozen=True)
@@ -59,25 +60,44 @@ def bad_record_counts(spark: SparkSession, query: str) -> BadRecordCounts | None
     if accumulator is None:
         return None
     counts = accumulator.value
-    return BadRecordCounts(counts.get((query, _SKIPPED), 0), counts.get((query, _DEAD_LETTERED), 0))
+    return BadRecordCounts(counts.get((query, *_SKIPPED), 0), counts.get((query, *_DEAD_LETTERED), 0))
+
+
+def records_by_client(spark: SparkSession, query: str) -> dict[tuple[str, str], int]:
+    """Return how many records the tasks of a streaming query have read, by table and Kafka client.
+
+    Empty for a Connect client.
+    """
+    accumulator = _accumulator(spark)
+    counts: Counts = accumulator.value if accumulator is not None else {}
+    return {(key[2], key[3]): count for key, count in counts.items() if key[:2] == (query, _READ)}
 
 
 def reset_counts(spark: SparkSession, query: str) -> None:
     """Reset the counts of a query that starts."""
     accumulator = _accumulator(spark)
     if accumulator is not None:
-        for outcome in (_SKIPPED, _DEAD_LETTERED):
-            accumulator.value.pop((query, outcome), None)
+        for key in [key for key in accumulator.value if key[0] == query]:
+            del accumulator.value[key]
 
 
 def count_bad_records(accumulator_id: int | None, count: int, dead_lettered: bool) -> None:
-    """Count records in a task of a streaming query. Records of batch queries are only logged."""
+    """Count undecodable records in a task of a streaming query. Those of batch queries are only logged."""
+    _count(accumulator_id, _DEAD_LETTERED if dead_lettered else _SKIPPED, count)
+
+
+def count_records_read(accumulator_id: int | None, count: int, table: str, client: str) -> None:
+    """Count records that a task of a streaming query has read with a Kafka client."""
+    _count(accumulator_id, (_READ, table, client), count)
+
+
+def _count(accumulator_id: int | None, what: tuple[str, ...], count: int) -> None:
     context = TaskContext.get()
     query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
     if accumulator_id is not None and query:
         # returns the task's instance of the accumulator, the same one for each call
         accumulator: Accumulator[Counts] = _deserialize_accumulator(accumulator_id, {}, _SUM_BY_KEY)
-        accumulator.add({(query, _DEAD_LETTERED if dead_lettered else _SKIPPED): count})
+        accumulator.add({(query, *what): count})
 
 
 def _accumulator(spark: SparkSession) -> Accumulator[Counts] | None:
