@@ -47,6 +47,10 @@ _JWT_RETRIEVERS: Final = {
     "ClientCredentialsJwtRetriever": "client_credentials",
     "JwtBearerJwtRetriever": "urn:ietf:params:oauth:grant-type:jwt-bearer",
 }
+TLS_1_3_ONLY: Final = "PSK-AES128-GCM-SHA256"
+"""Cipher suites for TLS 1.3 only. This suite of TLS 1.2 needs a pre-shared key, which neither client has, so OpenSSL
+offers no suite of TLS 1.2. librdkafka has no option for the TLS version, and requires a suite of TLS 1.2 or older."""
+_TLS_VERSIONS: Final = {name.lower(): name for name in ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1")}
 _DIGITS: Final = re.compile(r"0*\d{1,19}", re.ASCII)
 _OIDC_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
@@ -105,6 +109,7 @@ def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
                 option="properties.auto.offset.reset",
             )
         config["auto.offset.reset"] = "error" if strategy == "none" else strategy
+    config |= _tls_versions(properties.get("ssl.enabled.protocols", ""))
     return config | _oauth_bearer(properties) | _login(properties.get(JAAS, ""))
 
 
@@ -144,6 +149,19 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
     return {} if "sasl.oauthbearer.method" in properties else config
 
 
+def _tls_versions(text: str) -> dict[str, str]:
+    """Return the option that disables TLS 1.2, if only TLS 1.3 is enabled. Older versions are always disabled."""
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    versions = {_TLS_VERSIONS.get(name.lower()) for name in names}
+    if None in versions or (versions and not versions & {"TLSv1.3", "TLSv1.2"}):
+        raise InvalidOptionError(
+            "Invalid value for option 'properties.ssl.enabled.protocols': expected 'TLSv1.3', 'TLSv1.2' or "
+            "'TLSv1.2,TLSv1.3'. Older versions are not supported.",
+            option="properties.ssl.enabled.protocols",
+        )
+    return {"ssl.cipher.suites": TLS_1_3_ONLY} if versions and "TLSv1.2" not in versions else {}
+
+
 def _kilobytes(text: str) -> str:
     size = parse_digits(text.strip())
     if size is None:
@@ -165,8 +183,9 @@ def to_openssl_ciphers(text: str) -> str:
     tls_12 = [_openssl_name(name) for name in names if name not in tls_13]
     if tls_13 and not tls_12:
         raise UnsupportedOptionError(
-            "Option 'properties.ssl.cipher.suites' lists suites of TLS 1.3 only. They are always enabled, and "
-            "librdkafka cannot disable TLS 1.2. Remove the option, or add suites of TLS 1.2.",
+            "Option 'properties.ssl.cipher.suites' lists suites of TLS 1.3 only, and all suites of TLS 1.3 are always "
+            "enabled. Add suites of TLS 1.2, or replace the option by 'properties.ssl.enabled.protocols' = 'TLSv1.3', "
+            "which disables TLS 1.2.",
             option="properties.ssl.cipher.suites",
         )
     return ":".join(tls_12)

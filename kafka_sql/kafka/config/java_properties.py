@@ -128,6 +128,8 @@ _CONVERTED: Final = (
         "sasl.oauthbearer.jwt.retriever.class": "the default, ClientCredentialsJwtRetriever and JwtBearerJwtRetriever "
         "become sasl.oauthbearer.method = oidc with a grant type; others are rejected",
         "ssl.cipher.suites": "Java's names become OpenSSL's; those of TLS 1.3 are always enabled",
+        "ssl.enabled.protocols": "'TLSv1.3' alone disables TLS 1.2; otherwise, TLS 1.3 is used if the broker supports "
+        "it, also if it is not listed, or else TLS 1.2; older versions are always disabled",
         "ssl.endpoint.identification.algorithm": "the empty string (off) becomes 'none'",
         "ssl.key.password": "the password of the private key",
         "ssl.keystore.certificate.chain": "PEM, also with CRLF or on one line",
@@ -200,9 +202,8 @@ _IGNORED: Final = {
     "share.acknowledgement.mode": _SHARE_GROUPS,
     "share.acquire.mode": _SHARE_GROUPS,
     "socket.connection.setup.timeout.max.ms": "librdkafka uses the same timeout for each connection attempt",
-    "ssl.enabled.protocols": "OpenSSL negotiates the newest version that the broker supports, TLS 1.2 or 1.3",
     "ssl.keymanager.algorithm": _OPENSSL,
-    "ssl.protocol": "OpenSSL negotiates the newest version that the broker supports, TLS 1.2 or 1.3",
+    "ssl.protocol": "'ssl.enabled.protocols' sets the versions",
     "ssl.provider": _OPENSSL,
     "ssl.secure.random.implementation": _OPENSSL,
     "ssl.trustmanager.algorithm": _OPENSSL,

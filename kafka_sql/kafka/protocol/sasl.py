@@ -18,7 +18,13 @@ from kafka_sql.kafka.protocol.gssapi import authenticate_gssapi, check_gssapi
 from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, unsecured_token, uses_endpoint
 from kafka_sql.kafka.protocol.token_cache import discard_token, get_token
 
-_ITERATIONS: Final = re.compile(r"[1-9][0-9]{3,6}")  # 7 digits take seconds
+# RFC 5802, section 7, except that the number of iterations is limited: 7 digits take seconds. A nonce is printable
+# ASCII without a comma. Unknown extensions at the end are ignored, but m=, a mandatory one, ends the exchange.
+_BASE64: Final = "[A-Za-z0-9+/]+={0,2}"
+_CHALLENGE: Final = re.compile(
+    rf"r=(?P<nonce>[!-+\--~]+),s=(?P<salt>{_BASE64}),i=(?P<iterations>[1-9][0-9]{{3,6}})(,(?!m=)[A-Za-z]=[^,\0]+)*"
+)
+_SIGNATURE: Final = re.compile(rf"v=({_BASE64})(?=,|\Z)")
 _MIN_ITERATIONS: Final = 4096  # as in the Java client: fewer make it easy to guess the password of a recorded exchange
 
 _TOKEN: Final = "OAUTHBEARER token"  # key in a configuration; no option has this name
@@ -102,38 +108,30 @@ def _scram(algorithm: str) -> Callable[[Mapping[str, str], str], SaslExchange]:
         nonce = base64.b64encode(os.urandom(24)).decode()
         bare = f"n={user},r={nonce}"
         first = (yield f"n,,{bare}".encode()).decode()
-        challenge = _attributes(first)
-        iterations = challenge.get("i", "")
-        if (
-            not challenge.get("r", "").startswith(nonce)
-            or "s" not in challenge
-            or not _ITERATIONS.fullmatch(iterations)
-        ):
+        challenge = _CHALLENGE.fullmatch(first)
+        if challenge is None or not challenge["nonce"].startswith(nonce) or challenge["nonce"] == nonce:
             raise BrokerError("SCRAM: the broker's first message is malformed.")
-        if int(iterations) < _MIN_ITERATIONS:
+        iterations = int(challenge["iterations"])
+        if iterations < _MIN_ITERATIONS:
             raise BrokerError(
                 f"SCRAM: the broker requires {iterations} iterations, fewer than the minimum of {_MIN_ITERATIONS}."
             )
-        secret, salt = config.get("sasl.password", "").encode(), base64.b64decode(challenge["s"])
-        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, int(iterations))
-        last = f"c=biws,r={challenge['r']}"
+        secret, salt = config.get("sasl.password", "").encode(), base64.b64decode(challenge["salt"], validate=True)
+        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, iterations)
+        last = f"c=biws,r={challenge['nonce']}"
         messages = f"{bare},{first},{last}".encode()
         client_key = hmac.digest(salted, b"Client Key", algorithm)
         signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), messages, algorithm)
         proof = base64.b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True))).decode()
-        final = _attributes((yield f"{last},p={proof}".encode()).decode())
+        final = _SIGNATURE.match((yield f"{last},p={proof}".encode()).decode())
         expected = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), messages, algorithm)
-        if not hmac.compare_digest(base64.b64decode(final.get("v", "")), expected):
+        if final is None or not hmac.compare_digest(base64.b64decode(final[1], validate=True), expected):
             raise BrokerError(
                 "SCRAM: the broker could not prove that it knows the password. Check 'properties.bootstrap.servers': "
                 "this may not be your broker."
             )
 
     return exchange
-
-
-def _attributes(message: str) -> dict[str, str]:
-    return dict(part.partition("=")[::2] for part in message.split(","))
 
 
 _MECHANISMS: Final[dict[str, Callable[[Mapping[str, str], str], SaslExchange]]] = {

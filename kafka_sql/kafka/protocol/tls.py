@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.config.conversions import TLS_1_3_ONLY
 
 # settings of OpenSSL that Python's ssl does not offer
 _UNSUPPORTED: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.providers")
@@ -66,7 +67,9 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
     if config.get("ssl.crl.location"):
         context.load_verify_locations(cafile=config["ssl.crl.location"])
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
-    if config.get("ssl.cipher.suites"):
+    if config.get("ssl.cipher.suites") == TLS_1_3_ONLY:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    elif config.get("ssl.cipher.suites"):
         _set_ciphers(context, config["ssl.cipher.suites"])
     with ExitStack() as open_files:
         certificate = config.get("ssl.certificate.location") or _pem_file(config, "ssl.certificate.pem", open_files)

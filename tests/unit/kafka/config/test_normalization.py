@@ -18,7 +18,7 @@ from kafka_sql.errors import BrokerError, ConflictingOptionsError, InvalidOption
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
-from kafka_sql.kafka.direct.eligibility import read_obstacle
+from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from tests.certificates import create_authority, sign_certificate
@@ -197,6 +197,48 @@ def test_no_cipher_suites_are_the_default(
 ) -> None:
     monkeypatch.setenv("SETTING", "")
     assert outcomes(certificates, {"ssl.cipher.suites": value, ALGORITHM: "none"}) == ("TLS", "TLS")
+
+
+@pytest.fixture(scope="module")
+def tls_1_2_only(certificates: Certificates) -> Certificates:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.authority.with_name("broker.pem"))
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    return Certificates(context, certificates.authority)
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ("", "TLS"),
+        ("TLSv1.2", "TLS"),
+        ("TLSv1.2,TLSv1.3", "TLS"),
+        ("TLSv1.1,TLSv1.2", "TLS"),
+        ("TLSv1.3", "rejected"),
+        (" tlsV1.3 ", "rejected"),
+        ("TLSv1.1,TLSv1.3", "rejected"),
+    ],
+)
+def test_tls_1_2_can_be_disabled(
+    certificates: Certificates, tls_1_2_only: Certificates, versions: str, expected: str
+) -> None:
+    properties = {"ssl.enabled.protocols": versions, ALGORITHM: "none"}
+    assert outcomes(tls_1_2_only, properties) == (expected, expected)
+    assert outcomes(certificates, properties) == ("TLS", "TLS")
+    config = to_librdkafka({**SERVERS, PROTOCOL: "SSL", **properties})
+    assert read_obstacle(config) is write_obstacle(config) is None
+
+
+def test_suites_of_tls_1_2_do_not_enable_it(tls_1_2_only: Certificates) -> None:
+    suites = {"ssl.cipher.suites": "ECDHE-ECDSA-AES256-GCM-SHA384", ALGORITHM: "none"}
+    assert outcomes(tls_1_2_only, suites) == ("TLS", "TLS")
+    assert outcomes(tls_1_2_only, {**suites, "ssl.enabled.protocols": "TLSv1.3"}) == ("rejected", "rejected")
+
+
+@pytest.mark.parametrize("versions", ["TLSv1", "TLSv1.1", "SSLv3,TLSv1.2", "TLSv1.4", "1.3", "${env:VERSIONS}"])
+def test_unknown_and_old_tls_versions(versions: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.enabled\.protocols': expected 'TLSv1\.3', 'TLSv1"):
+        to_librdkafka({**SERVERS, "ssl.enabled.protocols": versions})
 
 
 @pytest.mark.parametrize("protocol", ["SSL", "sasl_ssl", "${env:PROTOCOL}"])

@@ -105,6 +105,7 @@ CONVERTED = [
     ("ssl.endpoint.identification.algorithm", "https", "ssl.endpoint.identification.algorithm", "https"),
     ("ssl.key.password", "text", "ssl.key.password", "text"),
     ("ssl.cipher.suites", "TLS_RSA_WITH_AES_128_GCM_SHA256", "ssl.cipher.suites", "AES128-GCM-SHA256"),
+    ("ssl.enabled.protocols", "TLSv1.3", "ssl.cipher.suites", "PSK-AES128-GCM-SHA256"),
     ("batch.size", "0", "batch.size", "1"),
     ("fetch.min.bytes", "0", "fetch.min.bytes", "1"),
     ("max.partition.fetch.bytes", "2147483647", "max.partition.fetch.bytes", "1000000000"),

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 
 import pytest
 
@@ -149,10 +149,31 @@ def test_string_that_is_not_utf_8() -> None:
         ("r={nonce}x,s=QUJD,i=²", "first message is malformed"),
         ("r=other,s=QUJD,i=4096", "first message is malformed"),
         ("", "first message is malformed"),
+        ("r={nonce},s=QUJD,i=4096", "first message is malformed"),  # the broker's part of the nonce is missing
+        ("r={nonce}\u00fc,s=QUJD,i=4096", "first message is malformed"),
+        ("m=x,r={nonce}x,s=QUJD,i=4096", "first message is malformed"),  # a mandatory extension
+        ("r={nonce}x,s=QUJD,i=4096,m=x", "first message is malformed"),
+        ("r={nonce}x,s=QUJD,i=-1", "first message is malformed"),
+        ("r={nonce}x,s=QUJD,i=+4096", "first message is malformed"),
+        ("r={nonce}x,s=QUJD,i=04096", "first message is malformed"),
+        ("r={nonce}x,s=,i=4096", "first message is malformed"),
+        ("r={nonce}x,s=Q*JD,i=4096", "first message is malformed"),
+        ("r={nonce}x,i=4096", "first message is malformed"),
+        ("r={nonce}x,s=QUJD,i=4096,r=other", None),
+        ("r={nonce}x,s=QUJD,i=4096,x=unknown", None),
     ],
 )
-def test_scram_with_hostile_iteration_counts(first: str, expected: str) -> None:
+def test_scram_with_hostile_first_messages(first: str, expected: str | None) -> None:
     exchange = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "p"}, "h")
     nonce = next(exchange).decode().partition("r=")[2]
-    with pytest.raises(BrokerError, match=expected):
-        exchange.send(first.replace("{nonce}", nonce).encode())
+    with pytest.raises(BrokerError, match=expected) if expected else nullcontext():
+        assert exchange.send(first.replace("{nonce}", nonce).encode()).startswith(f"c=biws,r={nonce}x,p=".encode())
+
+
+@pytest.mark.parametrize("final", ["", "v=", "v=QUJD", "v=%%%%", "e=invalid-proof", "x=1,v=QUJD", "v=QUJDé"])
+def test_scram_with_hostile_final_messages(final: str) -> None:
+    exchange = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "p"}, "h")
+    nonce = next(exchange).decode().partition("r=")[2]
+    exchange.send(f"r={nonce}x,s=QUJD,i=4096".encode())
+    with pytest.raises(BrokerError, match="the broker could not prove that it knows the password"):
+        exchange.send(final.encode())
