@@ -44,14 +44,14 @@ def check(spark: SparkSession, *tables: str) -> Report:
 
 def iter_findings(spark: SparkSession, *tables: str) -> Iterator[Finding]:
     """Yield the findings of ``check`` one by one."""
-    known = session_tables(spark)
-    if known is None:
+    all_tables = session_tables(spark)
+    if all_tables is None:
         raise StatementError("This session is not enabled for Kafka tables. Call kafka_sql.enable(spark) first.")
-    known.refresh()
-    entries = [known.find(tuple(name.split("."))) for name in tables] if tables else list(known)
+    all_tables.refresh()
+    entries = [all_tables.find(tuple(name.split("."))) for name in tables] if tables else list(all_tables)
     for name, entry in zip(tables, entries, strict=False):
         if entry is None:
-            names = [other.definition.name for other in known]
+            names = [table.definition.name for table in all_tables]
             raise TableNotFoundError(
                 f"Kafka table '{name}' not found in this session.{did_you_mean(name, names)}", table=name
             )

@@ -19,7 +19,7 @@ def dataframe(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequen
 
 
 def empty_dataframe(spark: SparkSession) -> DataFrame:
-    """Return the result of a statement that has none, as Spark does."""
-    if spark_context(spark) is None:  # Connect rejects an Arrow table without columns, and runs no job for a list
+    """Return a DataFrame without rows and columns, which Spark also returns for statements without a result."""
+    if spark_context(spark) is None:  # Connect rejects an Arrow table without columns, but runs no job for a list
         return spark.createDataFrame([], StructType([]))
     return spark.createDataFrame(pa.table({}))

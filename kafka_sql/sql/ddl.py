@@ -76,16 +76,17 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
             "CREATE TABLE IF NOT EXISTS.",
             table=old.definition.name,
         )
-    before = old.table if old is not None else None
     # use the entry from here on: its name could resolve to a temporary table
     entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
     assert entry is not None
-    statement = Insert(table.name, False, None, True, None, query, 0)
+    statement = Insert(
+        table.name, overwrite=False, columns=None, by_name=True, partition=None, body=query, body_start=0
+    )
     try:
         return insert(spark, tables, entry, statement, run)
     except BaseException:  # including KeyboardInterrupt
-        if before is not None:
-            tables.alter(entry, before)
+        if old is not None:
+            tables.alter(entry, old.table)
         else:
             tables.remove(entry)
         raise
@@ -95,13 +96,13 @@ def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
     """Execute ALTER TABLE of a Kafka table; the new declaration is validated before anything changes."""
     alteration = parse_statement(text, parse_alteration)
     if isinstance(alteration.change, RenameTable):
-        to = strip_catalog(alteration.change.new_name)
-        if len(to) > 2:
+        new_name = strip_catalog(alteration.change.new_name)
+        if len(new_name) > 2:
             raise UnsupportedSqlError(
-                f"ALTER TABLE ... RENAME TO {'.'.join(to)}: Kafka tables can only be in catalog spark_catalog.",
+                f"ALTER TABLE ... RENAME TO {'.'.join(new_name)}: Kafka tables can only be in catalog spark_catalog.",
                 table=entry.definition.name,
             )
-        tables.rename(entry, to)
+        tables.rename(entry, new_name)
         return
     try:
         table = to_table(apply_alteration(to_declaration(entry.table), alteration))

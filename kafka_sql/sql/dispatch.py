@@ -15,7 +15,7 @@ from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.inserts import RunSql, insert, rewrite_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
-from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
+from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
@@ -28,20 +28,20 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     match statement:
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            return run(rewrite_query(tables, text, streaming).text if streaming or may_use_tables(text) else text)
-        case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
+            return run(rewrite_query(tables, text, streaming).text if streaming or may_need_rewrite(text) else text)
+        case None if tables and may_need_rewrite(text) and not settings.is_streaming(spark):
             return run(spark_ddl.rewrite_ctas(tables, text))
         case None:
             return run(text)
         case st.CreateView():
-            return run(_check_create_view(tables, statement, text))
+            return run(_rewrite_create_view(tables, statement, text))
         case st.DropDatabase(name):
             _drop_tables_in(tables, name)
             return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
             return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
-        case st.ResetOption(str(key)):  # RESET without a key is Spark's, and resets Flink's keys, too
+        case st.ResetOption(str(key)):  # RESET without a key goes to Spark, which resets Flink's keys, too
             spark.conf.unset(key)
             return empty_dataframe(spark)
         case st.ShowJobs():
@@ -60,13 +60,15 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return ddl.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
-        case st.AlterTable(name, True) if resolve_table(tables, name) is None and not _exists_in_spark(spark, name):
+        case st.AlterTable(name, if_exists=True) if resolve_table(tables, name) is None and not _exists_in_spark(
+            spark, name
+        ):
             return empty_dataframe(spark)
         case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
             raise _table_not_found(name)
-        case st.AlterTable(name, True, rest) if resolve_table(tables, name) is None:
+        case st.AlterTable(name, if_exists=True, clause_start=start) if resolve_table(tables, name) is None:
             # without IF EXISTS, which Spark does not support here
-            return run(f"ALTER TABLE {qualified_name(name)}{text[rest:]}")
+            return run(f"ALTER TABLE {qualified_name(name)}{text[start:]}")
         case st.Insert(name) if resolve_table(tables, name) is None:
             return run(rewrite_spark_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
@@ -107,21 +109,21 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
     raise TableNotFoundError(f"Temporary table '{full_name}' not found in this session.", table=full_name)
 
 
-def _check_create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
-    """Return a CREATE VIEW for Spark. A temporary view may hide a permanent Kafka table."""
-    entry = (
-        find_declared_table(tables, statement.name, statement.temporary)
-        if tables and not statement.keeps_tables
-        else None
-    )
-    if entry is not None:
-        raise unsupported_statement(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
+def _rewrite_create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
+    """Return a CREATE VIEW for Spark. Reject one that would replace a Kafka table.
+
+    A temporary view may hide a permanent Kafka table.
+    """
+    if tables and not statement.keeps_tables:
+        entry = find_declared_table(tables, statement.name, statement.temporary)
+        if entry is not None:
+            raise unsupported_statement(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
     return spark_ddl.rewrite_create_view(tables, text)
 
 
 def _drop_tables_in(tables: Tables, database: tuple[str, ...]) -> None:
     """Drop the Kafka tables of a database, before Spark drops the database with CASCADE."""
-    name = strip_catalog((*database, "t"))[:-1]
+    *name, _ = strip_catalog((*database, "any_table"))
     if len(name) != 1 or name[0].lower() == "default":  # in another catalog, or the database that Spark never drops
         return
     for entry in [e for e in tables if e.name[0] == name[0].lower()]:

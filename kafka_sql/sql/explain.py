@@ -15,7 +15,9 @@ from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.inserts import RunSql, prepare, rewrite_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
-from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
+from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+
+_UNSUPPORTED = "EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET."
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: RunSql) -> DataFrame:
@@ -52,13 +54,13 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             query_text = parse_statement(text, parse_declaration).query
             if query_text:
                 return _plan(spark, tables, mode, query_text, run) or _explain_in_spark(mode, query_text, run)
-            raise StatementError("EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+            raise StatementError(_UNSUPPORTED)
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            if streaming or may_use_tables(text):
+            if streaming or may_need_rewrite(text):
                 return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
             return None
-        case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
+        case None if tables and may_need_rewrite(text) and not settings.is_streaming(spark):
             rewritten = spark_ddl.rewrite_ctas(tables, text)
             return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
         case None:
@@ -66,7 +68,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
         case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (
             resolve_table(tables, name) is not None
         ):
-            raise StatementError("EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+            raise StatementError(_UNSUPPORTED)
     return None
 
 

@@ -1,4 +1,4 @@
-"""``spark.readStream.table(t)`` for Kafka tables: with their computed columns and watermarks."""
+"""Make ``spark.readStream.table(t)`` read Kafka tables with their computed columns and watermarks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def patch_read_stream(spark: SparkSession, find_tables: Callable[[SparkSession],
 
     @functools.wraps(original)
     def table(self: Any, tableName: str) -> DataFrame:
-        tables = find_tables(self._client if hasattr(self, "_client") else self._spark)
+        session = self._client if hasattr(self, "_client") else self._spark  # Connect calls it _client
+        tables = find_tables(session)
         if tables is None:
             return original(self, tableName)
         tables.refresh()

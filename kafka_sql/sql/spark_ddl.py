@@ -6,7 +6,7 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.rewrite.hints import has_options_hint
-from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
+from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
 from kafka_sql.sql.rewrite.table_references import find_table_references
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
@@ -19,7 +19,7 @@ def rewrite_ctas(tables: Tables, text: str) -> str:
     Raises:
         KafkaSqlError: an invalid hint.
     """
-    start = _query_start(text, "TABLE") if tables and may_use_tables(text) else None
+    start = _query_start(text, "TABLE") if tables and may_need_rewrite(text) else None
     if start is None:
         return text
     rewrite = rewrite_query(tables, text[start:], streaming=False)
@@ -32,7 +32,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     Raises:
         UnsupportedSqlError: the query has an OPTIONS hint on a Kafka table, which a view cannot store.
     """
-    start = _query_start(text, "VIEW") if tables and may_use_tables(text) else None
+    start = _query_start(text, "VIEW") if tables and may_need_rewrite(text) else None
     if start is None:
         return text
     query = text[start:]
@@ -51,16 +51,19 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 
-def _query_start(text: str, created: str) -> int | None:
-    """Return where the query of ``CREATE [OR REPLACE] ... created ... AS query`` starts; None for other statements."""
-    depth, is_created, previous = 0, False, ""
+def _query_start(text: str, object_type: str) -> int | None:
+    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... AS query``, or None if there is none.
+
+    Args:
+        object_type: TABLE or VIEW.
+    """
+    depth, is_after_type, previous = 0, False, ""
     for token in lexer.tokenize_spark(text):
-        word = token.upper or token.text
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if not is_created and token.upper not in (created, *_CREATE_WORDS):
-            return None
-        is_created |= token.upper == created
-        if is_created and previous == "AS" and word in _QUERIES and depth == (token.text == "("):
+        if is_after_type and depth == 0 and previous == "AS" and (token.upper or token.text) in _QUERIES:
             return token.start
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if not is_after_type and token.upper not in (object_type, *_CREATE_WORDS):
+            return None
+        is_after_type |= token.upper == object_type
         previous = token.upper
     return None

@@ -17,14 +17,14 @@ from kafka_sql.options.secrets import MASK, secrets_pattern
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _SECRET = re.compile(secrets_pattern())
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
-_WRAPPED_ERROR = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
+_CLASS_AND_MESSAGE = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 _CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
 _PY4J_PREFIX = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
 _STACK_TRACE = re.compile(
     r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
 )
-_PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last>\S.*)")
+_PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last_line>\S.*)")
 
 
 @contextmanager
@@ -40,22 +40,22 @@ def unwrap_errors() -> Iterator[None]:
     try:
         yield
     except ParseException as e:
-        shown = mask_secrets(str(e))
-        if shown == str(e):
+        masked = mask_secrets(str(e))
+        if masked == str(e):
             raise
         condition = e.getCondition() or ""
-        text = shown.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
+        text = masked.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
         raise ParseException(message=text, errorClass=condition or None) from None
     except PySparkException as e:
         missing = _MISSING_MODULE.search(str(e))
         if missing:
             raise errors.WorkerPythonError(
-                f"The Python of Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to one that has "
-                f"kafka_sql before the session starts (here: {sys.executable}). On a cluster, install it on every "
-                "executor and set 'spark.pyspark.python' to that Python.",
+                f"The Python of Spark's workers has no module '{missing[1]}'. Before the session starts, set "
+                f"PYSPARK_PYTHON to a Python that has kafka_sql (the driver's is {sys.executable}). On a cluster, "
+                "install kafka_sql on every executor and set 'spark.pyspark.python' to that Python.",
                 module=missing[1],
             ) from e
-        wrapped = _WRAPPED_ERROR.findall(str(e))
+        wrapped = _CLASS_AND_MESSAGE.findall(str(e))
         error_class = getattr(errors, wrapped[-1][0], None) if wrapped else None
         if error_class is None:
             raise
@@ -64,7 +64,8 @@ def unwrap_errors() -> Iterator[None]:
 
 def mask_secrets(message: str) -> str:
     """Return a message with the values of secret options and user info in URLs masked, wherever they appear."""
-    values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message) if m[0][0] != ":"]
+    options = [m[0] for m in _SECRET.finditer(message) if not m[0].startswith("://")]
+    values = [option.partition("=")[2].strip().strip("'\"") for option in options]
     message = _SECRET.sub(lambda m: _mask_match(m[0]), message)
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= _MIN_SECRET_LENGTH:
@@ -93,8 +94,8 @@ def error_message(error: BaseException) -> str:
         text = _PY4J_PREFIX.sub("", text)
     elif not isinstance(error, PySparkException):
         return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text
-    python = _PYTHON_TRACEBACK.findall(text)
-    if python:
-        text = text[: _PYTHON_TRACEBACK.search(text).start()].rstrip() + "\n" + python[-1]  # type: ignore[union-attr]
-    trace = _STACK_TRACE.search(text)
-    return (text[: trace.start()] if trace else text).strip()
+    tracebacks = list(_PYTHON_TRACEBACK.finditer(text))
+    if tracebacks:
+        text = text[: tracebacks[0].start()].rstrip() + "\n" + tracebacks[-1]["last_line"]
+    stack_trace = _STACK_TRACE.search(text)
+    return (text[: stack_trace.start()] if stack_trace else text).strip()

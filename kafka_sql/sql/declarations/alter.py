@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError, did_you_mean
 from kafka_sql.options.connector import CONNECTOR
+from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.sql.grammar.declaration import (
     AddOrModify,
     Alteration,
@@ -30,6 +31,7 @@ def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
     Raises:
         SchemaError: a column, primary key or watermark is missing, already exists or is still referenced.
         UnsupportedSqlError: an option that cannot be reset.
+        MissingOptionError: an option changes where the other options' secrets are sent.
     """
     statement = f"ALTER TABLE {'.'.join(alteration.name)}"
     match alteration.change:
@@ -71,13 +73,13 @@ def _rename_column(base: Declaration, change: RenameColumn, statement: str) -> D
     if any(c.name == new for c in base.columns):
         raise SchemaError(f"{statement}: The column `{new}` already existed in table schema.", column=new)
 
-    def name(column: str) -> str:
+    def rename(column: str) -> str:
         return new if column == old else column
 
     return replace(
         base,
-        columns=[replace(c, name=name(c.name)) for c in base.columns],
-        keys=[replace(k, columns=tuple(map(name, k.columns))) for k in base.keys],
+        columns=[replace(c, name=rename(c.name)) for c in base.columns],
+        keys=[replace(k, columns=tuple(map(rename, k.columns))) for k in base.keys],
     )
 
 
@@ -95,18 +97,18 @@ def _drop_key(base: Declaration, constraint: str | None, statement: str) -> Decl
 
 
 def _check_unused(base: Declaration, name: str, statement: str, dropped: Iterable[str] = ()) -> None:
-    """Reject a column that is still referenced, except by columns dropped with it."""
+    """Reject a column that does not exist, or that is still referenced by a column that is not dropped with it."""
     names = [c.name for c in base.columns]
     if name not in names:
         suggestion = did_you_mean(name, names)
         raise SchemaError(
             f"{statement}: The column `{name}` does not exist in the base table.{suggestion}", column=name
         )
-    users = sorted(c.name for c in base.columns if c.name not in dropped and name in _referenced_columns_of(c))
-    if users:
-        columns = ", ".join(f"`{user}`" for user in users)
+    dependents = sorted(c.name for c in base.columns if c.name not in dropped and name in _referenced_columns_of(c))
+    if dependents:
+        columns = ", ".join(f"`{dependent}`" for dependent in dependents)
         raise SchemaError(f"{statement}: The column `{name}` is referenced by computed column {columns}.", column=name)
-    if any(name == m.column or name in _referenced_columns(m.expression) for m in base.watermarks):
+    if any(name == w.column or name in _referenced_columns(w.expression) for w in base.watermarks):
         raise SchemaError(
             f"{statement}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first.",
             column=name,
@@ -127,7 +129,10 @@ def _set_options(base: Declaration, options: tuple[tuple[str, str], ...], statem
     for key, _ in options:
         if [k for k, _ in options].count(key) > 1:
             raise StatementError(f"{statement} SET: option '{key}' is set more than once. Remove the duplicates.")
-    return replace(base, options=list({**dict(base.options or []), **dict(options)}.items()))
+    old = dict(base.options or [])
+    new = old | dict(options)
+    check_inherited_secrets(old, new, dict(options))
+    return replace(base, options=list(new.items()))
 
 
 def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> Declaration:
@@ -137,7 +142,10 @@ def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> 
         raise UnsupportedSqlError(
             f"ALTER TABLE RESET does not support changing 'connector'. Use {statement} SET ('connector' = '...')."
         )
-    return replace(base, options=[(k, v) for k, v in base.options or [] if k not in keys])
+    old = dict(base.options or [])
+    new = {key: value for key, value in old.items() if key not in keys}
+    check_inherited_secrets(old, new, keys, verb="reset")
+    return replace(base, options=list(new.items()))
 
 
 def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> Declaration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.definition import infer_columns
 from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
@@ -25,8 +26,8 @@ def add_inferred_columns(declaration: Declaration) -> Declaration:
     inferred = infer_columns(options)
     if inferred is None:
         return declaration
-    texts = ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in inferred.columns)
-    columns = parse_declaration(f"CREATE TABLE inferred ({texts})").columns
+    column_list = ", ".join(f"{quote(name)} {type}" for name, type in inferred.columns)
+    columns = parse_declaration(f"CREATE TABLE t ({column_list})").columns
     return replace(
         declaration,
         columns=[*columns, *declaration.columns],

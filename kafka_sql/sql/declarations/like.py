@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_sql.errors import ConflictingOptionsError, SchemaError, UnsupportedSqlError
+from kafka_sql.errors import ConflictingOptionsError, MissingOptionError, SchemaError, UnsupportedSqlError
+from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 
-_DEFAULTS = {
+_DEFAULT_STRATEGIES = {
     "CONSTRAINTS": "INCLUDING",
     "DISTRIBUTION": "INCLUDING",
     "GENERATED": "INCLUDING",
@@ -27,6 +28,7 @@ def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
         UnsupportedSqlError: a feature is specified twice, or cannot be overwritten.
         SchemaError: both declare the same column or watermark, or a primary key.
         ConflictingOptionsError: both set the same option, and OPTIONS is INCLUDING.
+        MissingOptionError: an option changes where inherited secrets are sent.
     """
     assert declaration.like is not None
     strategies = _resolve_strategies(declaration.like.options)
@@ -53,8 +55,8 @@ def _resolve_strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
                 f"LIKE: Illegal merging strategy 'OVERWRITING' for '{feature}' option. Use INCLUDING or EXCLUDING."
             )
         specified[feature] = strategy
-    everything = dict.fromkeys(_DEFAULTS, specified["ALL"]) if "ALL" in specified else {}
-    return {**_DEFAULTS, **everything, **specified}
+    everything = dict.fromkeys(_DEFAULT_STRATEGIES, specified["ALL"]) if "ALL" in specified else {}
+    return {**_DEFAULT_STRATEGIES, **everything, **specified}
 
 
 def _merge_columns(
@@ -85,10 +87,9 @@ def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, stra
             f"{exists} {column_type.capitalize()} columns can only overwrite other {column_type} columns."
         )
     if strategies[feature] != "OVERWRITING":
-        shown = "generated" if feature == "GENERATED" else column_type
         raise SchemaError(
-            f"LIKE: A {shown} column named '{column.name}' already exists in the base table. You might want to specify "
-            f"EXCLUDING {feature} or OVERWRITING {feature}.",
+            f"LIKE: A {feature.lower()} column named '{column.name}' already exists in the base table. You might want "
+            f"to specify EXCLUDING {feature} or OVERWRITING {feature}.",
             column=column.name,
         )
 
@@ -109,15 +110,16 @@ def _merge_keys(strategy: str, declaration: Declaration, base: Declaration) -> l
 def _merge_watermarks(
     strategy: str, base: list[WatermarkDeclaration], declared: list[WatermarkDeclaration]
 ) -> list[WatermarkDeclaration]:
-    watermarks = {m.column: m for m in base} if strategy != "EXCLUDING" else {}
+    inherited = {w.column: w for w in base} if strategy != "EXCLUDING" else {}
     for watermark in declared:
-        if watermark.column in watermarks and strategy != "OVERWRITING":
+        if watermark.column in inherited and strategy != "OVERWRITING":
             raise SchemaError(
                 f"LIKE: There already exists a watermark spec for column '{watermark.column}' in the base table. You "
                 "might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS.",
                 column=watermark.column,
             )
-    return [*(m for c, m in watermarks.items() if c not in {o.column for o in declared}), *declared]
+    overwritten = {w.column for w in declared}
+    return [*(w for column, w in inherited.items() if column not in overwritten), *declared]
 
 
 def _merge_options(
@@ -133,5 +135,9 @@ def _merge_options(
                 option=key,
             )
     specified = {key for key, _ in declared}
+    try:
+        check_inherited_secrets(inherited, inherited | dict(declared), specified)
+    except MissingOptionError as e:
+        raise e.with_prefix("LIKE: ") from None
     # to_table rejects duplicate keys
     return [*((k, v) for k, v in inherited.items() if k not in specified), *declared]

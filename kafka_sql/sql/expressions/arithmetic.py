@@ -32,24 +32,24 @@ def translate_arithmetic(operator: str, left: TypedExpression, right: TypedExpre
     for value in (left, right):
         if value.type is not None and value_family(value) not in NUMERIC:
             raise UntranslatableError(f"operator {operator} requires numbers, but got {describe_type(value.type)}")
-    a, b = left.type or right.type, right.type or left.type
-    if a is None or b is None:
+    left_type, right_type = left.type or right.type, right.type or left.type
+    if left_type is None or right_type is None:
         return TypedExpression("NULL", None)
-    if {a.name, b.name} == {"FLOAT", "DOUBLE"}:
+    if {left_type.name, right_type.name} == {"FLOAT", "DOUBLE"}:
         raise UntranslatableError(
             f"FLOAT {operator} DOUBLE has type FLOAT in Flink, but DOUBLE in Spark; CAST one of them"
         )
-    families = {type_family(a), type_family(b)}
+    families = {type_family(left_type), type_family(right_type)}
     if "approximate" in families:
-        return _float_arithmetic(operator, left, right, common_numeric_type(a, b))
+        return _float_arithmetic(operator, left, right, common_numeric_type(left_type, right_type))
     if operator == "%":
-        return _remainder(left, right, a, b)
+        return _remainder(left, right, left_type, right_type)
     if families == {"integer"}:
-        result = common_numeric_type(a, b)
+        result_type = common_numeric_type(left_type, right_type)
         if operator == "/":
-            return _divide_integers(left, right, result)
-        return _integer_arithmetic(operator, left, right, result)
-    return _decimal_arithmetic(operator, left, right, a, b)
+            return _divide_integers(left, right, result_type)
+        return _integer_arithmetic(operator, left, right, result_type)
+    return _decimal_arithmetic(operator, left, right, left_type, right_type)
 
 
 def negate(value: TypedExpression) -> TypedExpression:
@@ -60,7 +60,7 @@ def negate(value: TypedExpression) -> TypedExpression:
         minimum = -(2 ** (31 if value.type.name == "INT" else 63))
         number = value.literal if value.literal == minimum else -value.literal  # the minimum is its own negation
         sql = f"({number})" if number == minimum else str(number)
-        sql += "L" if value.type.name == "BIGINT" and number == -(2**31) else ""  # without it, an INT in Spark
+        sql += "L" if value.type.name == "BIGINT" and number == -(2**31) else ""  # without the suffix, an INT in Spark
         return TypedExpression(sql, value.type, number)
     if value_family(value) == "integer":
         return _integer_arithmetic("-", TypedExpression("0", value.type), value, value.type)
@@ -94,11 +94,11 @@ def wrap_decimal(sql: str) -> str:
 
 
 def _integer_arithmetic(
-    operator: str, left: TypedExpression, right: TypedExpression, result: FlinkType
+    operator: str, left: TypedExpression, right: TypedExpression, result_type: FlinkType
 ) -> TypedExpression:
-    if result.name != "BIGINT":
+    if result_type.name != "BIGINT":
         return TypedExpression(
-            wrap_integer(f"(CAST({left.sql} AS BIGINT) {operator} {coerce(right, BIGINT)})", result), result
+            wrap_integer(f"(CAST({left.sql} AS BIGINT) {operator} {coerce(right, BIGINT)})", result_type), result_type
         )
     (bigint_a, decimal_a), (bigint_b, decimal_b) = (
         v.bigint_forms or (coerce(v, BIGINT), _integer_as_decimal(v)) for v in (left, right)
@@ -120,35 +120,38 @@ def _guard_division_by_zero(a: str, b: str, divisor: TypedExpression, quotient: 
     return f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {b} = 0 THEN {_DIVISION_BY_ZERO} ELSE {quotient} END"
 
 
-def _divide_integers(left: TypedExpression, right: TypedExpression, result: FlinkType) -> TypedExpression:
+def _divide_integers(left: TypedExpression, right: TypedExpression, result_type: FlinkType) -> TypedExpression:
     if isinstance(right.literal, int) and right.literal not in (0, -1):
-        return TypedExpression(_narrow(f"({left.sql} div {right.sql})", result), result)
+        return TypedExpression(_narrow(f"({left.sql} div {right.sql})", result_type), result_type)
 
     def body(a: str, b: str) -> str:
-        if result.name != "BIGINT":
-            return _guard_division_by_zero(a, b, right, wrap_integer(f"(CAST({a} AS BIGINT) div {b})", result))
+        if result_type.name != "BIGINT":
+            return _guard_division_by_zero(a, b, right, wrap_integer(f"(CAST({a} AS BIGINT) div {b})", result_type))
         return _guard_division_by_zero(a, b, right, f"if({b} = -1, coalesce(try_subtract(0, {a}), {a}), {a} div {b})")
 
-    return TypedExpression(bind2(left.sql, right.sql, body), result)
+    return TypedExpression(bind2(left.sql, right.sql, body), result_type)
 
 
 def _narrow(sql: str, type: FlinkType) -> str:
     return sql if type.name == "BIGINT" else f"CAST({sql} AS {type.name})"
 
 
-def _remainder(left: TypedExpression, right: TypedExpression, a: FlinkType, b: FlinkType) -> TypedExpression:
-    if a.name in INTEGERS and b.name in INTEGERS:
-        result = b  # the remainder fits the type of the divisor
+def _remainder(
+    left: TypedExpression, right: TypedExpression, left_type: FlinkType, right_type: FlinkType
+) -> TypedExpression:
+    if left_type.name in INTEGERS and right_type.name in INTEGERS:
+        result_type = right_type  # the remainder fits the type of the divisor
     else:
-        (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
-        result = decimal_type(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2), a, b)
+        (p1, s1), (p2, s2) = precision_and_scale(left_type), precision_and_scale(right_type)
+        result_type = decimal_type(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2), left_type, right_type)
 
-    def body(x: str, y: str) -> str:
-        is_decimal = result.name == "DECIMAL"
-        remainder = f"({_cast_to_decimal(x, a)} % {_cast_to_decimal(y, b)})" if is_decimal else f"({x} % {y})"
-        return _guard_division_by_zero(x, y, right, f"CAST({remainder} AS {to_spark_type(result, '')})")
+    def body(a: str, b: str) -> str:
+        remainder = f"({a} % {b})"
+        if result_type.name == "DECIMAL":
+            remainder = f"({_cast_to_decimal(a, left_type)} % {_cast_to_decimal(b, right_type)})"
+        return _guard_division_by_zero(a, b, right, f"CAST({remainder} AS {to_spark_type(result_type, '')})")
 
-    return TypedExpression(bind2(left.sql, right.sql, body), result)
+    return TypedExpression(bind2(left.sql, right.sql, body), result_type)
 
 
 def _cast_to_decimal(sql: str, type: FlinkType) -> str:
@@ -158,40 +161,39 @@ def _cast_to_decimal(sql: str, type: FlinkType) -> str:
 
 
 def _decimal_arithmetic(
-    operator: str, left: TypedExpression, right: TypedExpression, a: FlinkType, b: FlinkType
+    operator: str, left: TypedExpression, right: TypedExpression, left_type: FlinkType, right_type: FlinkType
 ) -> TypedExpression:
-    (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
+    (p1, s1), (p2, s2) = precision_and_scale(left_type), precision_and_scale(right_type)
     if operator in "+-":
-        result = decimal_type(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2), a, b)
+        precision, scale = max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)
     elif operator == "*":
-        result = decimal_type(p1 + p2 + 1, s1 + s2, a, b)
+        precision, scale = p1 + p2 + 1, s1 + s2
     else:
         scale = max(6, s1 + p2 + 1)
-        result = decimal_type(p1 - s1 + s2 + scale, scale, a, b)
+        precision = p1 - s1 + s2 + scale
+    result_type = decimal_type(precision, scale, left_type, right_type)
+
+    def calculation(a: str, b: str) -> str:
+        return f"({_cast_to_decimal(a, left_type)} {operator} {_cast_to_decimal(b, right_type)})"
+
     if operator != "/":
-        return TypedExpression(f"({_cast_to_decimal(left.sql, a)} {operator} {_cast_to_decimal(right.sql, b)})", result)
-    return TypedExpression(
-        bind2(
-            left.sql,
-            right.sql,
-            lambda x, y: _guard_division_by_zero(x, y, right, f"({_cast_to_decimal(x, a)} / {_cast_to_decimal(y, b)})"),
-        ),
-        result,
-    )
+        return TypedExpression(calculation(left.sql, right.sql), result_type)
+    division = bind2(left.sql, right.sql, lambda a, b: _guard_division_by_zero(a, b, right, calculation(a, b)))
+    return TypedExpression(division, result_type)
 
 
 def _float_arithmetic(
-    operator: str, left: TypedExpression, right: TypedExpression, result: FlinkType
+    operator: str, left: TypedExpression, right: TypedExpression, result_type: FlinkType
 ) -> TypedExpression:
     if operator == "%":
         raise UntranslatableError("operator % requires exact numbers, also in Flink; CAST to DECIMAL")
-    a, b = coerce(left, result), coerce(right, result)
+    a, b = coerce(left, result_type), coerce(right, result_type)
     if operator != "/":
-        return TypedExpression(f"({a} {operator} {b})", result)
-    if result.name == "FLOAT":  # Spark divides only doubles; rounding twice gives the same float
+        return TypedExpression(f"({a} {operator} {b})", result_type)
+    if result_type.name == "FLOAT":  # Spark divides only doubles; rounding twice gives the same float
         a, b = f"CAST({a} AS DOUBLE)", f"CAST({b} AS DOUBLE)"
     # power(0, -1) is infinity with the sign of the zero.
     quotient = bind2(a, b, lambda x, y: f"if({y} = 0, {x} * power({y}, -1), {x} / {y})")
     if isinstance(right.literal, int) and right.literal:
         quotient = f"({a} / {b})"
-    return TypedExpression(f"CAST({quotient} AS FLOAT)" if result.name == "FLOAT" else quotient, result)
+    return TypedExpression(f"CAST({quotient} AS FLOAT)" if result_type.name == "FLOAT" else quotient, result_type)

@@ -14,11 +14,15 @@ from kafka_sql.sql.expressions.typed import UntranslatableError
 _ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|'[^'\\]{0,60}'|TRUE|FALSE|NULL)"
 _SIMPLE = re.compile(rf"{_ATOM}|CAST\({_ATOM} AS [\w(),]+\)")
 _VARIABLE = re.compile(r"\b__(\d+)\b")
-_MAX_LENGTH = 200_000
+_MAX_LENGTH = 200_000  # characters
 
 
 def bind(value: str, body: Callable[[str], str]) -> str:
-    """Return ``body(value)`` with the value evaluated once: a lambda argument, unless it is a column or literal."""
+    """Return ``body(value)`` such that Spark evaluates ``value`` once, however often the body uses it.
+
+    Unless it is a column or a literal, ``value`` becomes the argument of a Spark lambda function, and the body uses
+    the lambda's parameter: ``element_at(transform(array(value), __1 -> body(__1)), 1)``.
+    """
     if _SIMPLE.fullmatch(value):
         return body(value)
     name = f"__{1 + max((int(n) for n in _VARIABLE.findall(value + body(value))), default=0)}"

@@ -46,7 +46,8 @@ def translate_cast(value: TypedExpression, target: FlinkType, column: str, is_tr
 def _translate_cast(
     value: TypedExpression, source: FlinkType, target: FlinkType, spark_type: str, is_try: bool
 ) -> str | None:
-    families = source_family, target_family = type_family(source), type_family(target)
+    source_family, target_family = type_family(source), type_family(target)
+    families = (source_family, target_family)
     if source_family == "string":
         return string_casts.cast_string(value.sql, target, spark_type, is_try)
     if target_family == "string":
@@ -108,10 +109,11 @@ def _float_to_integer(sql: str, target: FlinkType) -> str:
     """Convert a float like Java: truncated and clamped to the integer range; NaN is 0."""
     is_bigint = target.name == "BIGINT"
     low, high = (-(2**63), 2**63 - 1) if is_bigint else (-(2**31), 2**31 - 1)
+    low_sql = f"{low + 1} - 1"  # -9223372036854775808 is not a literal in Spark: its absolute value is no BIGINT
     integral = bind(
         f"CAST({sql} AS DOUBLE)",
         lambda x: (
-            f"CASE WHEN isnan({x}) THEN 0 WHEN {x} >= {high}D THEN {high} WHEN {x} <= {low}D THEN {low + 1} - 1 "
+            f"CASE WHEN isnan({x}) THEN 0 WHEN {x} >= {high}D THEN {high} WHEN {x} <= {low}D THEN {low_sql} "
             f"ELSE CAST({x} AS {'BIGINT' if is_bigint else 'INT'}) END"
         ),
     )
@@ -135,7 +137,7 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
 
 
 def _fit_length(sql: str, target: FlinkType) -> str:
-    """Truncate a string to its length, and pad it for CHAR."""
+    """Truncate a string to the length of the type; pad it with spaces for CHAR."""
     if target.name == "CHAR":
         return f"rpad({sql}, {target.sizes[0] if target.sizes else 1}, ' ')"
     if target.name in ("VARCHAR", "VARBINARY") and target.sizes not in ((), (2147483647,)):

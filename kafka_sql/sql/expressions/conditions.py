@@ -13,6 +13,7 @@ from kafka_sql.sql.expressions.typed import (
     common_type,
     describe_type,
     type_family,
+    value_family,
 )
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -35,14 +36,12 @@ def compare(operator: str, left: TypedExpression, right: TypedExpression) -> Typ
         return TypedExpression(f"({a} {operator} {b})", BOOLEAN)
     if operator == "<>":
         return TypedExpression(f"(NOT {compare('=', left, right).sql})", BOOLEAN)
-    nan_operand, value = (a, left) if operator in ("=", ">", ">=") else (b, right)
-    if value.literal is not None or type_family(value.type or common) != "approximate":
-        if operator != "=":
-            return TypedExpression(f"({a} {operator} {b})", BOOLEAN)
-        nan_operand, value = b, right
-        if value.literal is not None or type_family(value.type or common) != "approximate":
-            return TypedExpression(f"({a} = {b})", BOOLEAN)
-    if nan_operand is a:
+    # If this operand is NaN, Spark's comparison may be true. NaN in the other one alone makes it false, as in Flink.
+    operand = left if operator in ("=", ">", ">=") else right
+    can_be_nan = operand.literal is None and value_family(operand) == "approximate"
+    if not can_be_nan:
+        return TypedExpression(f"({a} {operator} {b})", BOOLEAN)
+    if operand is left:
         return TypedExpression(bind(a, lambda x: f"({x} {operator} {b} AND NOT isnan({x}))"), BOOLEAN)
     return TypedExpression(bind(b, lambda y: f"({a} {operator} {y} AND NOT isnan({y}))"), BOOLEAN)
 
@@ -73,7 +72,7 @@ def translate_between(
     value: TypedExpression, low: TypedExpression, high: TypedExpression, symmetric: bool
 ) -> TypedExpression:
     """Translate ``value BETWEEN [SYMMETRIC] low AND high``."""
-    common_type((value.type, low.type, high.type))
+    common_type((value.type, low.type, high.type))  # raises if there is none
     text = f"({compare('>=', value, low).sql} AND {compare('<=', value, high).sql})"
     if symmetric:
         text = f"({text} OR {translate_between(value, high, low, symmetric=False).sql})"
@@ -107,9 +106,9 @@ def translate_greatest_or_least(name: str, values: Sequence[TypedExpression]) ->
         )
     if len(operands) == 1:
         return TypedExpression(operands[0], type)
-    null = " OR ".join(f"{v.sql} IS NULL" for v in values if v.literal is None)
+    is_any_null = " OR ".join(f"{v.sql} IS NULL" for v in values if v.literal is None)
     text = f"{name.lower()}({', '.join(operands)})"
-    return TypedExpression(f"if({null}, NULL, {text})" if null else text, type)
+    return TypedExpression(f"if({is_any_null}, NULL, {text})" if is_any_null else text, type)
 
 
 def require_boolean(word: str, value: TypedExpression) -> TypedExpression:

@@ -78,8 +78,8 @@ def parse_interval(node: exp.Interval, context: str) -> Interval:
 def sum_intervals(intervals: Iterable[Interval]) -> Interval:
     """Return the sum of intervals of fixed length, in seconds."""
     microseconds = sum(i.microseconds for i in intervals)
-    seconds, rest = divmod(abs(microseconds), _UNITS["SECOND"])
-    sign, fraction = "-" if microseconds < 0 else "", f".{rest // 1000:03}" if rest else ""
+    seconds, remainder = divmod(abs(microseconds), _UNITS["SECOND"])
+    sign, fraction = "-" if microseconds < 0 else "", f".{remainder // 1000:03}" if remainder else ""
     return Interval(f"'{sign}{seconds}{fraction}' SECOND", microseconds)
 
 

@@ -31,8 +31,8 @@ def cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> s
         return _cast_if_matching(sql, spark_type, _INTEGER, "$10$2", is_try)  # "$1", "0", "$2": there is no group 10
     if family == "approximate":
         return _cast_if_matching(sql, spark_type, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
-    if family == "decimal":
-        return _cast_to_decimal(sql, spark_type, is_try)
+    if family == "decimal":  # overflow is an error, too
+        return _cast_if_matching(sql, spark_type, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)
     if is_try and family in ("date", "timestamp", "timestamp_ltz"):
         raise UntranslatableError(
             f"TRY_CAST of a string to {describe_type(target)} is not supported; use TO_TIMESTAMP or CAST"
@@ -58,6 +58,15 @@ def _cast_to_boolean(x: str, is_try: bool) -> str:
 def _cast_if_matching(
     sql: str, spark_type: str, pattern: str, replacement: str, is_try: bool, unsupported: str | None = None
 ) -> str:
+    """Cast a string that matches a pattern; other strings, and values that Spark cannot cast, are an error.
+
+    With TRY_CAST, they are NULL.
+
+    Args:
+        pattern, replacement: a regular expression, and its replacement, which is the text to cast.
+        unsupported: matches strings that TRY_CAST converts in Flink, but not here. They are an error instead of NULL.
+    """
+
     def body(x: str) -> str:
         regex = string_literal(pattern)
         text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
@@ -68,8 +77,3 @@ def _cast_if_matching(
         return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"
 
     return bind(sql, body)
-
-
-def _cast_to_decimal(sql: str, spark_type: str, is_try: bool) -> str:
-    """Translate a CAST to DECIMAL; overflow is an error, too."""
-    return _cast_if_matching(sql, spark_type, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)

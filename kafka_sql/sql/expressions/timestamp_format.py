@@ -68,8 +68,8 @@ def _translate_pattern(pattern: str) -> str:
 
 def truncate_fraction(sql: str, precision: int) -> str:
     """Truncate a timestamp to ``precision`` fractional digits."""
-    digit = "1" if precision == 0 else "0." + "0" * (precision - 1) + "1"
-    return bind(sql, lambda x: f"({x} - make_dt_interval(0, 0, 0, extract(SECOND FROM {x}) % {digit}))")
+    unit = "1" if precision == 0 else "0." + "0" * (precision - 1) + "1"  # in seconds
+    return bind(sql, lambda x: f"({x} - make_dt_interval(0, 0, 0, extract(SECOND FROM {x}) % {unit}))")
 
 
 def reject_before_1970(sql: str, function: str, body: str) -> str:
@@ -97,8 +97,8 @@ def parse_timestamp(sql: str, target: str, precision: int, error_message: str | 
         if error_message:
             invalid = raise_error_sql(error_message, x)
         else:
-            lenient = raise_error_sql("a date or time that does not exist, which Flink would normalize", x)
-            invalid = f"if({x} RLIKE {string_literal(_NORMALIZED_BY_FLINK)}, {lenient}, NULL)"
+            error = raise_error_sql("a date or time that does not exist, which Flink would normalize", x)
+            invalid = f"if({x} RLIKE {string_literal(_NORMALIZED_BY_FLINK)}, {error}, NULL)"
         valid = f"WHEN {x} RLIKE {string_literal(_TIMESTAMP)} THEN coalesce({value}, {invalid})"
         return f"CASE WHEN {x} IS NULL THEN NULL {valid} ELSE {invalid} END"
 
@@ -136,12 +136,12 @@ def parse_timestamp_with_pattern(sql: str, target: str, pattern: str) -> str:
     canonical = "-".join(groups[x] for x in _UNITS[:3])
     canonical += " " + ":".join(groups.get(x, "00") for x in _UNITS[3:6])
     canonical += f".{groups['SSS']}" if "SSS" in groups else ""
-    lenient = "a string that does not match the pattern exactly, which Flink would parse leniently"
+    message = "a string that does not match the pattern exactly, which Flink would parse leniently"
 
     def body(x: str) -> str:
         text = f"regexp_replace({x}, {string_literal('^' + regex + '$')}, {string_literal(canonical)})"
         value = f"try_cast({text} AS {target})"
         valid = f"if({x} RLIKE {string_literal('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
-        return f"coalesce({valid}, if({x} RLIKE '[0-9]|[^ -~]', {raise_error_sql(lenient, x)}, NULL))"
+        return f"coalesce({valid}, if({x} RLIKE '[0-9]|[^ -~]', {raise_error_sql(message, x)}, NULL))"
 
     return bind(sql, body)

@@ -1,7 +1,7 @@
-"""Limit the batches in which Spark passes an INSERT's rows to Python by rows, not by bytes.
+"""Limit the Arrow batches in which Spark passes an INSERT's rows to Python to a number of rows, not of bytes.
 
-Since 4.1, Spark also limits them by bytes, and for that sums the buffers of all columns after each row: 42 % of the
-JVM's time in an INSERT of nine columns. Up to 4.0, Spark limited them by rows only.
+Spark 4.0 has only a limit in rows. Since 4.1, Spark also has a limit in bytes. To apply it, Spark sums the buffers of
+all columns after each row, which takes 42 % of the JVM's time in an INSERT of nine columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 _MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit; only then it does not sum
+_UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit, with which it does not sum
 _MAX_ROWS: Final = 8192  # more rows are not faster, and need more memory if records are large
 _ATTRIBUTE: Final = "_kafka_sql_batch_size"
 _LOCK: Final = threading.Lock()
@@ -23,21 +23,22 @@ _LOCK: Final = threading.Lock()
 
 @contextmanager
 def limit_batches_by_rows(spark: SparkSession) -> Iterator[None]:
-    """Set the session's limits for a ``with`` block. A byte limit or a smaller row limit of the user stays.
+    """Set the session's limits for a ``with`` block. If the user set a byte limit or a smaller row limit, it stays.
 
     A streaming query keeps the settings that its session had when the query started.
     """
     with _LOCK:
-        running: list[dict[str, str | None]] = spark.__dict__.setdefault(_ATTRIBUTE, [])
-        # the settings before the first block, which the last block restores
-        running.append(_set_limits(spark) if not running else running[-1])
+        # Blocks of several threads overlap. Each one adds the settings from before the first; the last one restores
+        # them.
+        previous_limits: list[dict[str, str | None]] = spark.__dict__.setdefault(_ATTRIBUTE, [])
+        previous_limits.append(_set_limits(spark) if not previous_limits else previous_limits[-1])
     try:
         yield
     finally:
         with _LOCK:
-            before = running.pop()
-            if not running:
-                _restore_limits(spark, before)
+            limits = previous_limits.pop()
+            if not previous_limits:
+                _restore_limits(spark, limits)
 
 
 def _set_limits(spark: SparkSession) -> dict[str, str | None]:
@@ -51,8 +52,8 @@ def _set_limits(spark: SparkSession) -> dict[str, str | None]:
     return {_MAX_BYTES_CONF: None, _MAX_ROWS_CONF: rows}
 
 
-def _restore_limits(spark: SparkSession, before: dict[str, str | None]) -> None:
-    for key, value in before.items():
+def _restore_limits(spark: SparkSession, limits: dict[str, str | None]) -> None:
+    for key, value in limits.items():
         if value is None:
             spark.conf.unset(key)
         else:

@@ -52,13 +52,14 @@ def stop_at_end(query: StreamingQuery) -> None:
 
     (If they exist, use Trigger.AvailableNow instead.)
     """
-    threading.Thread(target=_stop_at_end, args=(query,), name=f"end of {query.name}", daemon=True).start()
+    threading.Thread(target=_wait_and_stop, args=(query,), name=f"end of {query.name}", daemon=True).start()
 
 
 def stop_queries_at_end(spark: SparkSession) -> None:
-    """Stop any query of a session, from now on, that has read bounded streams only, up to their end offsets.
+    """From now on, stop each query of a session that reads only bounded streams when it has read them to their ends.
 
-    A Spark source cannot report its end, so a listener checks the progress. Connect sessions have no such listener.
+    A Spark source cannot report its end, so a listener checks the progress. Queries of a Connect session are not
+    stopped.
     """
     if spark_context(spark) is not None and not spark.__dict__.get(_ATTRIBUTE):
         spark.__dict__[_ATTRIBUTE] = True
@@ -95,39 +96,39 @@ class _EndListener(StreamingQueryListener):
         if query is not None and id not in self._stopping:
             self._stopping.add(id)
             # Not on the listener's thread: query.stop() waits until listeners were notified, so it would deadlock here.
-            threading.Thread(target=_stop, args=(query,), name=f"end of {query.name}", daemon=True).start()
+            threading.Thread(target=_stop_query, args=(query,), name=f"end of {query.name}", daemon=True).start()
 
 
-def _stop_at_end(query: StreamingQuery) -> None:
+def _wait_and_stop(query: StreamingQuery) -> None:
     with contextlib.suppress(StreamingQueryException):  # query.exception() has the failure
         while not query.awaitTermination(_POLL_SECONDS):
             if _is_at_end(query.lastProgress):
-                _stop(query)
+                _stop_query(query)
                 return
 
 
-def _stop(query: StreamingQuery) -> None:
+def _stop_query(query: StreamingQuery) -> None:
     """Stop a query that has read everything, after the no-data batch that may close its last windows."""
-    with contextlib.suppress(StreamingQueryException):  # as in _watch
+    with contextlib.suppress(StreamingQueryException):  # query.exception() has the failure
         if (progress := query.lastProgress) is not None and "watermark" in (progress.eventTime or {}):
             query.processAllAvailable()
         query.stop()
 
 
 def _is_at_end(progress: StreamingQueryProgress | None) -> bool:
-    # the JSON: in PySpark 4.1, the object has its offsets as Python literals
+    # in PySpark 4.1, the offsets of the progress object are not JSON, but Python literals
     sources = json.loads(progress.json)["sources"] if progress is not None else []
     return bool(sources) and all(is_end_reached(source.get("endOffset")) for source in sources)
 
 
-def is_end_reached(end: Any) -> bool:
+def is_end_reached(end_offset: Any) -> bool:
     """Return whether a source's end offset in Spark's progress is the end of a bounded Kafka table.
 
     Args:
-        end: the offset as JSON, parsed or as a string.
+        end_offset: the offset as JSON, parsed or as a string.
     """
     try:
-        offset = from_json(parse_offset(end))
-    except CheckpointError:  # of another source
+        offset = from_json(parse_offset(end_offset))
+    except CheckpointError:  # the offset of a source that is not a Kafka table
         return False
     return bool(offset.stops) and all(offset.offsets.get(p, stop) >= stop for p, stop in offset.stops.items())

@@ -14,7 +14,7 @@ from kafka_sql.sql.recognize import lexer
 
 _OWNER_FILE = ".kafka_sql-query"  # in the checkpoint; Spark ignores it
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)
+_INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # slashes, control characters, leading dots
 _LOCAL_URI = re.compile(r"file:(?://)?(/(?!/).*)")  # Hadoop does not decode a path: %20 and # are part of it
 
 

@@ -31,7 +31,7 @@ from kafka_sql.sql.jobs.bounded import are_all_bounded
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
-from kafka_sql.sql.rewrite.query import QueryRewrite, may_use_tables, rewrite_query
+from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
 from kafka_sql.table.declaration import Column
 
 _DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)
@@ -47,7 +47,8 @@ class PreparedInsert:
         entry: the table, with the hint's options.
         stream: for a continuous query, its rows in the table's columns; None for a batch.
         batch: for a batch, the statement for Spark.
-        text: for a continuous query, what distinguishes it from other queries into the same table.
+        text: for a continuous query, the query with the clauses before it, which identify it among the queries that
+            write to the table.
         bounded: the tables that the query reads, if all of them are bounded streams; otherwise empty.
     """
 
@@ -70,9 +71,8 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
     """
     prepared = prepare(spark, tables, entry, statement, run)
     if prepared.stream is not None:
-        return streaming.insert_streaming(
-            spark, prepared.entry, prepared.stream, prepared.text, bounded=prepared.bounded
-        )
+        job = streaming.start_job(spark, prepared.entry, prepared.stream, prepared.text, bounded=prepared.bounded)
+        return streaming.job_ids(spark, [job])
     with limit_batches_by_rows(spark):
         return run(prepared.batch)
 
@@ -97,19 +97,17 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         entry = tables.with_options(entry, hint.options)
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
-    if is_streaming or may_use_tables(statement.body):
+    if is_streaming or may_need_rewrite(statement.body):
         rewrite = rewrite_query(tables, statement.body, is_streaming)
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if query.isStreaming:
-            target = f"{statement.hint_text} {statement.columns} {statement.by_name}"
             rows = repartition(entry, project_to_table(entry, query, statement))
             is_bounded = are_all_bounded(
                 rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
             )
-            return PreparedInsert(
-                entry, rows, "", f"{target} {statement.body}", rewrite.streamed_tables if is_bounded else ()
-            )
+            text = f"{statement.hint_text} {statement.columns} {statement.by_name} {statement.body}"
+            return PreparedInsert(entry, rows, "", text, rewrite.streamed_tables if is_bounded else ())
         _check_no_hidden_stream(tables, entry, rewrite.text, run)
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
@@ -147,7 +145,7 @@ def rewrite_spark_insert(spark: SparkSession, tables: Tables, statement: Insert,
         UnsupportedSqlError: the query reads Kafka tables as streams, but Spark would run it as a batch.
     """
     is_streaming = settings.is_streaming(spark)
-    if not tables or not (is_streaming or may_use_tables(statement.body)):
+    if not tables or not (is_streaming or may_need_rewrite(statement.body)):
         return text
     rewrite = rewrite_query(tables, statement.body, is_streaming)
     if not rewrite.kafka_tables:
@@ -174,13 +172,17 @@ def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:
     writable = {c.name.lower(): c for c in entry.table.persisted_columns}
     for name in statement.columns:
         if name.lower() not in writable:
-            raise StatementError(
-                f"Table '{entry.definition.name}' has no writable column '{name}'. Writable columns: "
-                + ", ".join(c.name for c in entry.table.persisted_columns)
-                + " (computed columns and METADATA VIRTUAL columns are read-only).",
-                table=entry.definition.name,
-            )
+            raise _not_writable_error(entry, name)
     return [writable[name.lower()] for name in statement.columns]
+
+
+def _not_writable_error(entry: CatalogTable, column: str) -> StatementError:
+    columns = ", ".join(c.name for c in entry.table.persisted_columns)
+    return StatementError(
+        f"Table '{entry.definition.name}' has no writable column '{column}'. Writable columns: {columns} (computed "
+        "columns and METADATA VIRTUAL columns are read-only).",
+        table=entry.definition.name,
+    )
 
 
 def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
@@ -189,20 +191,20 @@ def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -
     Raises:
         StatementError: the number of columns differs from the table or the column list, or a type cannot be assigned.
     """
-    named = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
-    _check_types(entry, named)
-    return named.select(
+    rows = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
+    _check_types(entry, rows)
+    return rows.select(
         *(
-            (named[quote(c.name)] if c.name in named.columns else F.lit(None)).cast(c.type or "").alias(c.name)
+            (rows[quote(c.name)] if c.name in rows.columns else F.lit(None)).cast(c.type or "").alias(c.name)
             for c in entry.table.persisted_columns
         )
     )
 
 
-def _check_types(entry: CatalogTable, named: DataFrame) -> None:
+def _check_types(entry: CatalogTable, rows: DataFrame) -> None:
     """Check the types as in a batch INSERT: Spark does not check those of a stream."""
     types = {f.name: f.dataType for f in spark_schema(entry.definition)}
-    for column in named.schema:
+    for column in rows.schema:
         target = types[column.name]
         if not can_assign(column.dataType, target):
             raise StatementError(
@@ -214,12 +216,9 @@ def _check_types(entry: CatalogTable, named: DataFrame) -> None:
 
 def _rename_by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
     writable = {c.name.lower(): c.name for c in entry.table.persisted_columns}
-    unknown = [c for c in query.columns if c.lower() not in writable]
-    if unknown:
-        names = ", ".join(f"'{n}'" for n in unknown)
-        raise StatementError(
-            f"Table '{entry.definition.name}' has no writable column {names}.", table=entry.definition.name
-        )
+    for name in query.columns:
+        if name.lower() not in writable:
+            raise _not_writable_error(entry, name)
     return query.toDF(*(writable[c.lower()] for c in query.columns))
 
 
@@ -247,5 +246,4 @@ def can_assign(source: DataType, target: DataType) -> bool:
         return len(source) == len(target) and all(can_assign(a.dataType, b.dataType) for a, b in pairs)
     if isinstance(target, StringType):
         return isinstance(source, AtomicType)
-    numbers = isinstance(source, NumericType) and isinstance(target, NumericType)
-    return numbers or (isinstance(source, _DATETIME_TYPES) and isinstance(target, _DATETIME_TYPES))
+    return any(isinstance(source, types) and isinstance(target, types) for types in (NumericType, _DATETIME_TYPES))

@@ -35,7 +35,7 @@ class Job:
         name: its 'pipeline.name'.
         started: start time in seconds since the epoch.
         stopped: whether ``stop`` was called.
-        writer: cluster and transactional id prefix of an exactly-once sink.
+        transactional_sink: cluster and transactional id prefix of an exactly-once sink.
     """
 
     query: StreamingQuery
@@ -43,7 +43,7 @@ class Job:
     name: str | None
     started: float = field(default_factory=time.time)
     stopped: bool = False
-    writer: tuple[str, str] | None = None
+    transactional_sink: tuple[str, str] | None = None
 
     @property
     def status(self) -> str:
@@ -77,12 +77,12 @@ def register_job(spark: SparkSession, query: StreamingQuery) -> Job:
 
 def session_jobs(spark: SparkSession) -> list[Job]:
     """Return the session's jobs by start time, including running queries that were started by ``writeStream``."""
-    known: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
-    runs = {job.query.runId for job in known}
+    jobs: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
+    runs = {job.query.runId for job in jobs}
     for query in spark.streams.active:
         if query.runId not in runs:
             register_job(spark, query).started = _first_trigger_time(query)
-    return sorted(known, key=lambda job: job.started)
+    return sorted(jobs, key=lambda job: job.started)
 
 
 def _first_trigger_time(query: StreamingQuery) -> float:
@@ -118,10 +118,9 @@ def _job_row(job: Job) -> tuple[Any, ...]:
     if not reports:
         error = None if job.failure is None else mask_secrets(error_message(job.failure)).partition("\n")[0]
         return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
-    last_batch = [report.batchId for report in reports if report.numInputRows][-1:]
-    metrics = job_metrics(
-        (json.loads(report.json) for report in reports), {i: query_bytes_in(job.query, i) for i in last_batch}
-    )
+    batches_with_rows = [report.batchId for report in reports if report.numInputRows]
+    bytes_in = {batch: query_bytes_in(job.query, batch) for batch in batches_with_rows[-1:]}
+    metrics = job_metrics((json.loads(report.json) for report in reports), bytes_in)
     sources = metrics.sources
     return (
         *(job.id, job.name, job.status, started),

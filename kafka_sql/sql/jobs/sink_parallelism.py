@@ -12,7 +12,7 @@ from kafka_sql.options import connector as opt
 
 
 def repartition(entry: CatalogTable, rows: DataFrame) -> DataFrame:
-    """Repartition rows, which have the table's column names."""
+    """Repartition rows, which have the table's column names; without 'sink.parallelism', return them unchanged."""
     tasks = entry.definition.options.get(opt.SINK_PARALLELISM)
     if tasks is None:
         return rows
@@ -35,6 +35,6 @@ def repartition_query(entry: CatalogTable, query: str, names: Sequence[str] | No
     return f"SELECT /*+ REPARTITION({hint}) */ * FROM (\n{query}\n){alias}"
 
 
-def _key_columns(entry: CatalogTable, written: Sequence[str]) -> list[str]:
+def _key_columns(entry: CatalogTable, columns: Sequence[str]) -> list[str]:
     key = entry.definition.key
-    return [name for name in (key.columns if key is not None else ()) if name in written]
+    return [name for name in (key.columns if key is not None else ()) if name in columns]

@@ -84,6 +84,6 @@ def _job_names(spark: SparkSession, inserts: list[PreparedInsert]) -> list[str]:
     for prepared in inserts:
         sink = checkpoints.folder_name(prepared.entry.definition.name)
         base = f"{pipeline}/{sink}" if pipeline else f"insert-into_{sink}"
-        earlier = sum(name == base or name.startswith(f"{base}-") for name in names)
-        names.append(f"{base}-{earlier + 1}" if earlier else base)
+        count = sum(name == base or name.startswith(f"{base}-") for name in names)
+        names.append(f"{base}-{count + 1}" if count else base)
     return names

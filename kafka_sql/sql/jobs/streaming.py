@@ -27,30 +27,6 @@ from kafka_sql.sql.jobs.job_registry import Job, register_job, session_jobs
 _UNSUPPORTED_OUTPUT_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
-def insert_streaming(
-    spark: SparkSession,
-    entry: CatalogTable,
-    query: DataFrame,
-    text: str,
-    name: str | None = None,
-    bounded: Sequence[CatalogTable] = (),
-) -> DataFrame:
-    """Start a query that writes to a table; return one row with the column ``job id``.
-
-    The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statement resumes where it stopped.
-
-    Args:
-        text: the query as typed, with everything that distinguishes it from other queries into the table.
-        name: job name to use instead of 'pipeline.name'.
-        bounded: the tables that the query reads, if all of them are bounded, so that the query ends; otherwise empty.
-
-    Raises:
-        MissingOptionError: no checkpoint folder is set.
-        StatementError: without 'pipeline.name', the checkpoint belongs to another query.
-    """
-    return job_ids(spark, [start_job(spark, entry, query, text, name, bounded)])
-
-
 def start_job(
     spark: SparkSession,
     entry: CatalogTable,
@@ -59,7 +35,20 @@ def start_job(
     name: str | None = None,
     bounded: Sequence[CatalogTable] = (),
 ) -> Job:
-    """Start a query that writes to a table; arguments and errors as in ``insert_streaming``."""
+    """Start a query that writes to a table.
+
+    The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statement resumes where it stopped.
+
+    Args:
+        text: the query with the clauses before it, as typed; identifies it among the queries that write to the table.
+        name: job name to use instead of 'pipeline.name'.
+        bounded: the tables that the query reads, if all of them are bounded, so that the query ends; otherwise empty.
+
+    Raises:
+        MissingOptionError: no checkpoint folder is set.
+        StatementError: without 'pipeline.name', the checkpoint belongs to another query.
+        InvalidOptionError: see ``check_exactly_once``.
+    """
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
         raise MissingOptionError(
@@ -75,7 +64,7 @@ def start_job(
     if folder is not None:
         checkpoints.check_owner(folder, entry.definition.name, name, text)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
-    writer_id = check_exactly_once(spark, entry.definition, interval)
+    transactional_sink = check_exactly_once(spark, entry.definition, interval)
     writer = query.writeStream.queryName(name).option("checkpointLocation", location)
     ends_exist = bool(bounded) and all(end_exists(table.definition) for table in bounded)
     if ends_exist:
@@ -87,7 +76,7 @@ def start_job(
         observe(spark, port)
     with active_session(spark), limit_batches_by_rows(spark):
         job = register_job(spark, start_query(writer, entry))
-    job.writer = writer_id
+    job.transactional_sink = transactional_sink
     if folder is not None:
         checkpoints.record_owner(folder, text)
     if bounded and not ends_exist:
@@ -96,7 +85,7 @@ def start_job(
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
-    """Return one row per job."""
+    """Return one row per job, with the column ``job id``."""
     return dataframe(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
 
 
@@ -117,18 +106,19 @@ def check_exactly_once(spark: SparkSession, definition: Definition, interval: in
         return None
     if interval is not None:
         check_trigger_interval(definition, interval)
-    writer = definition.client_config["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    prefix = definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    transactional_sink = definition.client_config["bootstrap.servers"], prefix
     for job in session_jobs(spark):
-        if job.writer == writer and job.query.isActive:
+        if job.transactional_sink == transactional_sink and job.query.isActive:
             key = opt.TRANSACTIONAL_ID_PREFIX.key
             raise InvalidOptionError(
                 f"INSERT INTO '{definition.name}': job '{job.id}' ({job.name}) already writes with '{key}' = "
-                f"'{writer[1]}', and each query needs a unique prefix. Choose another, for example with the hint "
+                f"'{prefix}', and each query needs a unique prefix. Choose another, for example with the hint "
                 f"/*+ OPTIONS('{key}' = '...') */, or STOP JOB '{job.id}'.",
                 option=key,
                 table=definition.name,
             )
-    return writer
+    return transactional_sink
 
 
 def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery:

@@ -91,16 +91,17 @@ def _tokenize(sql: str, start: int) -> Iterator[Token]:
 
 
 def _is_spark_text(sql: str, start: int) -> bool:
-    """Return whether a statement with WITH inside parentheses is Spark's, judging by Spark's tokens.
+    """Return whether a statement that seems to have WITH inside parentheses is Spark's, judging by Spark's tokens.
 
-    WITH may be part of a string with a backslash, or one of Spark's clauses may follow the column list.
+    It is if one of Spark's clauses follows the column list. It also is if ``WITH (`` is not among Spark's tokens: then
+    it is part of a string with a backslash, which Flink's tokens end too early.
     """
-    depth, last, closed, has_with = 0, "", False, False
+    depth, last, is_after_columns, has_with = 0, "", False, False
     for token in lexer.tokenize_spark(sql, start):
         has_with |= token.text == "(" and last == "WITH"
         depth += {"(": 1, ")": -1}.get(token.text, 0)
-        closed |= token.text == ")" and depth == 0
-        if closed and depth == 0 and token.upper in _SPARK_CLAUSES:
+        is_after_columns |= token.text == ")" and depth == 0
+        if is_after_columns and depth == 0 and token.upper in _SPARK_CLAUSES:
             return True
         last = token.upper
     return not has_with

@@ -61,8 +61,9 @@ def _mask_values(line: str, sql: str, line_start: int, literals_from: int) -> st
     """Return the line of ``sql`` at ``line_start``, masked from the first text that could be an option value.
 
     Args:
-        literals_from: offset in the line from which literals are masked even before the options. After the marker they
-            are not needed, and with an unbalanced quote they cannot be trusted.
+        literals_from: offset in the line from which literals are masked even if no option precedes them. It is the end
+            of the error, after which no literal is needed, or 0 for an unbalanced quote, after which the text between
+            two literals may look like a literal.
     """
     options = _OPTIONS_START.search(sql)
     if options is None or options.end() > line_start + len(line):

@@ -68,16 +68,16 @@ def parse_hint(sql: str, end: int) -> Hint | None:
     return Hint(options, start, cursor.end)
 
 
-def check_hint_positions(sql: str, allowed: list[Hint]) -> None:
+def check_hint_positions(sql: str, table_hints: list[Hint]) -> None:
     """Reject OPTIONS hints that do not directly follow a table name, because Spark would ignore them.
 
     Args:
-        allowed: the hints found after table names.
+        table_hints: the hints that follow table names.
 
     Raises:
-        UnsupportedSqlError: another OPTIONS hint was found.
+        UnsupportedSqlError: the text has another OPTIONS hint.
     """
-    starts = {hint.start for hint in allowed}
+    starts = {hint.start for hint in table_hints}
     for token in lexer.tokenize_spark_with_hints(sql):
         if token.type == lexer.HINT and token.start not in starts and _OPTIONS.match(token.text):
             number = sql.count("\n", 0, token.start) + 1
@@ -94,7 +94,7 @@ def check_insert_hint(prefix: str) -> None:
         prefix: the text before the query, without the hint directly after the table name.
 
     Raises:
-        UnsupportedSqlError: such a hint was found.
+        UnsupportedSqlError: the text has such a hint.
     """
     if any(token.type == lexer.HINT for token in lexer.tokenize_spark_with_hints(prefix)):
         raise UnsupportedSqlError(

@@ -1,6 +1,6 @@
 """Shorten column qualifiers such as ``db.t.a`` where a subquery with alias ``t`` replaces the table.
 
-A subquery alias cannot have a database, so only the qualifier is edited.
+A subquery alias cannot have a database, so ``db.t.a`` becomes ``t.a``.
 """
 
 from __future__ import annotations

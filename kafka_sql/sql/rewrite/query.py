@@ -30,7 +30,7 @@ from kafka_sql.sql.rewrite.table_references import (
 from kafka_sql.sql.rewrite.views import find_view, view_columns
 
 # Queries in batch mode without any of these are passed to Spark unread.
-_MAY_USE_TABLES = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
+_MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
 
 
 @dataclass
@@ -53,9 +53,9 @@ class QueryRewrite:
     uses_stream_keyword: bool = False
 
 
-def may_use_tables(query: str) -> bool:
-    """Return whether a batch query may need a rewrite: it may use STREAM, a hint or Flink's catalog name."""
-    return _MAY_USE_TABLES.search(query) is not None
+def may_need_rewrite(query: str) -> bool:
+    """Return whether a batch query may need a rewrite: for STREAM, a hint, WITH (...) or Flink's catalog name."""
+    return _MAY_NEED_REWRITE.search(query) is not None
 
 
 def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | None = None) -> QueryRewrite:
@@ -120,8 +120,8 @@ def stream_query(entry: CatalogTable, with_watermark: bool = True) -> str:
 
 
 def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
-    other = hints_by_table.setdefault(entry.name, hint.options)
-    if dict(other) != dict(hint.options):
+    first_options = hints_by_table.setdefault(entry.name, hint.options)
+    if dict(first_options) != dict(hint.options):
         raise ConflictingOptionsError(
             f"Table '{entry.definition.name}' has two different OPTIONS hints in one query. Use the same options in "
             "both, or create a second table with CREATE TABLE ... LIKE.",
@@ -169,8 +169,8 @@ def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
 
 def _can_use_data_source(entry: CatalogTable, reference: TableReference) -> bool:
     """Return whether the data source can replace the name directly, without a subquery."""
-    has_extras = bool(entry.table.computed_columns) or entry.table.watermark is not None
-    return not has_extras and reference.form == FROM and not reference.has_sample
+    needs_query = bool(entry.table.computed_columns) or entry.table.watermark is not None
+    return not needs_query and reference.form == FROM and not reference.has_sample
 
 
 def _alias_clause(entry: CatalogTable, reference: TableReference) -> str:

@@ -192,10 +192,12 @@ class _ReferenceFinder:
         inner = _Frame(expects_relation=frame.expects_relation, in_from=frame.expects_relation)
         if frame.form != FROM and frame.expects_relation:
             inner.form, frame.form = ENCLOSED, FROM
-        before = self._tokens[self._index - 1] if self._index else None
+        previous = self._tokens[self._index - 1] if self._index else None
         inner.query_may_start = not self._is_star_except(-1)
         inner.is_call = (
-            before is not None and before.type in (lexer.WORD, lexer.QUOTED) and before.upper not in _NOT_FUNCTIONS
+            previous is not None
+            and previous.type in (lexer.WORD, lexer.QUOTED)
+            and previous.upper not in _NOT_FUNCTIONS
         )
         self._frames.append(inner)
         frame.expects_relation = frame.query_may_start = False
@@ -250,14 +252,14 @@ class _ReferenceFinder:
                 tuple(name),
                 self._tokens[start].start,
                 end,
-                streaming,
-                suffix.has_alias,
-                suffix.has_watermark,
-                suffix.has_sample,
-                suffix.has_options,
-                self._end_of(suffix.end),
-                form,
-                frame.form_start if form == QUERY else 0,
+                is_stream=streaming,
+                has_alias=suffix.has_alias,
+                has_watermark=suffix.has_watermark,
+                has_sample=suffix.has_sample,
+                has_options=suffix.has_options,
+                alias_position=self._end_of(suffix.end),
+                form=form,
+                form_start=frame.form_start if form == QUERY else 0,
             )
         )
 

@@ -76,7 +76,7 @@ def _require_type(type: FlinkType | None, what: str) -> FlinkType:
 
 def _row(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ROW", arguments, 1, 9999)
-    names = [f"EXPR${index}" for index in range(len(arguments))]  # Flink's
+    names = [f"EXPR${index}" for index in range(len(arguments))]  # Flink's names
     fields = [Field(n, _require_type(a.type, "a field of ROW")) for n, a in zip(names, arguments, strict=True)]
     pairs = ", ".join(f"{string_literal(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
     return TypedExpression(f"named_struct({pairs})", FlinkType("ROW", fields=tuple(fields)))

@@ -28,10 +28,10 @@ def _coalesce(name: str, min_count: int, max_count: int) -> Function:
 
 def _nullif(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("NULLIF", arguments, 2)
-    value, other = arguments
+    value, null_value = arguments
     if value.type is None:
         return value
-    return TypedExpression(f"if({compare('=', value, other).sql}, NULL, {coerce(value, value.type)})", value.type)
+    return TypedExpression(f"if({compare('=', value, null_value).sql}, NULL, {coerce(value, value.type)})", value.type)
 
 
 def _if(arguments: Sequence[TypedExpression]) -> TypedExpression:

@@ -62,9 +62,8 @@ def _translate_extract(unit: str, value: TypedExpression) -> TypedExpression:
             f"EXTRACT({unit} FROM ...) is not supported; use {', '.join([*_DATE_PARTS, *_TIME_PARTS])}"
         )
     check_argument_type(f"EXTRACT({unit} FROM ...)", value, *families)
-    spark = _DATE_PARTS.get(unit, unit)
-    inner = f"floor(extract(SECOND FROM {value.sql}))" if unit == "SECOND" else f"extract({spark} FROM {value.sql})"
-    sql = f"CAST({inner} AS BIGINT)"
+    part = f"extract({_DATE_PARTS.get(unit, unit)} FROM {value.sql})"
+    sql = f"CAST({f'floor({part})' if unit == 'SECOND' else part} AS BIGINT)"
     if value_family(value) == "date":
         return TypedExpression(sql, BIGINT)
     return TypedExpression(timestamp_format.reject_before_1970(value.sql, f"EXTRACT({unit} FROM ...)", sql), BIGINT)
@@ -82,7 +81,7 @@ _FLOOR_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY")
 
 
 def _floor(value: TypedExpression, unit: str) -> TypedExpression:
-    """Translate FLOOR of a timestamp since 1970."""
+    """Translate FLOOR, without the check for timestamps before 1970."""
     if unit not in (*_FLOOR_DATE_UNITS, *_TIME_PARTS):
         raise UntranslatableError(
             f"FLOOR(... TO {unit}) is not supported; use {', '.join((*_FLOOR_DATE_UNITS, *_TIME_PARTS))}"
@@ -96,10 +95,10 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
     if value_family(value) == "timestamp_ltz":
         return TypedExpression(f"date_trunc('{unit}', {value.sql})", value.type)
     if unit in _FLOOR_DATE_UNITS:
-        day = f"CAST({value.sql} AS DATE)"
-        return TypedExpression(
-            f"CAST({day if unit == 'DAY' else f'trunc({day}, {chr(39)}{unit}{chr(39)})'} AS TIMESTAMP_NTZ)", value.type
-        )
+        date = f"CAST({value.sql} AS DATE)"
+        if unit != "DAY":
+            date = f"trunc({date}, '{unit}')"
+        return TypedExpression(f"CAST({date} AS TIMESTAMP_NTZ)", value.type)
     remainders = {"HOUR": "0, 0, minute({0}), extract(SECOND FROM {0})", "MINUTE": "0, 0, 0, extract(SECOND FROM {0})"}
     remainder = remainders.get(unit, "0, 0, 0, extract(SECOND FROM {0}) % 1")
     return TypedExpression(bind(value.sql, lambda x: f"({x} - make_dt_interval({remainder.format(x)}))"), value.type)
@@ -156,21 +155,22 @@ def _to_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
     )
 
 
+# Flink's years 1 to 9999, by precision: 0 for seconds, 3 for milliseconds.
 _MAX_EPOCH = {"0": 253402300799, "3": 253402300799999}
 _MIN_EPOCH = {"0": -62135596800, "3": -62135596800000}
 
 
 def _to_timestamp_ltz(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("TO_TIMESTAMP_LTZ", arguments, 1, 2)
-    value, unit = arguments[0], arguments[1].sql if len(arguments) > 1 else "3"
+    value, precision = arguments[0], arguments[1].sql if len(arguments) > 1 else "3"
     check_argument_type("TO_TIMESTAMP_LTZ", value, "integer")
-    if unit not in _MAX_EPOCH:
+    if precision not in _MAX_EPOCH:
         raise UntranslatableError("TO_TIMESTAMP_LTZ requires 0 (seconds) or 3 (milliseconds) as its second argument")
-    spark = {"0": "timestamp_seconds", "3": "timestamp_millis"}[unit]
+    function = {"0": "timestamp_seconds", "3": "timestamp_millis"}[precision]
     if value.type is not None and value.type.name != "BIGINT":  # smaller integers are always in range
-        return TypedExpression(f"{spark}({value.sql})", _LTZ3)
-    in_range = f"BETWEEN {_MIN_EPOCH[unit]} AND {_MAX_EPOCH[unit]}"
-    return TypedExpression(bind(value.sql, lambda x: f"if({x} {in_range}, {spark}({x}), NULL)"), _LTZ3)
+        return TypedExpression(f"{function}({value.sql})", _LTZ3)
+    in_range = f"BETWEEN {_MIN_EPOCH[precision]} AND {_MAX_EPOCH[precision]}"
+    return TypedExpression(bind(value.sql, lambda x: f"if({x} {in_range}, {function}({x}), NULL)"), _LTZ3)
 
 
 def _from_unixtime(arguments: Sequence[TypedExpression]) -> TypedExpression:

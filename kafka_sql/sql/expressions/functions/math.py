@@ -61,7 +61,7 @@ def _sign(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 def _floor_or_ceil(name: str) -> Function:
     """Return the translation of FLOOR or CEIL of numbers, which keep their type in Flink."""
-    low, high = ("0", "1") if name == "FLOOR" else ("-1", "0")
+    is_zero = "{0} >= 0 AND {0} < 1" if name == "FLOOR" else "{0} > -1 AND {0} <= 0"
 
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_count(name, arguments, 1)
@@ -71,12 +71,12 @@ def _floor_or_ceil(name: str) -> Function:
         if type.name == "DECIMAL":
             result = FlinkType("DECIMAL", (type.decimal[0], 0))
             return TypedExpression(f"CAST({name.lower()}({value.sql}) AS {to_spark_type(result, '')})", result)
-        inner = f"{{0}} {'>=' if name == 'FLOOR' else '>'} {low} AND {{0}} {'<' if name == 'FLOOR' else '<='} {high}"
+
         # Spark returns BIGINT, so large values (which are integral anyway) and negative zero need special treatment.
         sql = bind(
             f"CAST({value.sql} AS DOUBLE)",
             lambda x: (
-                f"CASE WHEN {inner.format(x)} THEN {x} * 0 "
+                f"CASE WHEN {is_zero.format(x)} THEN {x} * 0 "
                 f"WHEN abs({x}) < 4503599627370496 THEN CAST({name.lower()}({x}) AS DOUBLE) ELSE {x} END"
             ),
         )
@@ -96,12 +96,12 @@ def _round(name: str) -> Function:
             return _round_decimal(name, value, type, digits)
         if name == "TRUNCATE":
             raise UntranslatableError(f"TRUNCATE of {type.name} is not supported; CAST to DECIMAL")
-        error = raise_error_sql("NumberFormatException", "{0}")
-        sql = bind(
-            value.sql,
-            lambda x: f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {error.format(x)}, round({x}, {digits}))",
-        )
-        return TypedExpression(sql, type)
+
+        def body(x: str) -> str:
+            error = raise_error_sql("NumberFormatException", x)
+            return f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {error}, round({x}, {digits}))"
+
+        return TypedExpression(bind(value.sql, body), type)
 
     return function
 

@@ -23,8 +23,8 @@ def translate_like(value: TypedExpression, pattern: TypedExpression, escape: Typ
     check_argument_type("LIKE", value, "string")
     check_argument_type("LIKE", pattern, "string")
     if escape is None and not isinstance(pattern.literal, str):
-        doubled = f"replace({pattern.sql}, {string_literal(chr(92))}, {string_literal(chr(92) * 2)})"
-        return TypedExpression(f"({value.sql} LIKE {doubled})", BOOLEAN)
+        spark_pattern = f"replace({pattern.sql}, {string_literal(chr(92))}, {string_literal(chr(92) * 2)})"
+        return TypedExpression(f"({value.sql} LIKE {spark_pattern})", BOOLEAN)
     if not isinstance(pattern.literal, str) or (escape is not None and len(str(escape.literal or "")) != 1):
         raise UntranslatableError("LIKE ... ESCAPE requires a pattern and a single character that are literals")
     escape_character = "" if escape is None else str(escape.literal)
@@ -34,6 +34,7 @@ def translate_like(value: TypedExpression, pattern: TypedExpression, escape: Typ
 
 
 def _translate_pattern(pattern: str, escape_character: str) -> str:
+    """Return a LIKE pattern with the escape character replaced by Spark's, the backslash."""
     result, characters = [], iter(pattern)
     for character in characters:
         if character == escape_character:

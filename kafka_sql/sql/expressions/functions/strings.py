@@ -28,12 +28,16 @@ def _reject_supplementary(name: str, value: str, body: str) -> str:
     return f"if({value} RLIKE {string_literal(_SUPPLEMENTARY)}, {error}, {body})"
 
 
-def _string_function(name: str, spark: str, min_count: int, max_count: int, result: FlinkType = STRING) -> Function:
+def _string_function(
+    name: str, spark_name: str, min_count: int, max_count: int, result: FlinkType = STRING
+) -> Function:
+    """Return the translation of a function of strings that Spark has, too."""
+
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_count(name, arguments, min_count, max_count)
         for argument in arguments:
             check_argument_type(name, argument, "string")
-        return TypedExpression(f"{spark}({', '.join(a.sql for a in arguments)})", result)
+        return TypedExpression(f"{spark_name}({', '.join(a.sql for a in arguments)})", result)
 
     return function
 
@@ -65,15 +69,16 @@ def _substring(arguments: Sequence[TypedExpression]) -> TypedExpression:
     for argument in arguments[1:]:
         check_argument_type("SUBSTRING", argument, "integer")
     value, position, *length = (a.sql for a in arguments)
-    literals = [a.literal for a in arguments[1:]]
-    substring = f"substring({', '.join((value, position, *length))})"
-    if all(isinstance(x, int) and x >= 0 for x in literals):
-        return TypedExpression(substring, STRING)
+
+    def substring(x: str) -> str:
+        return f"substring({', '.join((x, position, *length))})"
+
+    if all(isinstance(a.literal, int) and a.literal >= 0 for a in arguments[1:]):
+        return TypedExpression(substring(value), STRING)
 
     def body(x: str) -> str:
         negative = f"WHEN {length[0]} < 0 THEN NULL " if length else ""
-        rest = f"substring({', '.join((x, position, *length))})"
-        return f"CASE {negative}WHEN {position} < - char_length({x}) THEN '' ELSE {rest} END"
+        return f"CASE {negative}WHEN {position} < - char_length({x}) THEN '' ELSE {substring(x)} END"
 
     return TypedExpression(bind(value, body), STRING)
 
@@ -166,10 +171,6 @@ def _sha2(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"sha2({arguments[0].sql}, {arguments[1].sql})", STRING)
 
 
-def _concat_ws(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    return _string_function("CONCAT_WS", "concat_ws", 2, 999)(arguments)
-
-
 FUNCTIONS: Final[dict[str, Function]] = {
     "UPPER": _string_function("UPPER", "upper", 1, 1),
     "LOWER": _string_function("LOWER", "lower", 1, 1),
@@ -180,7 +181,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "CHAR_LENGTH": _string_function("CHAR_LENGTH", "char_length", 1, 1, INT),
     "CHARACTER_LENGTH": _string_function("CHARACTER_LENGTH", "char_length", 1, 1, INT),
     "CONCAT": _string_function("CONCAT", "concat", 1, 999),  # NULL if any argument is NULL, in both
-    "CONCAT_WS": _concat_ws,
+    "CONCAT_WS": _string_function("CONCAT_WS", "concat_ws", 2, 999),
     "SUBSTRING": _substring,
     "SUBSTR": _substring,
     "LEFT": simple_function("LEFT", "left", STRING, "string", "integer"),
