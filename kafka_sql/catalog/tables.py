@@ -21,7 +21,8 @@ from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
 from kafka_sql.table.declaration import Table
 
@@ -199,7 +200,7 @@ class Tables:
         """Return the table with some options replaced, for ``/*+ OPTIONS(...) */``.
 
         Raises:
-            OptionError: an option is invalid.
+            OptionError: an option is invalid, or changes where the table's secrets are sent.
         """
         key = entry.name, frozenset(options.items())
         with self._permanent.lock:
@@ -209,6 +210,10 @@ class Tables:
                     return cached
                 self._spark_catalog.drop_source(cached)  # the table has been altered
             table = with_fields(entry.table, options={**entry.table.options, **options})
+            try:
+                check_inherited_secrets(entry.table.options, table.options, options)
+            except MissingOptionError as e:
+                raise e.with_prefix(f"OPTIONS hint of table '{entry.definition.name}': ") from None
             storage_name = self._permanent.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED_SUFFIX))
             hinted = make_catalog_table(entry.name, self._validate(table), storage_name, provider_name=storage_name)
             self._spark_catalog.register(hinted)

@@ -19,7 +19,13 @@ from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.definition import Definition
-from kafka_sql.errors import InvalidOptionError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import (
+    InvalidOptionError,
+    MissingOptionError,
+    StatementError,
+    TableExistsError,
+    UnsupportedSqlError,
+)
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.table.declaration import Table
@@ -185,6 +191,19 @@ def test_hinted_options_are_cached_until_the_table_changes(tables: Tables) -> No
     assert tables.internal_names() == set()
     with pytest.raises(InvalidOptionError):
         tables.with_options(altered, {"scan.startup.mode": "x"})
+
+
+def test_a_hint_does_not_send_secrets_elsewhere(tables: Tables) -> None:
+    declared = declare("t")
+    entry = tables.create(replace(declared, options={**declared.options, "properties.sasl.password": "hunter2"}))
+    assert entry is not None
+    servers = {"properties.bootstrap.servers": "other:1"}
+    with pytest.raises(MissingOptionError, match=r"OPTIONS hint of table 'default\.t': .* set them, too: '.*password'"):
+        tables.with_options(entry, servers)
+    hinted = tables.with_options(entry, {**servers, "properties.sasl.password": "b"})
+    assert hinted.definition.client_config["sasl.password"] == "b"
+    source = entry.data_source({"properties.bootstrap.servers": "other:1"})  # options of a DataFrameReader
+    assert source.definition.client_config["bootstrap.servers"] == "h:1"
 
 
 def test_sessions_share_permanent_tables(session: Callable[..., tuple[Tables, Spark]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.errors import KafkaSqlError, SchemaError, StatementError, UnsupportedSqlError
+from kafka_sql.errors import KafkaSqlError, MissingOptionError, SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table
@@ -86,6 +86,20 @@ def test_options() -> None:
         "format": "json",
     }
     assert alter("RESET ('topic', 'none')").options == {"connector": "kafka"}
+
+
+SECURED = f"{BASE[:-1]}, 'properties.security.protocol' = 'SASL_SSL', 'properties.sasl.password' = 'hunter2')"
+
+
+def test_secrets_are_not_kept_with_other_brokers_or_less_protection() -> None:
+    with pytest.raises(MissingOptionError, match=r"'properties\.bootstrap\.servers' .* set them, too: 'properties\."):
+        alter("SET ('properties.bootstrap.servers' = 'other:9092')", SECURED)
+    with pytest.raises(MissingOptionError, match=r"'properties\.security\.protocol' .* reset them, too: 'properties\."):
+        alter("RESET ('properties.security.protocol')", SECURED)
+    changed = alter("SET ('properties.bootstrap.servers' = 'other:9092', 'properties.sasl.password' = 'b')", SECURED)
+    assert changed.options["properties.sasl.password"] == "b"
+    reset = alter("RESET ('properties.security.protocol', 'properties.sasl.password')", SECURED)
+    assert reset.options == {"connector": "kafka", "topic": "a"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.errors import ConflictingOptionsError, KafkaSqlError, SchemaError, UnsupportedSqlError
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    KafkaSqlError,
+    MissingOptionError,
+    SchemaError,
+    UnsupportedSqlError,
+)
 from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.grammar.dialect import parse_declaration
@@ -70,6 +76,14 @@ def test_user_info_of_inherited_options_is_not_shown() -> None:
     base = BASE.replace("'topic' = 'a'", "'avro-confluent.url' = 'http://u:hunter2@h'")
     with pytest.raises(ConflictingOptionsError, match=r"\['avro-confluent.url' -> 'http://\*{6}@h'\]"):
         like(options="'avro-confluent.url' = 'http://i'", strategies="INCLUDING OPTIONS", base=base)
+
+
+def test_secrets_are_not_inherited_with_other_brokers() -> None:
+    other = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'other:9092'"
+    with pytest.raises(MissingOptionError, match=r"LIKE: Option 'properties\.bootstrap\.servers' .*sasl\.password'"):
+        like(options=other)
+    assert like(options=f"{other}, 'properties.sasl.password' = 'b'").options["properties.sasl.password"] == "b"
+    assert "properties.sasl.password" not in like(options=other, strategies="EXCLUDING OPTIONS").options
 
 
 def test_overwritten_columns_and_watermarks() -> None:
