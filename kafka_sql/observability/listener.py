@@ -84,16 +84,17 @@ class Observer(StreamingQueryListener):
             self._jobs.setdefault(progress["id"], JobMetrics()).add_progress(progress, bytes_in)
 
 
-def observe(spark: SparkSession, port: int | None = None) -> Observer:
+def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1") -> Observer:
     """Observe a session's streaming queries. Repeated calls return the same observer.
 
     If OpenTelemetry's API is installed, the metrics are also reported to its meter provider.
 
     Args:
         port: where to serve Prometheus metrics (``http://<host>:<port>/metrics``); 0 selects a free port.
+        host: the address to listen on; '0.0.0.0' for all addresses of this machine.
 
     Raises:
-        InvalidOptionError: the port is in use.
+        InvalidOptionError: the port is in use, or this machine does not have the address.
     """
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:
@@ -105,7 +106,7 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
         # lazy: prometheus_client is only needed if a port is set
         from kafka_sql.observability.prometheus import serve_metrics
 
-        serve_metrics(observer, port)
+        serve_metrics(observer, port, host)
     return observer
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator
+from typing import Final
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -27,25 +29,36 @@ class _MetricsCollector(Collector):
             yield family
 
 
+LOOPBACK: Final = "127.0.0.1"
+_PORT_ERRORS: Final = (errno.EADDRINUSE, errno.EACCES, errno.EPERM)
 _ports: dict[int, int] = {}  # by the provider's identity, for the lifetime of the process
 
 
-def serve_metrics(provider: JobMetricsProvider, port: int) -> int:
+def serve_metrics(provider: JobMetricsProvider, port: int, host: str = LOOPBACK) -> int:
     """Serve a provider's metrics, and return the port. Repeated calls for a provider return the first call's port.
 
+    Args:
+        host: address or name of the network interface to listen on. Whoever can connect to it can read the metrics.
+
     Raises:
-        InvalidOptionError: the port is in use, or requires privileges.
+        InvalidOptionError: the port is in use, or requires privileges, or this machine does not have the address.
     """
     if id(provider) not in _ports:
         registry = CollectorRegistry()
         registry.register(_MetricsCollector(provider))
         try:
-            server, _ = start_http_server(port, registry=registry)
-        except OSError as e:
+            server, _ = start_http_server(port, host, registry)
+        except (OSError, UnicodeError) as e:  # UnicodeError: no valid host name
+            if isinstance(e, OSError) and e.errno in _PORT_ERRORS:
+                raise InvalidOptionError(
+                    f"Invalid value '{port}' for option 'metrics.reporter.prom.port': the port is not available "
+                    f"({e.strerror}). Choose another port, or '0' for a free one.",
+                    option="metrics.reporter.prom.port",
+                ) from e
             raise InvalidOptionError(
-                f"Invalid value '{port}' for option 'metrics.reporter.prom.port': the port is not available "
-                f"({e.strerror}). Choose another port, or '0' for a free one.",
-                option="metrics.reporter.prom.port",
+                f"Invalid value '{host}' for option 'metrics.reporter.prom.host': this machine has no such address. "
+                "Use '0.0.0.0' for all addresses.",
+                option="metrics.reporter.prom.host",
             ) from e
         _ports[id(provider)] = server.server_port
     return _ports[id(provider)]

@@ -37,9 +37,15 @@ METRICS_PORT: Final = integer(
     "any free port. Default: not served.",
     minimum=0,
 )
+METRICS_HOST: Final = string(
+    "metrics.reporter.prom.host",
+    "Address on which the driver serves these metrics. The default can be reached from the driver's machine only; "
+    "'0.0.0.0' is for all addresses. There is no authentication.",
+    default="127.0.0.1",
+)
 
 SETTINGS: Final[dict[str, Option[Any]]] = {
-    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME, METRICS_PORT)
+    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME, METRICS_PORT, METRICS_HOST)
 }
 
 

@@ -73,7 +73,7 @@ def start_job(
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
-        observe(spark, port)
+        observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
     with active_session(spark), limit_batches_by_rows(spark):
         job = register_job(spark, start_query(writer, entry))
     job.transactional_sink = transactional_sink

@@ -39,6 +39,30 @@ def test_metrics_and_labels() -> None:
     assert len(lines) == len(constant_lines) + 2
 
 
+def is_reachable(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), 10).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_metrics_are_served_on_loopback_only_by_default() -> None:
+    local, everywhere = FakeObserver(), FakeObserver()
+    port = serve_metrics(local, 0)
+    assert is_reachable("127.0.0.1", port)
+    assert not is_reachable("127.0.0.2", port)
+    assert is_reachable("127.0.0.2", serve_metrics(everywhere, 0, "0.0.0.0"))
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a" * 64, ""])
+def test_an_address_of_another_machine_is_rejected(host: str) -> None:
+    with pytest.raises(
+        InvalidOptionError, match=f"'{host}' for option 'metrics.reporter.prom.host': this machine has no"
+    ):
+        serve_metrics(FakeObserver(), 0, host)
+
+
 def test_a_port_in_use_is_rejected() -> None:
     with socket.socket() as listener:
         listener.bind(("0.0.0.0", 0))

@@ -36,6 +36,7 @@ def test_invalid_values_are_rejected_and_not_stored() -> None:
     assert spark.conf.settings == {}
     settings.write(spark, "metrics.reporter.prom.port", "0")
     assert settings.read(spark, settings.METRICS_PORT) == 0
+    assert settings.read(spark, settings.METRICS_HOST) == "127.0.0.1"
 
 
 def test_options_of_flink_without_effect_are_stored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
