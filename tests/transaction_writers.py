@@ -6,7 +6,7 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class WriterHarness:
     topic: str = ""
     prefix: str = dataclasses.field(default_factory=lambda: f"p-{uuid.uuid4().hex[:6]}")
     size: int = ROWS  # rows per batch
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)  # additional options of the sink
     opened: list[Any] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class WriterHarness:
 
     def driver(self, prefix: str | None = None, timeout: int = 60_000, folder: Path | None = None) -> SimulatedQuery:
         """Create a driver of the query."""
-        sink = sink_table(self.topics.bootstrap, self.topic, prefix or self.prefix)
+        sink = sink_table(self.topics.bootstrap, self.topic, prefix or self.prefix, **self.options)
         query = self.folder.name + self.topic
         driver = SimulatedQuery(sink, folder or self.folder, uuid.uuid4().hex, query, timeout, self.size)
         self.opened.append(driver)

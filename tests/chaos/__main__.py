@@ -12,7 +12,8 @@ import time
 import traceback
 from pathlib import Path
 
-from tests.chaos.outcome import Outcome, ScenarioConfig, table
+from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from tests.chaos.outcome import CODECS, Line, ScenarioConfig, table
 from tests.chaos.registry import SCENARIOS, Scenario
 
 _SAMPLE_ROWS = 500  # per fault
@@ -25,6 +26,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, nargs="+", help="numbers of scenarios", metavar="N")
     parser.add_argument("--repeat", type=int, help="number of faults per scenario")
     parser.add_argument("--rows", type=int, help="number of rows per scenario")
+    parser.add_argument("--client", choices=(DIRECT, LIBRDKAFKA), default=DIRECT, help="of sources and sinks")
+    parser.add_argument("--codec", choices=CODECS, help="of both topics; by default, seed and scenario choose it")
     parser.add_argument("--sample", action="store_true", help="only a few faults per scenario")
     arguments = parser.parse_args()
     chosen = [s for s in SCENARIOS if not arguments.only or s.number in arguments.only]
@@ -32,10 +35,10 @@ def main() -> int:
         chosen = [s for s in chosen if s.sample]
     lines = [attempt(scenario, arguments) for scenario in chosen]
     print(table(lines))
-    return 0 if all(verdict.startswith("correct") for _, _, verdict in lines) else 1
+    return 0 if all(line.verdict.startswith("correct") for line in lines) else 1
 
 
-def attempt(scenario: Scenario, arguments: argparse.Namespace) -> tuple[str, Outcome | None, str]:
+def attempt(scenario: Scenario, arguments: argparse.Namespace) -> Line:
     """Run a scenario and return its line of the table."""
     started = time.monotonic()
     name = f"{scenario.number} {scenario.title}"
@@ -43,21 +46,23 @@ def attempt(scenario: Scenario, arguments: argparse.Namespace) -> tuple[str, Out
     def log(line: str) -> None:
         print(f"{time.monotonic() - started:6.1f} s  {scenario.number:2} {line}", file=sys.stderr, flush=True)
 
-    log(scenario.title)
+    client: str = arguments.client
+    codec: str = scenario.codec or arguments.codec or CODECS[(arguments.seed + scenario.number) % len(CODECS)]
+    log(f"{scenario.title}: {client}, {codec}")
     repeat = arguments.repeat or (scenario.sample if arguments.sample else scenario.repeat)
     rows = arguments.rows or (_SAMPLE_ROWS * repeat if arguments.sample else scenario.rows)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         try:
             outcome = scenario.run(
-                ScenarioConfig(repeat, rows, arguments.seed, Path(folder), not arguments.sample, log)
+                ScenarioConfig(repeat, rows, arguments.seed, Path(folder), client, codec, not arguments.sample, log)
             )
         except Exception as e:  # noqa: BLE001  # run the other scenarios in any case
             traceback.print_exc()
             lines = str(e).splitlines() or [type(e).__name__]
-            return name, None, f"FAILED: {lines[0][:200]}"
+            return Line(name, client, codec, None, f"FAILED: {lines[0][:200]}")
     log(f"{outcome.repetitions} faults, {outcome.rows} rows")
     notes = "".join(f"; {note}" for note in dict.fromkeys(outcome.notes))
-    return name, outcome, ("correct" if outcome.is_correct else "WRONG") + notes
+    return Line(name, client, codec, outcome, ("correct" if outcome.is_correct else "WRONG") + notes)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from unittest import mock
 
 from confluent_kafka.admin import AdminClient
@@ -20,6 +21,8 @@ from tests.proxy import ProxyNetwork
 TIMEOUT = 240.0  # seconds; most waits take a few
 FREEZE_SECONDS = 4.0  # longer than the session timeout of a broker, so that its partitions get other leaders
 _POLL_INTERVAL = 0.1  # seconds
+_CONNECT_TIMEOUT = 0.5  # seconds; a connection on this host takes less than a millisecond
+_MAX_BACKLOG = 16
 
 
 def wait_until(condition: Callable[[], object], description: str, timeout: float = TIMEOUT) -> None:
@@ -89,6 +92,32 @@ def start_all(kafka: EmbeddedKafka) -> None:
         if node.pid is None:
             node.launch()
     wait_for_replicas(kafka)
+
+
+def roll(kafka: EmbeddedKafka) -> None:
+    """Restart all nodes one after another, with a controlled shutdown. Wait each time until replicas are in sync."""
+    for node in kafka.nodes:
+        node.restart()
+        wait_for_replicas(kafka)
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """Yield the address of a server that accepts connections, and never responds."""
+    with socket.create_server((HOST, 0)) as server:
+        yield f"{HOST}:{server.getsockname()[1]}"
+
+
+@contextmanager
+def black_hole() -> Iterator[str]:
+    """Yield an address that drops connection requests, as an unreachable host does: its queue of them is full."""
+    with socket.create_server((HOST, 0), backlog=0) as server, ExitStack() as stack:
+        address = server.getsockname()
+        with suppress(TimeoutError):
+            for _ in range(_MAX_BACKLOG):
+                stack.enter_context(socket.create_connection(address, _CONNECT_TIMEOUT))
+            raise AssertionError("the queue of connections does not fill")
+        yield f"{HOST}:{address[1]}"
 
 
 @contextmanager

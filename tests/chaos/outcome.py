@@ -6,6 +6,11 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_sql.options.client import DIRECT
+
+CODECS: Final = ("lz4", "zstd", "snappy", "gzip")
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,8 @@ class ScenarioConfig:
         rows: total number of rows.
         seed: seed of random choices.
         folder: folder for its files.
+        client: 'scan.client' and 'sink.client'.
+        codec: 'compression.type' of the producers of both topics.
         long: whether it may take minutes, for example to start Spark or to wait for timeouts.
         log: prints a line of progress.
     """
@@ -25,6 +32,8 @@ class ScenarioConfig:
     rows: int
     seed: int
     folder: Path
+    client: str = DIRECT
+    codec: str = CODECS[0]
     long: bool = True
     log: Callable[[str], None] = field(default=lambda _: None)
 
@@ -77,22 +86,36 @@ class Outcome:
         )
 
 
-_HEADER = ("scenario", "repetitions", "rows", "lost", "duplicated", "out of order", "longest stall", "verdict")
+class Line(NamedTuple):
+    """A line of the table.
 
-
-def table(lines: Sequence[tuple[str, Outcome | None, str]]) -> str:
-    """Return a Markdown table.
-
-    Args:
-        lines: name, outcome and verdict of each scenario.
+    Attributes:
+        name: number and title of the scenario.
+        client, codec: as in ``ScenarioConfig``.
+        outcome: None if the scenario failed.
+        verdict: "correct", "WRONG" or "FAILED", and remarks.
     """
+
+    name: str
+    client: str
+    codec: str
+    outcome: Outcome | None
+    verdict: str
+
+
+_NUMBERS = ("repetitions", "rows", "lost", "duplicated", "out of order", "longest stall")
+_HEADER = ("scenario", "client", "codec", *_NUMBERS, "verdict")
+
+
+def table(lines: Sequence[Line]) -> str:
+    """Return a Markdown table."""
     rows: list[tuple[str, ...]] = [_HEADER]
-    for name, outcome, verdict in lines:
-        numbers = ("",) * 6
+    for name, client, codec, outcome, verdict in lines:
+        numbers = ("",) * len(_NUMBERS)
         if outcome is not None:
             counts = (outcome.repetitions, outcome.rows, outcome.lost, outcome.duplicates, outcome.disorder)
             numbers = (*(f"{count:,}" for count in counts), f"{outcome.stall:.1f} s" if outcome.stall else "")
-        rows.append((name, *numbers, verdict))
+        rows.append((name, client, codec, *numbers, verdict))
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
     formatted = []
     for row in rows:

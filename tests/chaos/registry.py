@@ -19,6 +19,7 @@ class Scenario:
         repeat: number of faults.
         rows: number of rows.
         sample: number of faults in a sample run; 0 if it is not part of sample runs.
+        codec: codec of its topics, if it is not chosen.
     """
 
     module: str
@@ -26,6 +27,7 @@ class Scenario:
     repeat: int = 20
     rows: int = 100_000
     sample: int = 2
+    codec: str = ""
 
     @property
     def number(self) -> int:
@@ -58,6 +60,16 @@ SCENARIOS = (
     Scenario("s15_access_denied", "wrong certificates, passwords, ACLs", sample=0),
     Scenario("s16_full_queue", "full queues, records of 10 MB, null keys"),
     Scenario("s17_wrong_checkpoint", "wrong checkpoints: old, corrupt, another query's", sample=5),
-    Scenario("s18_soak", "soak test of 30 minutes, with restarts", repeat=30, sample=0),
+    Scenario("s18_soak", "soak test of 30 minutes, with restarts", repeat=30, sample=0, codec="lz4"),
     Scenario("s19_follower_fetch", "leaders change under follower fetch", sample=3),
+    Scenario(
+        "s20_slow_tasks",
+        "tasks pause for minutes; brokers restart or close idle connections",
+        repeat=24,
+        rows=12_000,
+        sample=0,
+    ),
+    Scenario("s21_rolling_restarts", "rolling restarts of all brokers under load", repeat=21, sample=0),
+    Scenario("s22_quotas", "quotas of bytes written, bytes read and requests", sample=0),
+    Scenario("s23_frozen_bootstrap", "frozen and unreachable bootstrap servers", sample=0),
 )

@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -20,13 +19,16 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
+from tests.chaos.batch_codecs import topic_codecs
+from tests.chaos.client_record import used_clients
 from tests.chaos.clusters import TIMEOUT, wait_until
-from tests.chaos.outcome import Outcome
+from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import FAILED, FENCED, CrashPlan, QueryConfig, run_driver
 from tests.kills import oracle
 
 PARTITIONS: Final = 3
 KEYS: Final = 12
+_COMPRESSION: Final = "properties.compression.type"
 _OBSERVATION_TIME: Final = (
     1.0  # seconds in which the concurrent reader would have seen new rows; the final reader sees all
 )
@@ -49,6 +51,7 @@ class PipelineRun:
 
     Attributes:
         query: configuration of the drivers.
+        codec: 'compression.type' of the data generator.
         sent: number of sent numbers.
         routes: topic and partition of each key; more may be added.
         driver: process of the current driver, if there is one.
@@ -57,9 +60,10 @@ class PipelineRun:
     def __init__(
         self,
         bootstrap: str,
-        folder: Path,
+        config: ScenarioConfig,
         driver_bootstrap: str | None = None,
         source_options: Mapping[str, str] | None = None,
+        sink_options: Mapping[str, str] | None = None,
         partitions: int = PARTITIONS,
         max_record_size: int = 1_000_000,
         **query_fields: Any,
@@ -68,22 +72,29 @@ class PipelineRun:
 
         Args:
             bootstrap: bootstrap servers.
-            folder: folder for its files.
+            config: configuration of the scenario.
             driver_bootstrap: bootstrap servers of the drivers, if they are different.
-            source_options: additional options of the source.
+            source_options, sink_options: additional options of the two tables.
             partitions: number of partitions of both topics.
             max_record_size: size of the largest record in bytes.
             query_fields: other fields of ``QueryConfig``.
         """
         name = uuid.uuid4().hex[:8]
-        folder = folder / name
+        folder = config.folder / name
         folder.mkdir(parents=True)
         source, target = f"{name}-source", f"{name}-target"
-        limits = {"scan.max-offsets-per-trigger": "2000", **(source_options or {})}
         self.query = QueryConfig(
-            driver_bootstrap or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **query_fields
+            driver_bootstrap or bootstrap,
+            source,
+            target,
+            f"{name}-prefix",
+            folder,
+            {"scan.client": config.client, "scan.max-offsets-per-trigger": "2000", **(source_options or {})},
+            {"sink.client": config.client, _COMPRESSION: config.codec, **(sink_options or {})},
+            name=name,
+            **query_fields,
         )
-        self.bootstrap, self.sent, self.drivers = bootstrap, 0, 0
+        self.bootstrap, self.codec, self.sent, self.drivers = bootstrap, config.codec, 0, 0
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         for topic in (source, target):
             self.create_topic(topic, partitions)
@@ -94,6 +105,7 @@ class PipelineRun:
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
                 "linger.ms": 5,
+                "compression.type": config.codec,
                 "delivery.timeout.ms": int(TIMEOUT * 1000),
                 "message.max.bytes": max_record_size + 10_000,
                 "queue.buffering.max.kbytes": 100_000,
@@ -256,6 +268,7 @@ class PipelineRun:
     def evaluate(self, repetitions: int, expected: int | None = None) -> Outcome:
         """Compare what two readers saw with what was sent, after the drivers have exited. See ``finish``."""
         rows = self.sent if expected is None else expected
+        self._check_clients_and_codecs()
         assert self.open_transactions() == [], "there are open transactions"
         self._pipe.send(rows)
         concurrent = self._pipe.recv()
@@ -279,11 +292,22 @@ class PipelineRun:
             outcome.notes.append(f"{self.drivers} drivers")
         return outcome
 
+    def _check_clients_and_codecs(self) -> None:
+        """Check that no other client was used than the configured one, and that the topics are compressed."""
+        source_client, sink_client = self.query.source_options["scan.client"], self.query.sink_options["sink.client"]
+        assert used_clients(self.query.folder) == {f"read {source_client}", f"write {sink_client}"}
+        codecs = {self.query.source: self.codec, self.query.target: self.query.sink_options[_COMPRESSION]}
+        for topic in codecs.keys() & self.admin.list_topics(timeout=60).topics.keys():  # one may be deleted
+            expected = None if codecs[topic] == "none" else codecs[topic]
+            found = topic_codecs(self.bootstrap, topic)
+            # librdkafka does not compress a batch that would become larger
+            assert expected in found <= {expected, None}, f"{topic}: {found} instead of {expected}"
+
 
 @contextlib.contextmanager
-def running(bootstrap: str, folder: Path, **arguments: Any) -> Iterator[PipelineRun]:
+def running(bootstrap: str, config: ScenarioConfig, **arguments: Any) -> Iterator[PipelineRun]:
     """Yield a pipeline, which is created with these arguments. Its processes are killed at the end."""
-    run = PipelineRun(bootstrap, folder, **arguments)
+    run = PipelineRun(bootstrap, config, **arguments)
     try:
         yield run
     finally:

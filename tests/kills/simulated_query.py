@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +118,16 @@ class SimulatedQuery:
         return self.prepare_task(number, partition, _rows(rows))
 
     def prepare_task(self, number: int | None, partition: int, rows: pa.RecordBatch) -> PreparedTransaction:
-        """Prepare a task."""
+        """Prepare a task with these rows."""
+        return self.prepare_task_rows(number, partition, iter([rows]))
+
+    def prepare_task_rows(
+        self, number: int | None, partition: int, batches: Iterator[pa.RecordBatch]
+    ) -> PreparedTransaction:
+        """Prepare a task with the rows of these batches."""
         self._attempts += 1
         task = Task(partition, self._attempts, self.run, self.query if number is not None else None, number)
-        return prepare(self.sink, task, iter([rows]), self.timeout)
+        return prepare(self.sink, task, batches, self.timeout)
 
     def release_claim(self) -> None:
         """Let the next batch claim the prefix again, as the first batch of a driver does."""

@@ -16,6 +16,8 @@ from typing import Any, Final
 import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
+from kafka_sql.options.client import AUTO
+
 KEYS: Final = 3
 QUERIES: Final = ("copy", "aggregate", "window")  # of spark_query
 SEND_SPAN: Final = timedelta(seconds=100)  # of event time, per call of ``send``
@@ -24,11 +26,23 @@ _EPOCH: Final = datetime(2024, 1, 1)
 
 @contextlib.contextmanager
 def running_query(
-    bootstrap: str, source: str, target: str, folder: Path, master: str, query: str
+    bootstrap: str,
+    source: str,
+    target: str,
+    folder: Path,
+    master: str,
+    query: str,
+    client: str = AUTO,
+    codec: str = "none",
 ) -> Iterator[tuple[int, int]]:
-    """Run a query and yield the process ids of its Python and Java processes, which are killed at the end."""
+    """Run a query and yield the process ids of its Python and Java processes, which are killed at the end.
+
+    Args:
+        client: 'scan.client' and 'sink.client'.
+        codec: 'properties.compression.type' of the target.
+    """
     command = [sys.executable, "-m", "tests.kills.spark_query", bootstrap, source, target, "spark-kills"]
-    command += [str(folder / "checkpoints"), master, query]
+    command += [str(folder / "checkpoints"), master, query, client, codec]
     with (
         (folder / "driver.err").open("ab") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
@@ -41,9 +55,9 @@ def running_query(
             kill([java, python])
 
 
-def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
+def send(bootstrap: str, topic: str, start: int, count: int = 100, codec: str = "none") -> int:
     """Send the next numbers, with timestamps that span ``SEND_SPAN``. Return the number after the last one."""
-    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    producer = Producer({"bootstrap.servers": bootstrap, "compression.type": codec, "log_level": 0})
     for a in range(start, start + count):
         row = {"a": a, "k": a % KEYS, "t": (_EPOCH + a * SEND_SPAN / count).isoformat(" ", "milliseconds") + "Z"}
         producer.produce(topic, json.dumps(row).encode(), partition=a % KEYS)
@@ -76,6 +90,15 @@ def workers(java: int) -> list[int]:
         if command_of(daemon).endswith(b"pyspark.worker\0")
         for worker in children(daemon)
     ]
+
+
+def has_librdkafka(process: int) -> bool:
+    """Return whether a process has a client of librdkafka, by the names of its threads."""
+    names = []
+    for path in Path(f"/proc/{process}/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            names.append(path.read_text())
+    return any(name.startswith("rdk:") for name in names)
 
 
 def executors(java: int) -> list[int]:

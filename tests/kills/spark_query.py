@@ -1,6 +1,6 @@
 """Run an exactly-once streaming query with Spark until it is killed; print the process ids of Python and Java.
 
-Usage: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE TARGET PREFIX CHECKPOINTS MASTER QUERY``
+Usage: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE TARGET PREFIX CHECKPOINTS MASTER QUERY CLIENT CODEC``
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 
-_ONCE = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{prefix}'"
+_ONCE = """'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{prefix}',
+  'sink.client' = '{client}', 'properties.compression.type' = '{codec}'"""
 _KAFKA = f"""WITH ('connector' = 'kafka', 'properties.bootstrap.servers' = '{{bootstrap}}', 'topic' = '{{target}}',
   'format' = 'json', 'key.format' = 'json', 'key.fields' = 'k', {_ONCE})"""
 _UPSERT = f"""WITH ('connector' = 'upsert-kafka', 'properties.bootstrap.servers' = '{{bootstrap}}',
@@ -35,7 +36,15 @@ QUERIES = {
 
 
 def main(
-    bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str, query: str = "copy"
+    bootstrap: str,
+    source: str,
+    target: str,
+    prefix: str,
+    checkpoints: str,
+    master: str,
+    query: str = "copy",
+    client: str = "auto",
+    codec: str = "none",
 ) -> None:
     """Start the query and wait."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -52,10 +61,10 @@ def main(
     spark.sql(
         f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '2' MINUTE) WITH (
         'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
-        'scan.startup.mode' = 'earliest-offset')"""
+        'scan.startup.mode' = 'earliest-offset', 'scan.client' = '{client}')"""
     )
     table, insert = QUERIES[query]
-    spark.sql(table.format(bootstrap=bootstrap, target=target, prefix=prefix))
+    spark.sql(table.format(bootstrap=bootstrap, target=target, prefix=prefix, client=client, codec=codec))
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
     spark.sql(insert)

@@ -16,7 +16,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """Run drivers one after another. Each completes one or two batches, and is killed within the next."""
     rng = config.rng()
     limit = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 4))}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder, source_options=limit) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config, source_options=limit) as run:
         for number in range(config.repeat):
             point = POINTS[number % len(POINTS)]
             seen = run.watch.seen.value

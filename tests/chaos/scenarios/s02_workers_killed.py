@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from tests.chaos.batch_codecs import topic_codecs
 from tests.chaos.clusters import wait_until
 from tests.chaos.expected_rows import WINDOW_CLOSING_NUMBER, evaluate
 from tests.chaos.outcome import Outcome, ScenarioConfig
@@ -32,13 +35,63 @@ def scenario(config: ScenarioConfig) -> Outcome:
     count, rows = max(2, config.repeat // (2 * cases)), config.rows // cases
     for master in masters:
         for query in queries:
-            result = run_drivers(config.folder / f"{query}-{len(master)}", master, count, rows, query, rng)
+            result = run_drivers(
+                config.folder / f"{query}-{len(master)}", master, count, rows, query, rng, config.client, config.codec
+            )
             config.log(f"{query} on {master}: {result}")
             outcome += result
     return outcome
 
 
-def run_drivers(folder: Path, master: str, count: int, rows: int, query: str, rng: random.Random) -> Outcome:
+class _Load:
+    """Sends rows to a query, waits for their results, and observes which client its workers use."""
+
+    def __init__(self, bootstrap: str, rows: int, query: str, codec: str) -> None:
+        """Create the topics. ``rows`` are sent in at least ``_MIN_SENDS`` calls of ``send``."""
+        topics = Topics(bootstrap)
+        self.source, self.target = topics.create(spark.KEYS), topics.create(spark.KEYS)
+        self.sent, self.uses_librdkafka = 0, set[bool]()
+        self._bootstrap, self._codec, self._portions = bootstrap, codec, _PORTIONS.get(query, 1)
+        self._portion_size = -(-rows // (_MIN_SENDS * self._portions))
+
+    def committed_count(self) -> int:
+        return len(spark.committed_rows(self._bootstrap, self.target))
+
+    def send(self) -> None:
+        for _ in range(self._portions):
+            self.sent = spark.send(self._bootstrap, self.source, self.sent, self._portion_size, self._codec)
+
+    def close_windows(self) -> None:
+        first = self.sent + WINDOW_CLOSING_NUMBER
+        spark.send(self._bootstrap, self.source, first, self._portion_size, self._codec)
+
+    def wait_for_progress(self, count_before: int, python: int, java: int, folder: Path) -> None:
+        """Wait until the query has committed more rows than before; send more if it takes long."""
+        polls = 0
+
+        def poll() -> bool:
+            nonlocal polls
+            polls += 1
+            spark.assert_running(python, folder)
+            workers = [worker for process in (java, *spark.executors(java)) for worker in spark.workers(process)]
+            self.uses_librdkafka.update(map(spark.has_librdkafka, workers))
+            if polls % _POLLS_PER_SEND == 0:
+                self.send()
+            return self.committed_count() > count_before
+
+        wait_until(poll, "progress", _TIMEOUT)
+
+
+def run_drivers(
+    folder: Path,
+    master: str,
+    count: int,
+    rows: int,
+    query: str,
+    rng: random.Random,
+    client: str = DIRECT,
+    codec: str = "none",
+) -> Outcome:
     """Start and kill drivers. For every second driver, also kill its workers or executors while they run tasks.
 
     Args:
@@ -46,62 +99,41 @@ def run_drivers(folder: Path, master: str, count: int, rows: int, query: str, rn
         count: number of drivers.
         rows: minimum number of rows.
         query: one of ``spark.QUERIES``.
+        client: 'scan.client' and 'sink.client'.
+        codec: 'compression.type' of the producers of both topics.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    portions = _PORTIONS.get(query, 1)
-    portion_size = -(-rows // (_MIN_SENDS * portions))
     processes = spark.workers if master.startswith("local[") else spark.executors
     with EmbeddedKafka() as kafka:
-        bootstrap, topics = kafka.bootstrap_servers, Topics(kafka.bootstrap_servers)
-        source, target = topics.create(spark.KEYS), topics.create(spark.KEYS)
-        sent = killed = 0
-
-        def committed_count() -> int:
-            return len(spark.committed_rows(bootstrap, target))
-
-        def send_rows() -> None:
-            nonlocal sent
-            for _ in range(portions):
-                sent = spark.send(bootstrap, source, sent, portion_size)
-
-        def wait_for_progress(count_before: int, driver: int) -> None:
-            """Wait until the query has committed more rows than before; send more if it takes long."""
-            polls = 0
-
-            def poll() -> bool:
-                nonlocal polls
-                polls += 1
-                spark.assert_running(driver, folder)
-                if polls % _POLLS_PER_SEND == 0:
-                    send_rows()
-                return committed_count() > count_before
-
-            wait_until(poll, "progress", _TIMEOUT)
-
+        bootstrap, killed = kafka.bootstrap_servers, 0
+        load = _Load(bootstrap, rows, query, codec)
+        driver = partial(spark.running_query, bootstrap, load.source, load.target, folder, master, query, client, codec)
         for driver_index in range(count):
-            with spark.running_query(bootstrap, source, target, folder, master, query) as (python, java):
-                count_before = committed_count()
-                send_rows()
-                wait_for_progress(count_before, python)
+            with driver() as (python, java):
+                count_before = load.committed_count()
+                load.send()
+                load.wait_for_progress(count_before, python, java, folder)
                 for _ in range(3 if driver_index % 2 else 0):
-                    count_before = committed_count()
-                    send_rows()
+                    count_before = load.committed_count()
+                    load.send()
                     time.sleep(rng.uniform(0, 0.5))  # at a random point of a batch
                     killed += spark.kill(processes(java))
-                    wait_for_progress(count_before, python)
+                    load.wait_for_progress(count_before, python, java, folder)
                 send_until = time.monotonic() + rng.uniform(0, 3)
                 while time.monotonic() < send_until:
-                    send_rows()
+                    load.send()
                 killed += spark.kill([java, python]) // 2  # the two processes of one driver
-        with spark.running_query(bootstrap, source, target, folder, master, query):
+        with driver():
             if query == "window":
-                spark.send(bootstrap, source, sent + WINDOW_CLOSING_NUMBER, portion_size)
+                load.close_windows()
             wait_until(
-                lambda: evaluate(query, spark.committed_rows(bootstrap, target), sent).lost <= 0,
+                lambda: evaluate(query, spark.committed_rows(bootstrap, load.target), load.sent).lost <= 0,
                 "all rows",
                 _TIMEOUT,
             )
             time.sleep(2)  # rows that arrive now would be duplicates
-            outcome = evaluate(query, spark.committed_rows(bootstrap, target), sent)
+            outcome = evaluate(query, spark.committed_rows(bootstrap, load.target), load.sent)
+        assert codec in {name or "none" for name in topic_codecs(bootstrap, load.target)}
+    assert load.uses_librdkafka == {client == LIBRDKAFKA}, f"the workers did not use '{client}'"
     outcome.repetitions = killed
     return outcome

@@ -15,7 +15,7 @@ from tests.chaos.run import PipelineRun, running
 def scenario(config: ScenarioConfig) -> Outcome:
     """Kill or freeze the node that has each role in turn."""
     rng = config.rng()
-    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config.folder) as run:
+    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config) as run:
         run.start()
         run.send(config.rows_per_fault)
         run.wait_until_caught_up()

@@ -18,7 +18,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     rng = config.rng()
     with (
         EmbeddedKafka(3) as kafka,
-        running(kafka.bootstrap_servers, config.folder, source_options=_TIMEOUTS, sink_options=_TIMEOUTS) as run,
+        running(kafka.bootstrap_servers, config, source_options=_TIMEOUTS, sink_options=_TIMEOUTS) as run,
     ):
         run.start()
         for i in range(config.repeat):

@@ -27,7 +27,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     rng = config.rng()
     with (
         cluster_behind_proxy(3) as (kafka, bootstrap, network),
-        running(kafka.bootstrap_servers, config.folder, driver_bootstrap=bootstrap) as run,
+        running(kafka.bootstrap_servers, config, driver_bootstrap=bootstrap) as run,
     ):
         run.start()
         run.send(config.rows_per_fault)

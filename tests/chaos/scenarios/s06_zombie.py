@@ -27,7 +27,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     source_options = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 4))}
     with (
         EmbeddedKafka() as kafka,
-        running(kafka.bootstrap_servers, config.folder, source_options=source_options) as run,
+        running(kafka.bootstrap_servers, config, source_options=source_options) as run,
     ):
         for i in range(config.repeat):
             point = _CRASH_POINTS[i % len(_CRASH_POINTS)]

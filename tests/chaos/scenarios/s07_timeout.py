@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.batch_codecs import topic_codecs
+from tests.chaos.client_record import recorded_clients, used_clients
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.integration.sink.exactly_once import test_timeouts as timeouts
 from tests.topics import Topics
@@ -27,12 +29,15 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """Before and after the decision, with the same tasks and with different ones."""
     with EmbeddedKafka(properties=FAST_ABORT) as kafka:
         topics = Topics(kafka.bootstrap_servers)
+        options = {"sink.client": config.client, "properties.compression.type": config.codec}
         for i in range(config.repeat):
-            sink = WriterHarness(topics, config.folder / str(i), size=config.rows_per_fault)
+            sink = WriterHarness(topics, config.folder / str(i), size=config.rows_per_fault, options=options)
             try:
-                with pytest.MonkeyPatch.context() as patched:
+                with pytest.MonkeyPatch.context() as patched, recorded_clients(config.folder):
                     CASES[i % len(CASES)](sink, patched)
             finally:
                 sink.close()
+            assert topic_codecs(topics.bootstrap, sink.topic) == {config.codec}
             config.log(f"{i + 1} timed out")
+    assert used_clients(config.folder) == {f"write {config.client}"}
     return Outcome(config.repeat, config.repeat * config.rows_per_fault)

@@ -17,7 +17,7 @@ _POINTS = ("preparing", "prepared", "deciding", "decided", "ending", "ended")
 def scenario(config: ScenarioConfig) -> Outcome:
     """Kill drivers at points where transactions are open, decided or ended, and check that the next one cleans up."""
     limit = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 4))}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder, source_options=limit) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config, source_options=limit) as run:
         for i in range(config.repeat):
             point = _POINTS[i % len(_POINTS)]
             run.send(config.rows_per_fault)

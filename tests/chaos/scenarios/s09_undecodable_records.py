@@ -27,7 +27,7 @@ _INTERVAL = 100  # one of so many records is undecodable
 def scenario(config: ScenarioConfig) -> Outcome:
     """In the default mode, the query fails; with dead letters, it continues, also after a restart."""
     dead_letters = {"error-handling.mode": "log"}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config) as run:
         dead_letter_topic = f"{run.query.source}-dead"
         run.create_topic(dead_letter_topic, 1)
         lenient = {**run.query.source_options, **dead_letters, "error-handling.log.target": dead_letter_topic}

@@ -16,7 +16,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """Delete records while the driver is killed, and while it is frozen."""
     lost = 0
     tolerant = {"scan.fail-on-data-loss": "false"}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config) as run:
         run.send(KEYS)
         run.start()
         run.wait_until_caught_up()

@@ -21,7 +21,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     committed = {"properties.isolation.level": "read_committed"}
     rng = config.rng()
     with EmbeddedKafka(properties={"log.cleaner.backoff.ms": 200}) as kafka:
-        with running(kafka.bootstrap_servers, config.folder, source_options=committed) as run:
+        with running(kafka.bootstrap_servers, config, source_options=committed) as run:
             run.start()
             for i in range(config.repeat):
                 transaction(run, 100, commits=False)
@@ -47,7 +47,13 @@ def scenario(config: ScenarioConfig) -> Outcome:
 def transaction(run: PipelineRun, count: int, commits: bool) -> None:
     """Send numbers in one transaction: the next ones, or, if it aborts, numbers that must not appear."""
     producer = Producer(
-        {"bootstrap.servers": run.bootstrap, "transactional.id": uuid.uuid4().hex, "linger.ms": 5, "log_level": 0}
+        {
+            "bootstrap.servers": run.bootstrap,
+            "transactional.id": uuid.uuid4().hex,
+            "linger.ms": 5,
+            "compression.type": run.codec,
+            "log_level": 0,
+        }
     )
     producer.init_transactions(60)
     producer.begin_transaction()

@@ -15,7 +15,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     outcome = Outcome()
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):
-            with running(kafka.bootstrap_servers, config.folder) as run:
+            with running(kafka.bootstrap_servers, config) as run:
                 run.start()
                 run.send(config.rows_per_fault)
                 run.wait_until_caught_up()

@@ -22,7 +22,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     outcome, rng = Outcome(), config.rng()
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):
-            with running(kafka.bootstrap_servers, config.folder, sink_options=_SINK_OPTIONS) as run:
+            with running(kafka.bootstrap_servers, config, sink_options=_SINK_OPTIONS) as run:
                 source = run.query.source
                 pattern = {"topic-pattern": re.escape(source) + ".*", **run.query.source_options}
                 run.start(source_options=pattern)

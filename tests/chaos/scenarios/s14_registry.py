@@ -21,7 +21,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """Retriable failures are retried. Others stop the query, and a new driver continues after the repair."""
     with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, run_registry_proxy(registry.url) as (url, gate):
         source_options = {"format": "avro-confluent", "avro-confluent.url": url}
-        with running(kafka.bootstrap_servers, config.folder, source_options=source_options) as run:
+        with running(kafka.bootstrap_servers, config, source_options=source_options) as run:
             for i in range(config.repeat):
                 schema = _schema(i)
                 number = register(registry, "numbers-value", schema)

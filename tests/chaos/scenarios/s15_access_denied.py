@@ -32,7 +32,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
         credentials.pop("properties.bootstrap.servers")
         with running(
             secured.kafka.bootstrap_servers,
-            config.folder,
+            config,
             driver_bootstrap=secured.server("SASL"),
             source_options=credentials,
             sink_options=credentials,

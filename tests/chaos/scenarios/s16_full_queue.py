@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.options.client import LIBRDKAFKA
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka import test_produce
@@ -13,19 +15,21 @@ from tests.topics import Topics
 
 _LARGE = 10_000_000
 _MAX_MEMORY = 600  # megabytes; the records of a batch are ten times as large
-_QUEUE = {"properties.queue.buffering.max.messages": "10"}
+# of ten rows, which only librdkafka has
+_QUEUE = {"sink.client": LIBRDKAFKA, "properties.queue.buffering.max.messages": "10"}
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Make one record in a thousand large. Then repeat it with a producer queue of ten rows."""
+    """Make one record in a thousand large: compressed, with a producer queue of ten rows, and uncompressed."""
+    cases: tuple[tuple[str, dict[str, str]], ...] = ((config.codec, {}), ("none", _QUEUE), ("none", {}))
+    outcome = Outcome()
     settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
     with EmbeddedKafka(properties=settings) as kafka:
-        direct = _copy_rows(kafka.bootstrap_servers, config, (config.repeat + 1) // 2, {})
-        queued = (
-            _copy_rows(kafka.bootstrap_servers, config, config.repeat // 2, _QUEUE) if config.repeat > 1 else Outcome()
-        )
+        for i, (codec, sink_options) in enumerate(cases[: config.repeat]):
+            repeat = (config.repeat - i + len(cases) - 1) // len(cases)
+            outcome += _copy_rows(kafka.bootstrap_servers, replace(config, codec=codec), repeat, sink_options)
         test_produce.test_a_full_queue_waits_and_loses_nothing(Topics(kafka.bootstrap_servers))
-    return direct + queued
+    return outcome
 
 
 def _copy_rows(bootstrap: str, config: ScenarioConfig, repeat: int, sink_options: dict[str, str]) -> Outcome:
@@ -36,7 +40,7 @@ def _copy_rows(bootstrap: str, config: ScenarioConfig, repeat: int, sink_options
         "scan.batch.max-bytes": "8 mb",
     }
     with running(
-        bootstrap, config.folder, source_options=source_options, sink_options=sink_options, max_record_size=_LARGE
+        bootstrap, config, source_options=source_options, sink_options=sink_options, max_record_size=_LARGE
     ) as run:
         run.start()
         pad, small = b" " * (_LARGE - 100), run.encode

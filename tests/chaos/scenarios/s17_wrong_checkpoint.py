@@ -20,7 +20,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):
             name, (damage, expected) = list(CASES.items())[i % len(CASES)]
-            with running(kafka.bootstrap_servers, config.folder, source_options=source_options) as run:
+            with running(kafka.bootstrap_servers, config, source_options=source_options) as run:
                 checkpoint, old_copy, valid_copy = run.query.folder, config.folder / "old", config.folder / "valid"
                 run.start()
                 run.send(config.rows_per_fault // 2)

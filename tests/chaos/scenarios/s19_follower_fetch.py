@@ -16,7 +16,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """Kill, stop (controlled shutdown) or freeze a leader and the nearest replica in turn."""
     rng = config.rng()
     options = {"properties.client.rack": _RACK, "scan.max-offsets-per-trigger": "1000"}
-    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config.folder, source_options=options) as run:
+    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config, source_options=options) as run:
         run.start()
         run.send(config.rows_per_fault)
         run.wait_until_caught_up()

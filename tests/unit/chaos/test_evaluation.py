@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.expected_rows import evaluate
-from tests.chaos.outcome import Outcome, table
+from tests.chaos.outcome import Line, Outcome, table
 from tests.chaos.registry import SCENARIOS
 from tests.kills.oracle import ObservedRows, is_correct
 
@@ -79,17 +79,20 @@ def test_outcome_table() -> None:
         o.is_correct for o in (Outcome(), Outcome(1, lost=1), Outcome(1, duplicates=1), Outcome(1, disorder=1))
     )
     lines = table(
-        [("4 brokers", outcome + Outcome(1, 5, duplicates=2), "WRONG"), ("5 network", None, "FAILED")]
+        [
+            Line("4 brokers", "direct", "lz4", outcome + Outcome(1, 5, duplicates=2), "WRONG"),
+            Line("5 network", "direct", "lz4", None, "FAILED"),
+        ]
     ).splitlines()
     assert lines[2].split("|")[1:-1] == [
         cell.ljust(width)
         for cell, width in zip(
-            (" 4 brokers ", " 21 ", " 100,005 ", " 0 ", " 2 ", " 0 ", " 3.2 s ", " WRONG "),
+            (" 4 brokers ", " direct ", " lz4 ", " 21 ", " 100,005 ", " 0 ", " 2 ", " 0 ", " 3.2 s ", " WRONG "),
             map(len, lines[0].split("|")[1:-1]),
             strict=True,
         )
     ]
-    assert lines[3].startswith("| 5 network |  ")
+    assert lines[3].startswith("| 5 network | direct | lz4   |  ")
 
 
 def test_scenario_numbers_are_unique() -> None:
