@@ -135,8 +135,7 @@ class TolerantRowDecoder(RowDecoder):
         super().__init__(definition, schema, split)
         self._handler, self._emits_error_rows = handler, definition.has_error_column
         if handler.needs_whole_records:
-            keys = b"" if self.record_fields.keys is None else self.record_fields.keys
-            self.record_fields = replace(self.record_fields, keys=keys, timestamps=True, headers=True)
+            self.record_fields = replace(self.record_fields, keys=True, timestamps=True, headers=True)
 
     def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
         """Decode the decodable records. If the table has an error column, append one row per undecodable record."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
-from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
 from kafka_sql.source.reader.changelog_normalize import normalize, upsert_changes
@@ -120,6 +120,12 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
     rows = [row for batch in normalize(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
     assert rows == [{"id": "a", "n": 4}]
     assert handler._count == 3
+
+
+def test_dead_letters_need_whole_records_also_if_the_table_has_no_key() -> None:
+    options = {**OPTIONS, "error-handling.mode": "log", "error-handling.log.target": "dead"}
+    tolerant, _ = decoder(validate_table(Table(("t",), (N,), options)), N)
+    assert tolerant.record_fields == RecordFields(keys=True, timestamps=True, headers=True)
 
 
 def test_skipped_records_are_logged(caplog: pytest.LogCaptureFixture) -> None:
