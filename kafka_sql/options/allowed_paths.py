@@ -1,7 +1,7 @@
-"""Restrict the files that options may name to the folders of an environment variable, if it is set.
+"""Open the files that options name, if the allow list of folders contains them.
 
-The operator of the process sets the variable, not the author of the statement. Like ``allowed.paths`` of Kafka's file
-and directory config providers (KIP-993), it keeps statements from sending the content of other files elsewhere.
+Like ``allowed.paths`` of Kafka's file and directory config providers (KIP-993), the list keeps statements from sending
+the content of other files elsewhere.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Final
 
-VARIABLE: Final = "KAFKA_SQL_ALLOWED_PATHS"
+from kafka_sql.options.allow_lists import PATHS, allowed_entries
 
 
 class PathNotAllowedError(OSError):
@@ -19,7 +18,7 @@ class PathNotAllowedError(OSError):
 
     def __init__(self) -> None:
         super().__init__()
-        self.strerror = f"not in the folders that {VARIABLE} allows"
+        self.strerror = f"not in the folders that {PATHS} allows"
 
 
 def resolve_allowed(path: str | os.PathLike[str]) -> Path:
@@ -36,11 +35,11 @@ def resolve_allowed(path: str | os.PathLike[str]) -> Path:
     if "\0" in name or any("\ud800" <= character <= "\udc7f" for character in name):  # other surrogates escape bytes
         raise FileNotFoundError(2, "the name has an invalid character")
     expanded = Path(os.path.expanduser(name))
-    folders = os.environ.get(VARIABLE)
+    folders = allowed_entries(PATHS)
     if folders is None:
         return expanded
     real = Path(os.path.realpath(expanded))
-    if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders.split(os.pathsep) if folder):
+    if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders):
         raise PathNotAllowedError
     return real
 

@@ -2,7 +2,7 @@
 
 Syntax and providers are those of Kafka's clients (ConfigTransformer, EnvVarConfigProvider, FileConfigProvider,
 DirectoryConfigProvider): ``${env:NAME}``, ``${file:/path:key}``, ``${directory:/path:name}``. A value may contain
-several references. Files must be in an allowed folder (``allowed_paths``).
+several references. Files and variables must be allowed (``allow_lists``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_sql.errors import SecretReferenceError, did_you_mean
+from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
 from kafka_sql.options.allowed_paths import read_allowed
 from kafka_sql.options.secrets import MASK, is_secret, mask_user_info
 
@@ -107,6 +108,8 @@ class _Missing(Exception):
 def _environment(path: str, key: str) -> str:
     if path:
         raise _Missing("environment variables have no path; write ${env:NAME}")
+    if not is_allowed_variable(key):
+        raise _Missing(f"not one of the environment variables that {VARIABLES} allows")
     try:
         return os.environ[key]
     except (KeyError, UnicodeEncodeError):

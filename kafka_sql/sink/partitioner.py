@@ -6,9 +6,8 @@ client. Records without a key are spread with the sticky strategy: one partition
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,13 @@ import pyarrow.compute as pc
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.options import connector as opt
+from kafka_sql.options.callables import import_callable
 
 Partitions = npt.NDArray[np.int32]
+_IMPORT_ADVICE: Final = (
+    " The class must be importable on the driver and on every executor: install its package there, or distribute it "
+    "with spark.submit.pyFiles or spark.addArtifact."
+)
 PartitionFunction = Callable[[pa.RecordBatch, "pa.BinaryArray | None", pa.BinaryArray, str, int], Partitions]
 
 
@@ -50,24 +54,20 @@ def load_partitioner(definition: Definition) -> Callable[[], Partitioner] | None
     """Import the class in 'sink.partitioner'; None for the built-in partitioners.
 
     Raises:
-        InvalidOptionError: the class cannot be imported here, or has no method ``partition``.
+        InvalidOptionError: the class cannot be imported here, is not allowed, or has no method ``partition``.
     """
     name = definition.options.get(opt.PARTITIONER) or opt.DEFAULT
     if name in opt.PARTITIONERS:
         return None
-    module, _, attribute = name.partition(":")
-    where = f"Table '{definition.name}': option '{opt.PARTITIONER.key}' = '{name}'"
+    table = f"Table '{definition.name}': "
     try:
-        partitioner: Callable[[], Partitioner] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as e:
-        raise InvalidOptionError(
-            f"{where}: {e}. The class must be importable on the driver and on every executor: install its package "
-            "there, or distribute it with spark.submit.pyFiles or spark.addArtifact."
-        ) from e
+        partitioner: Callable[[], Partitioner] = import_callable(opt.PARTITIONER.key, name, "here", _IMPORT_ADVICE)
+    except InvalidOptionError as e:
+        raise e.with_prefix(table) from e.__cause__
     if not callable(getattr(partitioner, "partition", None)):
         raise InvalidOptionError(
-            f"{where}: the class has no method partition(rows, keys, values, topic, partitions); see "
-            "kafka_sql.sink.partitioner.Partitioner."
+            f"{table}option '{opt.PARTITIONER.key}' = '{name}': the class has no method partition(rows, keys, values, "
+            "topic, partitions); see kafka_sql.sink.partitioner.Partitioner."
         )
     return partitioner
 

@@ -15,8 +15,7 @@ BUILTINS = {"eval", "exec", "compile", "__import__"}
 LOADERS = {
     "kafka_sql/__init__.py",  # the public functions, from a constant table
     "kafka_sql/formats/registry.py",  # modules of this package, from a constant table
-    "kafka_sql/options/callables.py",  # 'module:callable' options, whose author is trusted
-    "kafka_sql/sink/partitioner.py",
+    "kafka_sql/options/callables.py",  # 'module:callable' options, from allowed modules
 }
 INTERPRETER = "kafka_sql/runtime/worker_main.py"  # runs what its command line says, like python
 SHELLS = {"kafka_sql/cli/script.py"}  # the '!command' of the SQL shell

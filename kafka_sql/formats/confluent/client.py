@@ -15,7 +15,7 @@ from kafka_sql.errors import IncompatibleSchemaError, InvalidOptionError, Schema
 from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySettings
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists, allowed_paths
 from kafka_sql.runtime.bounded_http import ResponseTooLargeError, create_client, send_request
 
 T = TypeVar("T")
@@ -34,14 +34,14 @@ _Auth = tuple[str, str] | None  # user and password
 
 
 def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
-    """Return this process's client for the settings, which has fetched schemas already. Replaced key store files get a
-    new client.
+    """Return this process's client for the settings, which caches schemas. A new one is created if a key store file has
+    changed.
     """
     return _registry(settings, tuple(map(allowed_paths.file_state, (settings.truststore, settings.keystore))))
 
 
 def clear_cache() -> None:
-    """Forget all clients, and the schemas that they fetched."""
+    """Drop all clients and the schemas that they cached."""
     _registry.cache_clear()
 
 
@@ -60,7 +60,7 @@ class SchemaRegistry:
     def __init__(self, settings: RegistrySettings) -> None:
         """
         Raises:
-            InvalidOptionError: a URL is malformed, or a key store cannot be read.
+            InvalidOptionError: a URL is malformed or not allowed, or a key store cannot be read.
         """
         headers = {"Accept": _MEDIA_TYPE, **dict(settings.headers)}
         if settings.token:
@@ -82,9 +82,9 @@ class SchemaRegistry:
         """
         with self._lock:
             if schema_id not in self._schemas:
-                what = f"schema id {schema_id}"
-                response = self._request("GET", f"/schemas/ids/{schema_id}", what)
-                self._schemas[schema_id] = self._resolve(schema_id, response, what)
+                resource = f"schema id {schema_id}"
+                response = self._request("GET", f"/schemas/ids/{schema_id}", resource)
+                self._schemas[schema_id] = self._resolve(schema_id, response, resource)
             return self._schemas[schema_id]
 
     def latest_schema(self, subject: str) -> RegisteredSchema:
@@ -94,9 +94,9 @@ class SchemaRegistry:
             SchemaNotFoundError: the subject has no schema, or one of another type.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
-        what = f"subject '{subject}'"
-        response = self._request("GET", f"/subjects/{_quote(subject)}/versions/latest", what)
-        return self._resolve(_field(response, "id", int, what), response, what)
+        resource = f"subject '{subject}'"
+        response = self._request("GET", f"/subjects/{_quote(subject)}/versions/latest", resource)
+        return self._resolve(_require_field(response, "id", int, resource), response, resource)
 
     def register(self, subject: str, text: str) -> int:
         """Register a schema under a subject, unless the subject has it; return its id.
@@ -105,7 +105,7 @@ class SchemaRegistry:
             IncompatibleSchemaError: the schema is incompatible with earlier ones of the subject.
             SchemaRegistryError: the registry rejects it for another reason, or is unavailable.
         """
-        return self._id(subject, text, f"/subjects/{_quote(subject)}/versions")
+        return self._request_id(subject, text, f"/subjects/{_quote(subject)}/versions")
 
     def look_up_id(self, subject: str, text: str) -> int:
         """Return the id of a schema that the subject has.
@@ -114,10 +114,10 @@ class SchemaRegistry:
             SchemaNotFoundError: the subject does not have it.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
-        return self._id(subject, text, f"/subjects/{_quote(subject)}")
+        return self._request_id(subject, text, f"/subjects/{_quote(subject)}")
 
     def check_compatibility(self, subject: str, text: str) -> str:
-        """Return, as a sentence, that a subject would accept a schema. Registers nothing.
+        """Check that a subject would accept a schema, without registering it; return a sentence that says so.
 
         Raises:
             IncompatibleSchemaError: the subject would not accept it.
@@ -138,56 +138,58 @@ class SchemaRegistry:
             )
         return f"the table's schema is compatible with the latest schema of subject '{subject}'"
 
-    def _id(self, subject: str, text: str, path: str) -> int:
+    def _request_id(self, subject: str, text: str, path: str) -> int:
         with self._lock:
             if (path, text) not in self._ids:
-                what, body = f"subject '{subject}'", {"schema": text, "schemaType": self._schema_type}
-                self._ids[path, text] = _field(self._request("POST", path, what, body), "id", int, what)
+                resource, body = f"subject '{subject}'", {"schema": text, "schemaType": self._schema_type}
+                self._ids[path, text] = _require_field(self._request("POST", path, resource, body), "id", int, resource)
             return self._ids[path, text]
 
-    def _resolve(self, schema_id: int, response: dict[str, Any], what: str) -> RegisteredSchema:
+    def _resolve(self, schema_id: int, response: dict[str, Any], resource: str) -> RegisteredSchema:
         """Return the schema in a response, with the schemas that it references."""
         references: dict[str, str] = {}
-        schema = _field(response, "schema", str, what)
-        self._fetch_references(response, what, references)
+        schema = _require_field(response, "schema", str, resource)
+        self._fetch_references(response, resource, references)
         return RegisteredSchema(schema_id, schema, tuple(references.items()))
 
-    def _fetch_references(self, response: dict[str, Any], what: str, references: dict[str, str]) -> None:
+    def _fetch_references(self, response: dict[str, Any], resource: str, references: dict[str, str]) -> None:
         """Add the schemas that a schema references, by name, each after those that it references itself.
 
-        A loop and not a recursion: a chain may be as long as the limit.
+        A loop, because a chain of references can be longer than Python's recursion limit allows.
         """
         deadline, size = time.monotonic() + RETRY_TIMEOUT, 0
-        started = set[str]()  # names that are being fetched or have been
-        # schemas whose references are being fetched, the innermost last: name, text, and the references that are left
-        chain = [("", "", iter(self._references(response, what)), what)]
+        requested_names = set[str]()
+        # Schemas whose references are being fetched, the innermost last: name, text, pending references, and resource
+        chain = [("", "", iter(self._references(response, resource)), resource)]
         while chain:
-            name, text, rest, what = chain[-1]
-            reference = next(rest, None)
+            name, text, pending_references, resource = chain[-1]
+            reference = next(pending_references, None)
             if reference is None:
                 chain.pop()
                 if chain:
                     references[name] = text
                 continue
-            name = _field(reference, "name", str, what)
-            if name in started:
+            name = _require_field(reference, "name", str, resource)
+            if name in requested_names:
                 continue
-            started.add(name)
-            if len(started) > _MAX_REFERENCES:
-                raise SchemaRegistryError(f"The schema of {what} refers to more than {_MAX_REFERENCES} others.")
-            subject, version = _field(reference, "subject", str, what), _field(reference, "version", int, what)
-            referenced = f"{what}, reference '{name}'" if len(what) < _MAX_SHOWN else what
+            requested_names.add(name)
+            if len(requested_names) > _MAX_REFERENCES:
+                raise SchemaRegistryError(f"The schema of {resource} refers to more than {_MAX_REFERENCES} others.")
+            subject = _require_field(reference, "subject", str, resource)
+            version = _require_field(reference, "version", int, resource)
+            referenced = f"{resource}, reference '{name}'" if len(resource) < _MAX_SHOWN else resource
             path = f"/subjects/{_quote(subject)}/versions/{version}"
             response = self._request("GET", path, referenced, deadline=deadline)
-            text = _field(response, "schema", str, referenced)
+            text = _require_field(response, "schema", str, referenced)
             size += len(text)
             if size > _MAX_RESPONSE_SIZE:
                 raise SchemaRegistryError(
-                    f"The schema of {what} refers to others with more than {_MAX_RESPONSE_SIZE:,} characters in total."
+                    f"The schema of {resource} refers to others with more than {_MAX_RESPONSE_SIZE:,} characters in "
+                    "total."
                 )
             chain.append((name, text, iter(self._references(response, referenced)), referenced))
 
-    def _references(self, response: dict[str, Any], what: str) -> list[Any]:
+    def _references(self, response: dict[str, Any], resource: str) -> list[Any]:
         """Return the references of the schema in a response.
 
         Raises:
@@ -195,16 +197,18 @@ class SchemaRegistry:
         """
         schema_type = response.get("schemaType") or "AVRO"
         if schema_type != self._schema_type:
-            raise SchemaNotFoundError(f"The schema of {what} is of type {schema_type}, expected {self._schema_type}.")
-        return _field(response, "references", list, what) if response.get("references") else []
+            raise SchemaNotFoundError(
+                f"The schema of {resource} is of type {schema_type}, expected {self._schema_type}."
+            )
+        return _require_field(response, "references", list, resource) if response.get("references") else []
 
     def _request(
-        self, method: str, path: str, what: str, body: dict[str, Any] | None = None, deadline: float | None = None
+        self, method: str, path: str, resource: str, body: dict[str, Any] | None = None, deadline: float | None = None
     ) -> dict[str, Any]:
         """Send a request to the registry's URLs in turn until one responds.
 
         Args:
-            what: what the request is for, for errors.
+            resource: what is requested, for errors: ``subject 'orders-value'``.
             deadline: until when, in seconds of ``time.monotonic``; by default RETRY_TIMEOUT from now.
         """
         deadline = time.monotonic() + RETRY_TIMEOUT if deadline is None else deadline
@@ -212,9 +216,9 @@ class SchemaRegistry:
         while True:
             url, auth = self._urls[self._current]
             try:
-                response = self._send(method, url + path, auth, what, body, deadline)
+                response = self._send(method, url + path, auth, resource, body, deadline)
                 if response.status_code not in _RETRIABLE_STATUSES:
-                    return _parse_response(response, url, what)
+                    return _parse_response(response, url, resource)
                 reason = f"{response.status_code} {response.reason_phrase}"
             except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
@@ -224,27 +228,27 @@ class SchemaRegistry:
             if time.monotonic() + backoff > deadline:
                 urls = ", ".join(url for url, _ in self._urls)
                 raise SchemaRegistryError(
-                    f"The schema registry did not respond within {RETRY_TIMEOUT:g} s to a request for {what}: {urls}: "
-                    f"{reason}. Check that it is running, and the option 'url'."
+                    f"The schema registry did not respond within {RETRY_TIMEOUT:g} s to a request for {resource}: "
+                    f"{urls}: {reason}. Check that it is running, and the option 'url'."
                 )
             if attempts % len(self._urls) == 0:  # each URL has failed once more
                 time.sleep(backoff * random.uniform(0.5, 1))
                 backoff = min(2 * backoff, _MAX_BACKOFF)
 
     def _send(
-        self, method: str, url: str, auth: _Auth, what: str, body: dict[str, Any] | None, deadline: float
+        self, method: str, url: str, auth: _Auth, resource: str, body: dict[str, Any] | None, deadline: float
     ) -> httpx.Response:
         """Send a request and return the response, limited in size and time."""
         try:
             return send_request(self._client, method, url, deadline, _MAX_RESPONSE_SIZE, json=body, auth=auth)
         except ResponseTooLargeError:
             raise SchemaRegistryError(
-                f"Invalid schema registry response for {what}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
+                f"Invalid schema registry response for {resource}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
                 f"{_CHECK_URL}"
             ) from None
 
 
-def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, Any]:
+def _parse_response(response: httpx.Response, url: str, resource: str) -> dict[str, Any]:
     """Return the JSON object of a response.
 
     Raises:
@@ -254,7 +258,7 @@ def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, 
     if response.is_success:
         if not isinstance(document, dict):
             raise SchemaRegistryError(
-                f"Invalid schema registry response for {what} from {url}: not a JSON object. {_CHECK_URL}",
+                f"Invalid schema registry response for {resource} from {url}: not a JSON object. {_CHECK_URL}",
                 url=url,
             )
         return document
@@ -264,19 +268,19 @@ def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, 
         reason = f"{response.status_code} {response.reason_phrase}"
     if response.status_code in (401, 403):
         raise SchemaRegistryError(
-            f"{registry} rejected the credentials for {what} ({reason}). Check 'basic-auth.user-info' or "
+            f"{registry} rejected the credentials for {resource} ({reason}). Check 'basic-auth.user-info' or "
             "'bearer-auth.token'.",
             url=url,
         )
     if response.status_code == 409:
         raise IncompatibleSchemaError(
-            f"{registry} rejected the table's schema for {what}: it is incompatible with an earlier schema ({reason}). "
-            "Change the columns, or the subject's compatibility mode.",
+            f"{registry} rejected the table's schema for {resource}: it is incompatible with an earlier schema "
+            f"({reason}). Change the columns, or the subject's compatibility mode.",
             url=url,
         )
     if response.status_code == 404:
-        raise SchemaNotFoundError(f"{registry}: {what} not found ({reason}).", url=url)
-    raise SchemaRegistryError(f"{registry} rejected a request for {what} ({reason}).", url=url)
+        raise SchemaNotFoundError(f"{registry}: {resource} not found ({reason}).", url=url)
+    raise SchemaRegistryError(f"{registry} rejected a request for {resource} ({reason}).", url=url)
 
 
 def _parse_json(response: httpx.Response) -> Any:
@@ -287,7 +291,7 @@ def _parse_json(response: httpx.Response) -> Any:
         return None
 
 
-def _field(document: Any, key: str, type_: type[T], what: str) -> T:
+def _require_field(document: Any, key: str, type_: type[T], resource: str) -> T:
     """Return a field of a response.
 
     Raises:
@@ -296,13 +300,13 @@ def _field(document: Any, key: str, type_: type[T], what: str) -> T:
     value = document.get(key) if isinstance(document, dict) else None
     if not isinstance(value, type_):
         raise SchemaRegistryError(
-            f"Invalid schema registry response for {what}: '{key}' is missing or malformed. {_CHECK_URL}"
+            f"Invalid schema registry response for {resource}: '{key}' is missing or malformed. {_CHECK_URL}"
         )
     return value
 
 
 def _quote(subject: str) -> str:
-    """Return a subject as a segment of a URL's path."""
+    """Return a subject, percent-encoded as a segment of a URL's path."""
     if any("\ud800" <= character <= "\udfff" for character in subject):
         raise SchemaRegistryError(f"Invalid subject {subject!a}: it contains a surrogate.", subject=subject)
     quoted = quote(subject, safe="")
@@ -310,24 +314,26 @@ def _quote(subject: str) -> str:
 
 
 def _parse_urls(settings: RegistrySettings) -> list[tuple[str, _Auth]]:
-    """Return each URL without user and password, and those to log in with. httpx logs URLs of requests as they are.
+    """Return each URL without user and password, and the credentials to use. httpx would log them with the URL.
 
     Raises:
-        InvalidOptionError: a URL is malformed. The error does not quote it, because it may contain a password.
+        InvalidOptionError: a URL is malformed or not allowed. The error does not quote it, because it may contain a
+            password.
     """
-    option_user, _, option_password = settings.user.partition(":")
+    option, (option_user, _, option_password) = f"{settings.format}.url", settings.user.partition(":")
     parsed: list[tuple[str, _Auth]] = []
     for text in settings.urls:
         try:
             url = httpx.URL(text)
         except httpx.InvalidURL:
-            option = f"{settings.format}.url"
             raise InvalidOptionError(
                 f"Invalid value for option '{option}': expected 'http://host:port' or 'https://host:port', with "
                 "special characters of user and password percent-encoded.",
                 option=option,
             ) from None
+        url_without_user = str(url.copy_with(username=None, password=None)).rstrip("/")
+        if not allow_lists.is_allowed_url(url_without_user):
+            raise InvalidOptionError(f"Option '{option}': {allow_lists.URLS} does not allow a URL.", option=option)
         user, password = (option_user, option_password) if option_user else (url.username, url.password)
-        shown = str(url.copy_with(username=None, password=None)).rstrip("/")
-        parsed.append((shown, (user, password) if user or password else None))
+        parsed.append((url_without_user, (user, password) if user or password else None))
     return parsed

@@ -12,7 +12,7 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeySto
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.conversions import JAAS
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists, allowed_paths
 from kafka_sql.options.secret_references import has_reference
 from kafka_sql.stores.errors import StorePart, UnreadableStore
 from kafka_sql.stores.store import (
@@ -42,6 +42,9 @@ _LIBRDKAFKA_FILES: Final = (
     *("sasl.kerberos.keytab", "sasl.oauthbearer.assertion.file", "sasl.oauthbearer.assertion.private.key.file"),
     "sasl.oauthbearer.assertion.jwt.template.file",
 )
+
+# where a client requests tokens: a URL, or a service that issues them for the identity of the machine
+_ENDPOINTS: Final = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.metadata.authentication.type")
 
 # kept under Java's names until a client is created
 JAVA_STORE_OPTIONS: Final = frozenset(
@@ -82,7 +85,7 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         KeyStoreError: a store cannot be read; names the option to check.
-        OptionError: a JAAS string is malformed, or a file is not in an allowed folder.
+        OptionError: a JAAS string is malformed, or a file or an endpoint is not allowed.
     """
     config = {key: value for key, value in settings.items() if key not in JAVA_STORE_OPTIONS}
     if settings.get(JAAS):
@@ -95,6 +98,11 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     if client_identity is not None:
         config |= {"ssl.key.pem": client_identity.key, "ssl.certificate.pem": client_identity.chain}
         config.pop(KEY_PASSWORD, None)  # the key is already decrypted
+    for key in _ENDPOINTS:
+        if config.get(key, "none") not in ("", "none") and not allow_lists.is_allowed_url(config[key]):
+            raise InvalidOptionError(
+                f"Option 'properties.{key}': {allow_lists.URLS} does not allow the value.", option=f"properties.{key}"
+            )
     for key in _LIBRDKAFKA_FILES:
         if config.get(key) and config[key] != "probe":
             _check_allowed(key, config[key])

@@ -8,6 +8,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options import allowed_paths
 from kafka_sql.options import connector as opt
+from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
 from kafka_sql.options.callables import import_callable
 
 
@@ -17,14 +18,15 @@ def resolve_rack_id(definition: Definition) -> str | None:
     'properties.client.rack' applies in the latter case.
 
     Raises:
-        InvalidOptionError: the file could not be read, the callable was not found, or it did not return a string.
+        InvalidOptionError: the file could not be read, the callable was not found or did not return a string, or the
+            source is not allowed.
     """
     text = definition.options.get(opt.RACK_ID)
     if text is None:
         return None
     source, _, name = text.partition(":")
     if source == "env":
-        return os.environ.get(name) or None
+        return _read_variable(name)
     if source == "file":
         return _read_file(name)
     rack = import_callable(opt.RACK_ID.key, text, "in the process that reads")()
@@ -35,6 +37,15 @@ def resolve_rack_id(definition: Definition) -> str | None:
             option=opt.RACK_ID.key,
         )
     return rack or None
+
+
+def _read_variable(name: str) -> str | None:
+    if not is_allowed_variable(name):
+        raise InvalidOptionError(
+            f"Option '{opt.RACK_ID.key}': {VARIABLES} does not allow the environment variable '{name}'.",
+            option=opt.RACK_ID.key,
+        )
+    return os.environ.get(name) or None
 
 
 def _read_file(path: str) -> str | None:

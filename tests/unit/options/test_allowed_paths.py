@@ -9,7 +9,8 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, KeyStoreError, SecretReferenceError
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
-from kafka_sql.options.allowed_paths import VARIABLE, read_allowed, resolve_allowed
+from kafka_sql.options.allow_lists import PATHS
+from kafka_sql.options.allowed_paths import read_allowed, resolve_allowed
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import define_table
@@ -33,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (inside / "own").symlink_to(inside / "secret")
     (tmp_path / "inside").mkdir()  # has the allowed name as a prefix
     (tmp_path / "inside" / "secret").write_text(OUTSIDE)
-    monkeypatch.setenv(VARIABLE, str(inside))
+    monkeypatch.setenv(PATHS, str(inside))
     return inside
 
 
@@ -51,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_files_outside_of_allowed_folders_are_rejected(folder: Path, reference: str) -> None:
-    with pytest.raises(SecretReferenceError, match=f"not in the folders that {VARIABLE} allows") as caught:
+    with pytest.raises(SecretReferenceError, match=f"not in the folders that {PATHS} allows") as caught:
         resolve(reference.replace("IN", str(folder)), "o")
     assert OUTSIDE not in str(caught.value)
 
@@ -64,12 +65,12 @@ def test_files_in_allowed_folders_are_read(folder: Path, reference: str) -> None
 
 
 def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, os.pathsep.join((str(tmp_path / "none"), str(tmp_path / "out"))))
+    monkeypatch.setenv(PATHS, os.pathsep.join((str(tmp_path / "none"), str(tmp_path / "out"))))
     assert resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o") == OUTSIDE
-    monkeypatch.setenv(VARIABLE, "")  # no folder is allowed; without the variable, all are
+    monkeypatch.setenv(PATHS, "")  # no folder is allowed; without the variable, all are
     with pytest.raises(SecretReferenceError):
         resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o")
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(PATHS)
     assert resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o") == OUTSIDE
 
 
@@ -85,7 +86,7 @@ def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSqlError]) -> None:
     config = to_librdkafka({**SERVERS, option: str(folder / "link")})
-    with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* not in the folders that {VARIABLE}"):
+    with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* not in the folders that {PATHS}"):
         resolve_config(config)
 
 
@@ -96,7 +97,7 @@ def test_rack_files_must_be_allowed(folder: Path) -> None:
 
 
 def test_devices_and_pipes_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(PATHS, raising=False)
     os.mkfifo(tmp_path / "pipe")
     for path in ("/dev/zero", tmp_path / "pipe"):
         with pytest.raises(OSError, match="not a regular file"):

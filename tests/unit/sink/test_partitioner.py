@@ -129,9 +129,10 @@ def test_invalid_partitions_are_rejected(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing_module:P", "No module named 'missing_module'. The class must be importable on the driver and on"),
-        ("user_module:Missing", "module 'user_module' has no attribute 'Missing'"),
-        ("user_module:number", "the class has no method partition(rows, keys, values, topic, partitions)"),
+        ("missing_module:P", "(No module named 'missing_module'). The class must be importable on the driver and"),
+        ("user_module:Missing", "module 'user_module' has no callable 'Missing'"),
+        ("user_module:number", "module 'user_module' has no callable 'number'"),
+        ("builtins:dict", "the class has no method partition(rows, keys, values, topic, partitions)"),
     ],
 )
 def test_an_invalid_class_is_rejected(user_module: Any, name: str, message: str) -> None:
