@@ -14,7 +14,7 @@ from kafka_sql.sql.jobs.bounded import stop_queries_at_end
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
-from kafka_sql.sql.rewrite.query import stream_query
+from kafka_sql.sql.rewrite.stream_query import stream_query
 
 _MARK = "_kafka_sql"
 
@@ -43,7 +43,7 @@ def patch_read_stream(spark: SparkSession, find_tables: Callable[[SparkSession],
             return original(self, tableName)
         if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
             stop_queries_at_end(self._spark)
-        return tables.spark_sql(stream_query(entry))
+        return tables.spark_sql(stream_query(tables, entry))
 
     setattr(table, _MARK, True)
     reader_class.table = table  # type: ignore[method-assign]

@@ -41,6 +41,7 @@ class Watermark:
     column: str
     delay: str  # Spark interval without the keyword INTERVAL: ``'5' SECOND``
     declared: str  # the expression as written in Flink's DDL
+    has_time_zone: bool  # whether the column is TIMESTAMP_LTZ(p), not TIMESTAMP(p)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def to_table(declaration: Declaration) -> Table:
     }
     try:
         watermark = _build_watermark(declaration, column_types)
-        columns = tuple(_build_column(c, column_types, watermark) for c in declaration.columns)
+        columns = tuple(_build_column(c, column_types) for c in declaration.columns)
     except RecursionError:
         raise UnsupportedSqlError(
             f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.", table=".".join(declaration.name)
@@ -256,7 +256,7 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
             f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}.",
             column=watermark.column,
         )
-    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text)
+    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text, type.name == "TIMESTAMP_LTZ")
 
 
 def _watermark_delay(watermark: WatermarkDeclaration) -> str:
@@ -284,20 +284,15 @@ def _is_column(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name == name
 
 
-def _build_column(
-    declared: ColumnDeclaration, column_types: Mapping[str, FlinkType], watermark: Watermark | None
-) -> Column:
-    has_watermark = watermark is not None and watermark.column == declared.name
+def _build_column(declared: ColumnDeclaration, column_types: Mapping[str, FlinkType]) -> Column:
     if declared.expression is not None:
-        sql = translate_expression(declared.expression, declared.name, column_types).sql
-        expression = f"CAST({sql} AS TIMESTAMP)" if has_watermark else sql
+        expression = translate_expression(declared.expression, declared.name, column_types).sql
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")
-    type = to_spark_type(declared.type, declared.name)
     return Column(
         name=declared.name,
-        type="TIMESTAMP" if has_watermark else type,  # Spark does not support watermarks on TIMESTAMP_NTZ
+        type=to_spark_type(declared.type, declared.name),
         declared=declared.text,
         nullable=column_types[declared.name].nullable,
         comment=declared.comment,

@@ -17,6 +17,7 @@ from kafka_sql.errors import ConflictingOptionsError, UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
+from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.sql.rewrite.table_references import (
     ARGUMENT,
     ENCLOSED,
@@ -110,15 +111,6 @@ def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | N
     return result
 
 
-def stream_query(entry: CatalogTable, with_watermark: bool = True) -> str:
-    """Return the query that reads a table as a stream, with its computed columns and, by default, its watermark."""
-    text = select_statement(entry, stream=True)
-    watermark = entry.table.watermark
-    if watermark is None or not with_watermark:
-        return text
-    return f"SELECT * FROM ({text}) WATERMARK {quote(watermark.column)} DELAY OF INTERVAL {watermark.delay}"
-
-
 def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
     first_options = hints_by_table.setdefault(entry.name, hint.options)
     if dict(first_options) != dict(hint.options):
@@ -147,7 +139,7 @@ def _edit_reference(
         return [] if is_spark_name else [(reference.start, end, quoted_name(entry.name))]
     if streaming and _can_use_data_source(entry, reference):
         return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
-    text = stream_query(entry, with_watermark=not reference.has_watermark) if streaming else select_statement(entry)
+    text = stream_query(tables, entry, not reference.has_watermark) if streaming else select_statement(entry)
     return _replace_name(reference, end, text)
 
 

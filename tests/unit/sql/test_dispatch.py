@@ -218,6 +218,6 @@ def test_read_stream(monkeypatch: pytest.MonkeyPatch, name: str, hidden: list[st
 
     tables = Tables()
     tables.views = hidden
-    monkeypatch.setattr(read_stream, "stream_query", lambda e: f"stream of {e.definition.name}")
+    monkeypatch.setattr(read_stream, "stream_query", lambda _, e: f"stream of {e.definition.name}")
     read_stream.patch_read_stream(SimpleNamespace(readStream=Reader()), lambda _: tables)  # type: ignore[arg-type]
     assert Reader().table(name) == expected

@@ -118,6 +118,40 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
     ]
 
 
+def test_watermark_on_a_timestamp_without_time_zone(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    watermark = "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+    streaming(f"CREATE TABLE src (ts TIMESTAMP(3), {watermark}) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE computed (t STRING, ts AS TO_TIMESTAMP(t), {watermark}) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (w TIMESTAMP(3), n BIGINT) {topics.with_options(target)}")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        # in New York, 02:30 does not exist on that day
+        for batch in (["01:59:58", "02:30:01.5", "02:30:12"], ["02:20:00", "02:30:08", "02:31:00"]):
+            for time in batch:  # 02:20 is late
+                topics.produce(source, json.dumps({"ts": f"2021-03-14 {time}"}).encode())
+            insert = "INSERT INTO tgt SELECT window.start, count(*) FROM src GROUP BY window(ts, '10 seconds')"
+            query = job(spark, streaming(insert))
+            query.processAllAvailable()
+            query.stop()
+        assert sorted(m.value() or b"" for m in topics.consume(target, 3)) == [
+            b'{"w":"2021-03-14 01:59:50","n":1}',
+            b'{"w":"2021-03-14 02:30:00","n":2}',
+            b'{"w":"2021-03-14 02:30:10","n":1}',
+        ]
+        for table in ("src", "computed"):
+            field = streaming(f"SELECT ts FROM {table}").schema["ts"]
+            assert (field.dataType.typeName(), field.metadata) == ("timestamp_ntz", {"spark.watermarkDelayMs": 5000})
+        assert streaming("SHOW TABLES LIKE 'src%'").collect() == streaming("SHOW TABLES LIKE 'src'").collect()
+        streaming("SET 'execution.runtime-mode' = 'batch'")
+        first = streaming("SELECT ts, CAST(ts AS STRING), window(ts, '10 seconds').start FROM src ORDER BY ts").first()
+        start = datetime(2021, 3, 14, 1, 59, 50)
+        assert tuple(first) == (start + timedelta(seconds=8), "2021-03-14 01:59:58", start)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
 def test_stream_keyword_starts_a_query_in_batch_mode(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")

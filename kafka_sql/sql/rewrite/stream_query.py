@@ -1,0 +1,49 @@
+"""Build the query that reads a Kafka table as a stream, with its computed columns and its watermark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import functions as F
+
+from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
+from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.table.declaration import Watermark
+
+STREAM_VIEW_SUFFIX: Final = "__stream"
+_EVENT_TIME: Final = "__event_time"
+
+
+def stream_query(tables: Tables, entry: CatalogTable, with_watermark: bool = True) -> str:
+    """Return the query that reads a table as a stream, with its computed columns and, by default, its watermark."""
+    text = select_statement(entry, stream=True)
+    watermark = entry.table.watermark
+    if watermark is None or not with_watermark:
+        return text
+    if watermark.has_time_zone:
+        return f"SELECT * FROM ({text}) WATERMARK {quote(watermark.column)} DELAY OF INTERVAL {watermark.delay}"
+    return f"SELECT * FROM {quote(_create_watermarked_view(tables, entry, watermark))}"
+
+
+def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Watermark) -> str:
+    """Create a temporary view whose event-time column has no time zone; return its name.
+
+    Spark computes watermarks of TIMESTAMP columns only (EventTimeWatermark), but stateful operators accept any column
+    with the metadata of one, and compare its microseconds with the watermark. So the watermark is computed for a copy
+    of the column with the same microseconds, which no time zone can shift, and its metadata is given to the column.
+    SQL cannot set the metadata of a column; hence the view.
+    """
+    column = quote(watermark.column)
+    seconds, fraction = f"unix_timestamp({column})", f"CAST(extract(SECOND FROM {column}) % 1 * 1000000 AS BIGINT)"
+    stream = tables.spark_sql(
+        f"SELECT * FROM (SELECT *, timestamp_micros({seconds} * 1000000 + {fraction}) AS {_EVENT_TIME} "
+        f"FROM ({select_statement(entry, stream=True)})) WATERMARK {_EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
+    )
+    metadata = stream.schema[_EVENT_TIME].metadata
+    names = [c.name for c in entry.table.columns]
+    columns = {name: F.col(quote(name)) for name in names}
+    columns[watermark.column] = columns[watermark.column].alias(watermark.column, metadata=metadata)
+    view = "_".join(filter(None, entry.storage_name)) + STREAM_VIEW_SUFFIX
+    stream.select(*columns.values()).createOrReplaceTempView(view)
+    return view
