@@ -1,4 +1,4 @@
-"""Parse the declared type of a column, for what Arrow's types lack: precisions, and NOT NULL inside ARRAY and MAP.
+"""Parse the declared type of a column. It has what Arrow's types lack: precisions, and NOT NULL in ARRAY and MAP.
 
 The schema of a batch to write has the nullability of its query, not the table's. This parses a subset of Flink's type
 grammar.
@@ -31,7 +31,7 @@ class DeclaredType:
         return self.nullable if self.name else bool(field.nullable)
 
     def child(self, index: int) -> DeclaredType:
-        """Return the type of a field or element; an unknown type if it is missing."""
+        """Return the type of the field or element with an index; an unknown type if there is none."""
         return self.children[index] if index < len(self.children) else DeclaredType()
 
 
@@ -47,14 +47,14 @@ def declared_type(field: pa.Field) -> DeclaredType:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)
-        self._at = 0
+        self._position = 0
 
     def _peek(self) -> str:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+        return self._tokens[self._position] if self._position < len(self._tokens) else ""
 
     def _next(self) -> str:
-        self._at += 1
-        token: str = self._tokens[self._at - 1]
+        self._position += 1
+        token: str = self._tokens[self._position - 1]
         return token
 
     def type(self) -> DeclaredType:

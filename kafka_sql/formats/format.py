@@ -15,7 +15,7 @@ from kafka_sql.options import Option, Options
 
 ErrorSink: TypeAlias = "list[DecodeError] | None"
 
-ROW_KIND_COLUMN: Final = "\0row-kind"  # row kinds, for changelog encoders; no declared column can have this name
+ROW_KIND_COLUMN: Final = "\0row-kind"  # has row kinds for changelog encoders; no declared column can have this name
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Decoded:
 
 
 def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
-    """Add the error to the sink.
+    """Add an error to the sink, or raise it if there is no sink.
 
     Raises:
         DecodeError: there is no sink.
@@ -67,8 +67,8 @@ class Decoder(Protocol):
         """Decode a buffer of payloads; null is a record without a payload.
 
         Args:
-            errors: collects one error per undecodable payload, in any order; such a payload is no row. Without it, the
-                first error is raised.
+            errors: collects one error per undecodable payload, in any order; such a payload produces no row. If None,
+                the first error is raised.
 
         Raises:
             DecodeError: a payload does not match the schema, there is no sink, and the format's options do not skip it.
@@ -93,7 +93,7 @@ class SupportsReadCheck(ABC):
 
     @abstractmethod
     def check_readable(self) -> str:
-        """Return, as a sentence, that payloads of the stored schema can be read as the columns.
+        """Check that payloads of the stored schema can be read as the columns; return a sentence that says so.
 
         Raises:
             IncompatibleSchemaError: they cannot.
@@ -105,7 +105,7 @@ class SupportsWriteCheck(ABC):
 
     @abstractmethod
     def check_compatible(self) -> str:
-        """Return, as a sentence, that rows can be written with the encoder's schema.
+        """Check that rows can be written with the encoder's schema; return a sentence that says so.
 
         Raises:
             IncompatibleSchemaError: they cannot.

@@ -24,11 +24,12 @@ class Payload:
 
     Attributes:
         format: encodes and decodes it.
-        prefix: of the format's options in WITH: empty, ``key.`` or ``value.``.
+        prefix: what the keys of the format's options start with in WITH: empty, ``key.`` or ``value.``.
         raw_options: the format's options as strings, under the format's own keys.
-        columns: names of the table's columns that it has, in its own order.
-        fields: their names inside the payload, without 'key.fields-prefix'.
-        declared_types: their types as written in the statement, by column, for what Arrow's types lack.
+        columns: names of the table's columns that the payload contains, in the payload's order.
+        fields: the columns' names inside the payload, without 'key.fields-prefix'.
+        declared_types: the columns' types as written in the statement, by column name. They have what Arrow's types
+            lack, such as precisions.
     """
 
     format: Format
@@ -53,7 +54,7 @@ class Payload:
         prefix: str = "",
         declared_types: Mapping[str, str] | None = None,
     ) -> Payload:
-        """Return the payload with its columns.
+        """Return this payload with columns.
 
         Args:
             topics: the topics of the table.
@@ -75,41 +76,43 @@ class Payload:
         if subject is None or self.options.is_set(subject) or len(topics) != 1:
             return self.options
         name = f"{topics[0]}-{'key' if self.prefix == 'key.' else 'value'}"
-        values = _fold_maps({**self.raw_options, subject.key: name}, self.format)
+        values = _combine_map_entries({**self.raw_options, subject.key: name}, self.format)
         return Options(self.format.options, values, self.prefix)
 
-    def create_decoder(self, stored: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
+    def create_decoder(self, table_schema: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
         """Return a decoder of the payload's columns.
 
         Args:
-            stored: the schema of the table's columns.
+            table_schema: the schema of the table's columns.
             metadata: keys of the format's metadata that the table declares, without ``value.``.
 
         Raises:
             SchemaError: the format does not support a column's type.
         """
-        schema = self._schema(stored)
+        schema = self._schema(table_schema)
         if metadata and self.format.metadata_decoder is not None:
             return self.format.metadata_decoder(schema, self.options, metadata)
         return self.format.decoder(schema, self.options)
 
-    def create_encoder(self, stored: pa.Schema) -> Encoder:
+    def create_encoder(self, table_schema: pa.Schema) -> Encoder:
         """Return an encoder of the payload's columns.
 
         Raises:
             SchemaError: the format does not support a column's type.
         """
-        return self.format.encoder(self._schema(stored), self.options)
+        return self.format.encoder(self._schema(table_schema), self.options)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the payload's columns of a batch, named as its fields."""
         return batch.select(list(self.columns)).rename_columns(list(self.fields))
 
-    def _schema(self, stored: pa.Schema) -> pa.Schema:
+    def _schema(self, table_schema: pa.Schema) -> pa.Schema:
         pairs = zip(self.columns, self.fields, strict=True)
         return pa.schema(
             [
-                stored.field(column).with_name(name).with_metadata({DECLARED_TYPE: self.declared_types.get(column, "")})
+                table_schema.field(column)
+                .with_name(name)
+                .with_metadata({DECLARED_TYPE: self.declared_types.get(column, "")})
                 for column, name in pairs
             ]
         )
@@ -120,7 +123,7 @@ def parse_payload(option: str, prefix: str, table_options: Mapping[str, str]) ->
 
     Args:
         option: key of the option that names the format.
-        prefix: of the format's options.
+        prefix: what the keys of the format's options start with.
         table_options: all options of the table.
 
     Raises:
@@ -128,7 +131,9 @@ def parse_payload(option: str, prefix: str, table_options: Mapping[str, str]) ->
     """
     format_ = find_format(table_options[option], option)
     raw_options = extract_format_options(table_options, prefix, format_.identifier)
-    return Payload(format_, prefix, raw_options, Options(format_.options, _fold_maps(raw_options, format_), prefix))
+    return Payload(
+        format_, prefix, raw_options, Options(format_.options, _combine_map_entries(raw_options, format_), prefix)
+    )
 
 
 def _map_option_of(key: str, format_: Format) -> str | None:
@@ -137,12 +142,15 @@ def _map_option_of(key: str, format_: Format) -> str | None:
     return next((name for name in maps if key.startswith(f"{name}.")), None)
 
 
-def _fold_maps(raw_options: Mapping[str, str], format_: Format) -> dict[str, str]:
-    """Return the options, with the entries of each map that are options of their own as one value: NUL and JSON."""
-    folded = {key: text for key, text in raw_options.items() if _map_option_of(key, format_) is None}
+def _combine_map_entries(raw_options: Mapping[str, str], format_: Format) -> dict[str, str]:
+    """Return the options with the entries of each Map option combined into one value: NUL and a JSON object.
+
+    Example: ``{"x.properties.a": "1"}`` becomes ``{"x.properties": '\\0{"a": "1"}'}``.
+    """
+    combined = {key: text for key, text in raw_options.items() if _map_option_of(key, format_) is None}
     entries: dict[str, dict[str, str]] = {}
     for key, text in raw_options.items():
         name = _map_option_of(key, format_)
         if name is not None:
             entries.setdefault(name, {})[key.removeprefix(f"{name}.")] = text
-    return {**folded, **{name: "\0" + json.dumps(texts) for name, texts in entries.items()}}
+    return {**combined, **{name: "\0" + json.dumps(texts) for name, texts in entries.items()}}

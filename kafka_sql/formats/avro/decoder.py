@@ -35,7 +35,7 @@ _REASONS: Final = {
     opcodes.BAD_DECIMAL: "a decimal has no bytes",
     opcodes.TOO_LARGE: "is too large",
 }
-_SHOWN: Final = 24  # bytes of a payload that errors show
+_EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
 
 
 class AvroDecoder:
@@ -74,7 +74,7 @@ class AvroReader:
 
         Args:
             header_size: bytes to skip at the start of each payload.
-            errors: takes the errors of malformed payloads.
+            errors: collects the errors of malformed payloads.
 
         Returns:
             the columns, and which of the payloads were decoded, each to one row.
@@ -83,22 +83,22 @@ class AvroReader:
             DecodeError: a payload is malformed, and there is no ``errors``.
         """
         while True:
-            buffers, failed = self._fill(data, offsets, indices, header_size, errors is None)
-            for error in failed:
+            buffers, failures = self._fill(data, offsets, indices, header_size, errors is None)
+            for error in failures:
                 report_or_raise(errors, error)
-            indices = _without_failed(indices, failed)
+            indices = _without_failures(indices, failures)
             try:
                 return [buffers.to_arrow(node) for node in self._plan.tree], indices
             except OverflowError as e:
-                failed = self._decimal_errors(buffers, e.args[0], e.args[1], indices)
-            for error in failed:
+                failures = self._decimal_errors(buffers, e.args[0], e.args[1], indices)
+            for error in failures:
                 report_or_raise(errors, error)
-            indices = _without_failed(indices, failed)
+            indices = _without_failures(indices, failures)
 
     def _fill(
         self, data: Bytes, offsets: Offsets, indices: Indices, header_size: int, strict: bool
     ) -> tuple[ColumnBuffers, list[DecodeError]]:
-        """Return the buffers, and the errors of the payloads that are not in them (only the first if ``strict``)."""
+        """Return the filled buffers, and the errors of malformed payloads; stop at the first one if ``strict``."""
         failure, count = np.zeros(3, np.int64), len(indices)
         remaining = np.zeros(self._plan.max_depth + 1, np.int64)
         offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
@@ -122,17 +122,17 @@ class AvroReader:
                 remaining=remaining.ctypes.data,
                 failure=failure.ctypes.data,
             )
-            failed: list[DecodeError] = []
-            while (done := decode_rows(batch)) < count and failure[REASON] < opcodes.FULL:
-                buffers.truncate(self._plan.tree, done - len(failed))
-                failed.append(self._error(failure, int(indices[done]), data, offsets))
+            failures: list[DecodeError] = []
+            while (position := decode_rows(batch)) < count and failure[REASON] < opcodes.FULL:
+                buffers.truncate(self._plan.tree, position - len(failures))
+                failures.append(self._error(failure, int(indices[position]), data, offsets))
                 if strict:
-                    return buffers, failed
-                batch = batch._replace(begin=done + 1)
-            if done == count:
-                return buffers, failed
-            grow = self._capacity.raise_entries if failure[REASON] == opcodes.FULL else self._capacity.raise_bytes
-            grow(buffers, int(failure[DETAIL]), done)
+                    return buffers, failures
+                batch = batch._replace(begin=position + 1)
+            if position == count:
+                return buffers, failures
+            grow = self._capacity.increase_entries if failure[REASON] == opcodes.FULL else self._capacity.increase_bytes
+            grow(buffers, int(failure[DETAIL]), position)
 
     def _decimal_errors(
         self, buffers: ColumnBuffers, slot: int, entries: Indices, indices: Indices
@@ -145,15 +145,15 @@ class AvroReader:
         return [DecodeError(int(index), path, reason) for index in indices[rows]]
 
     def _error(self, failure: Indices, index: int, data: Bytes, offsets: Offsets) -> DecodeError:
-        reason, operation, at = int(failure[REASON]), int(failure[OPERATION]), int(failure[DETAIL])
+        reason, operation, offset = int(failure[REASON]), int(failure[OPERATION]), int(failure[DETAIL])
         payload = data[offsets[index] : offsets[index + 1]].tobytes()
         if reason == opcodes.FAILED:
             message = self._plan.reasons[self._plan.operations[operation][opcodes.A]]
         else:
-            message = f"{_REASONS[reason]} (byte {max(at, 0)} of {len(payload)})"
-        shown = payload[:_SHOWN].hex(" ") + (" ..." if len(payload) > _SHOWN else "")
-        return DecodeError(index, self._plan.paths[operation] or None, f"{message}; the payload is: {shown}")
+            message = f"{_REASONS[reason]} (byte {max(offset, 0)} of {len(payload)})"
+        excerpt = payload[:_EXCERPT_SIZE].hex(" ") + (" ..." if len(payload) > _EXCERPT_SIZE else "")
+        return DecodeError(index, self._plan.paths[operation] or None, f"{message}; the payload is: {excerpt}")
 
 
-def _without_failed(indices: Indices, failed: list[DecodeError]) -> Indices:
-    return np.setdiff1d(indices, [e.row for e in failed], assume_unique=True) if failed else indices
+def _without_failures(indices: Indices, failures: list[DecodeError]) -> Indices:
+    return np.setdiff1d(indices, [e.row for e in failures], assume_unique=True) if failures else indices

@@ -20,8 +20,8 @@ from kafka_sql.options import Options
 
 _FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative
 _FROM_NANOS: Final = {"millis": -1_000_000, "micros": -1000}
-_LARGEST: Final = 2**31 - 1  # bytes that 32-bit offsets can address
-_VALUE_SIZE: Final = 22  # most bytes that a value takes, with its union branch, besides the content of strings
+_MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
+_MAX_VALUE_SIZE: Final = 22  # bytes, with the union branch, without the content of strings
 
 
 class AvroEncoder:
@@ -45,7 +45,12 @@ class AvroEncoder:
 
 @dataclass
 class _Input:
-    """How to find an array in a batch: the column's index and the steps into it; and the symbols of an enum."""
+    """How to find an array in a batch.
+
+    Attributes:
+        path: the column's index, and the steps from there: a child's index, "keys", "items" or "values".
+        symbols: of an enum.
+    """
 
     path: tuple[Any, ...]
     symbols: tuple[str, ...] = ()
@@ -105,10 +110,10 @@ class AvroWriter:
         """
         count, prefix = batch.num_rows, np.frombuffer(header + self._prefix, np.uint8)
         arrays = [_find_array(batch, input_) for input_ in self._plan.inputs]
-        size = count * (len(prefix) + 1) + sum(_VALUE_SIZE * len(array) + data_size(array) for array in arrays)
-        if size > _LARGEST:
+        size = count * (len(prefix) + 1) + sum(_MAX_VALUE_SIZE * len(array) + data_size(array) for array in arrays)
+        if size > _MAX_BYTES:
             if count < 2:
-                raise EncodeError(f"A row of more than {_LARGEST} bytes cannot be encoded as Avro.")
+                raise EncodeError(f"A row of more than {_MAX_BYTES} bytes cannot be encoded as Avro.")
             middle = count // 2
             return pa.concat_arrays([self.write(batch[:middle], header), self.write(batch[middle:], header)])
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int32)

@@ -27,7 +27,7 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 _NAMED_TYPES: Final = ("record", "enum", "fixed")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "INF": math.inf, "-Infinity": -math.inf, "-INF": -math.inf}
-_DAY: Final = 86_400_000_000_000  # in nanoseconds
+_NANOS_PER_DAY: Final = 86_400_000_000_000
 
 
 class AvroJsonDecoder:
@@ -219,7 +219,7 @@ def _scalar_converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
         if pt.is_integer(t) and t.bit_width < 32:  # truncated as in Java
             half = 1 << (t.bit_width - 1)
             scaled = (scaled + half) % (2 * half) - half
-        if not -(2**63) <= scaled < 2**63 or (pt.is_time(t) and not 0 <= scaled < _DAY):
+        if not -(2**63) <= scaled < 2**63 or (pt.is_time(t) and not 0 <= scaled < _NANOS_PER_DAY):
             raise ValueError(f"{path}\0is out of the column type's range")
         return scaled
 

@@ -1,7 +1,8 @@
 """Resolve a writer's schema against a table's columns, once, into a plan for the decode loop.
 
 The rules are the specification's "Schema Resolution" as Java's Resolver implements them: names of records do not
-matter. In addition, an enum can be read as STRING, a fixed as BYTES, and a timestamp in the unit of its writer.
+matter. In addition, an enum can be read as STRING and a fixed as BYTES, and timestamps are converted from the
+writer's unit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kafka_sql.formats.columnar.column_buffers import LIST, STRUCT, VARIABLE, Co
 
 _TO_MICROS: Final = {"millis": 1000, "micros": 1, "nanos": -1000}  # factors; a divisor is negative
 _TO_NANOS: Final = {"millis": 1_000_000, "micros": 1000}
-_DAY: Final = 86_400_000_000_000  # in nanoseconds
+_NANOS_PER_DAY: Final = 86_400_000_000_000
 
 
 class SchemaMismatch(Exception):
@@ -70,7 +71,7 @@ class DecodePlan:
         return len(self.operations) - 1
 
     def add_literal(self, value: bytes) -> int:
-        """Add bytes that are in no payload; return the literal's number."""
+        """Add bytes that do not come from a payload, such as an enum's symbol; return the literal's number."""
         self.literal_ranges.append((len(self.literals), len(value)))
         self.literals += value
         return len(self.literal_ranges) - 1
@@ -108,7 +109,7 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
 
 
 def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroType], None], path: str) -> None:
-    """Emit each branch of a union with ``resolve``. A branch that does not match fails when a payload has it."""
+    """Emit each branch of a union with ``resolve``. If a branch does not match, payloads that have it fail."""
     first_jump = len(plan.jumps)
     plan.emit(path, opcodes.UNION, -1, len(writer.items), first_jump)
     plan.jumps += [0] * len(writer.items)
@@ -127,12 +128,12 @@ def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroTy
         plan.operations[end][opcodes.A] = len(plan.operations)
 
 
-def _non_null(t: AvroType) -> AvroType:
-    """Return the other type of a union of null and one type."""
-    others = [b for b in t.items if b.type_name != "null"] if t.type_name == "union" else [t]
-    if len(others) != 1:
-        raise SchemaMismatch(f"{t} is a union of several types, which no column type can hold")
-    return others[0]
+def _non_null(avro: AvroType) -> AvroType:
+    """Return the other type of a union of null and one type; a type that is no union as it is."""
+    branches = [b for b in avro.items if b.type_name != "null"] if avro.type_name == "union" else [avro]
+    if len(branches) != 1:
+        raise SchemaMismatch(f"{avro} is a union of several types, which no column type can hold")
+    return branches[0]
 
 
 def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
@@ -143,16 +144,16 @@ def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: C
             raise SchemaMismatch("is null, but declared NOT NULL")
         _emit_null(plan, node, path)
     else:
-        inner, t = _non_null(reader), node.field.type
+        non_null_reader, t = _non_null(reader), node.field.type
         if pt.is_struct(t):
             if writer.type_name != "record":
                 raise _mismatch(writer, node)
             plan.emit(path, opcodes.NOT_NULL, node.slot)
-            _resolve_record(plan, writer, inner, node.children, path)
+            _resolve_record(plan, writer, non_null_reader, node.children, path)
         elif pt.is_list(t) or pt.is_map(t):
-            _resolve_list(plan, writer, inner, node, path)
+            _resolve_list(plan, writer, non_null_reader, node, path)
         else:
-            _resolve_scalar(plan, writer, inner, node, path)
+            _resolve_scalar(plan, writer, non_null_reader, node, path)
 
 
 def _mismatch(writer: AvroType, node: ColumnNode) -> SchemaMismatch:
@@ -195,16 +196,21 @@ def _child_path(path: str, name: str) -> str:
 def _emit_missing(plan: DecodePlan, reader: AvroField, node: ColumnNode, path: str) -> None:
     if reader.default is NO_DEFAULT:
         raise SchemaMismatch(f"field '{path}': missing required field {reader.name}, which has no default")
-    first = reader.type.items[0] if reader.type.type_name == "union" else reader.type
-    _emit_default(plan, reader.default, first, node, path)
+    _emit_default(plan, reader.default, _default_type(reader), node, path)
 
 
-def _emit_default(plan: DecodePlan, value: Any, t: AvroType, node: ColumnNode, path: str) -> None:
+def _default_type(avro_field: AvroField) -> AvroType:
+    """Return the type of a field's default: the first branch of a union."""
+    avro = avro_field.type
+    return avro.items[0] if avro.type_name == "union" else avro
+
+
+def _emit_default(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
     column_type = node.field.type
     if value is None:
         _emit_null(plan, node, path)
     elif isinstance(value, str) and node.width == VARIABLE:
-        charset = "latin-1" if t.type_name in ("bytes", "fixed") else "utf-8"
+        charset = "latin-1" if avro.type_name in ("bytes", "fixed") else "utf-8"
         plan.emit(path, opcodes.LITERAL, node.slot, plan.add_literal(value.encode(charset)))
     elif not value and node.width == LIST:
         plan.emit(path, opcodes.EMPTY, node.slot, node.children[0].slot)
@@ -212,15 +218,14 @@ def _emit_default(plan: DecodePlan, value: Any, t: AvroType, node: ColumnNode, p
         source, target = ("<f", "<i") if column_type.bit_width == 32 else ("<d", "<q")
         plan.emit(path, opcodes.CONSTANT, node.slot, struct.unpack(target, struct.pack(source, float(value)))[0])
     elif isinstance(value, int) and node.width in (1, 2, 4, 8):
-        factor = read_factor(t, t, column_type) if pt.is_timestamp(column_type) or pt.is_time(column_type) else 1
+        factor = read_factor(avro, avro, column_type) if pt.is_timestamp(column_type) or pt.is_time(column_type) else 1
         plan.emit(path, opcodes.CONSTANT, node.slot, value * factor if factor > 0 else value // -factor)
     elif isinstance(value, dict) and node.width == STRUCT:
         plan.emit(path, opcodes.NOT_NULL, node.slot)
-        for f, child in zip(t.fields, node.children, strict=True):
+        for f, child in zip(avro.fields, node.children, strict=True):
             child_path = _child_path(path, f.name)
             if f.name in value:
-                first = f.type.items[0] if f.type.type_name == "union" else f.type
-                _emit_default(plan, value[f.name], first, child, child_path)
+                _emit_default(plan, value[f.name], _default_type(f), child, child_path)
             else:
                 _emit_missing(plan, f, child, child_path)
     else:
@@ -242,11 +247,11 @@ def _resolve_list(plan: DecodePlan, writer: AvroType, reader: AvroType, node: Co
     _emit_loop(plan, node.slot, node.children[0].slot, emit_body, path)
 
 
-def _emit_loop(plan: DecodePlan, slot: int, child: int, emit_body: Callable[[], None], path: str) -> None:
+def _emit_loop(plan: DecodePlan, slot: int, child_slot: int, emit_body: Callable[[], None], path: str) -> None:
     depth = plan.depth
     plan.depth += 1
     plan.max_depth = max(plan.max_depth, plan.depth)
-    start = plan.emit(path, opcodes.ARRAY, slot, child, 0, depth)
+    start = plan.emit(path, opcodes.ARRAY, slot, child_slot, 0, depth)
     emit_body()
     plan.emit(path, opcodes.NEXT, slot, start + 1, len(plan.operations) + 1, depth)
     plan.operations[start][opcodes.B] = len(plan.operations)
@@ -274,7 +279,7 @@ def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: 
     elif pt.is_timestamp(t) and is_number:
         plan.emit(path, opcodes.SCALED, node.slot, read_factor(writer, reader, t), is_int)
     elif pt.is_time(t) and is_number:
-        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, t), is_int, _DAY)
+        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, t), is_int, _NANOS_PER_DAY)
     elif pt.is_decimal(t) and type_name in ("bytes", "fixed"):
         _emit_decimal(plan, writer, node, path)
     elif node.width == VARIABLE and type_name in ("string", "bytes"):
@@ -290,7 +295,7 @@ def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: 
 def read_factor(writer: AvroType, reader: AvroType, t: pa.DataType) -> int:
     """Return the factor from the writer's time unit to the column's; a divisor is negative.
 
-    A writer without a unit has the reader's.
+    If the writer's schema has no unit, it is the reader's.
     """
     units = _TO_NANOS if pt.is_time(t) else _TO_MICROS
     for avro in (writer, reader):
@@ -319,34 +324,36 @@ def _emit_enum(plan: DecodePlan, writer: AvroType, reader: AvroType, node: Colum
     plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), first_literal)
 
 
-def _emit_skip(plan: DecodePlan, t: AvroType, path: str) -> None:
-    if t.type_name in ("int", "long", "enum"):
+def _emit_skip(plan: DecodePlan, avro: AvroType, path: str) -> None:
+    if avro.type_name in ("int", "long", "enum"):
         plan.emit(path, opcodes.SKIP_NUMBER)
-    elif t.type_name in ("bytes", "string"):
+    elif avro.type_name in ("bytes", "string"):
         plan.emit(path, opcodes.SKIP_BYTES)
-    elif t.type_name == "record":
-        for f in t.fields:
+    elif avro.type_name == "record":
+        for f in avro.fields:
             _emit_skip(plan, f.type, path)
-    elif t.type_name == "union":
-        _resolve_union(plan, t, lambda branch: _emit_skip(plan, branch, path), path)
-    elif t.type_name == "map":
+    elif avro.type_name == "union":
+        _resolve_union(plan, avro, lambda branch: _emit_skip(plan, branch, path), path)
+    elif avro.type_name == "map":
 
         def emit_entry() -> None:
             plan.emit(path, opcodes.SKIP_BYTES)
-            _emit_skip(plan, t.element, path)
+            _emit_skip(plan, avro.element, path)
 
         _emit_loop(plan, -1, 0, emit_entry, path)
-    elif t.type_name == "array":
-        if minimum_size(t.element) == 0:
+    elif avro.type_name == "array":
+        if minimum_size(avro.element) == 0:
             plan.emit(path, opcodes.SKIP_BLOCKS)
         else:
-            _emit_loop(plan, -1, 0, lambda: _emit_skip(plan, t.element, path), path)
-    elif t.type_name != "null":
-        plan.emit(path, opcodes.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": t.size}[t.type_name])
+            _emit_loop(plan, -1, 0, lambda: _emit_skip(plan, avro.element, path), path)
+    elif avro.type_name != "null":
+        plan.emit(
+            path, opcodes.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": avro.size}[avro.type_name]
+        )
 
 
-def minimum_size(t: AvroType) -> int:
+def minimum_size(avro: AvroType) -> int:
     """Return the smallest number of bytes that a value takes."""
-    if t.type_name == "record":
-        return sum(minimum_size(f.type) for f in t.fields)
-    return {"null": 0, "fixed": t.size, "float": 4, "double": 8}.get(t.type_name, 1)
+    if avro.type_name == "record":
+        return sum(minimum_size(f.type) for f in avro.fields)
+    return {"null": 0, "fixed": avro.size, "float": 4, "double": 8}.get(avro.type_name, 1)

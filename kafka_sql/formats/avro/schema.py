@@ -26,9 +26,9 @@ class AvroType:
         logical_type: the logicalType, empty if there is none.
         precision, scale: of a decimal.
         size: of a fixed.
-        symbols, default: of an enum.
+        symbols, default: of an enum; the default is None if there is none.
         fields: of a record.
-        items: branches of a union; of an array or map, only its element.
+        items: the branches of a union, or the only element type of an array or map.
     """
 
     type_name: str
@@ -69,10 +69,10 @@ class AvroField:
 
 
 def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
-    """Return the schema of a JSON text.
+    """Parse a schema, which is JSON.
 
     Args:
-        references: texts of schemas whose named types it uses.
+        references: texts of the schemas whose named types the schema uses.
 
     Raises:
         ValueError: it is not an Avro schema, or contains itself.
@@ -122,11 +122,11 @@ class _Parser:
     def _reference(self, name: str, namespace: str) -> AvroType:
         if name in PRIMITIVES:
             return AvroType(name)
-        for full in (name, f"{namespace}.{name}"):
-            if full in self._named:
-                avro_type = self._named[full]
+        for full_name in (name, f"{namespace}.{name}"):
+            if full_name in self._named:
+                avro_type = self._named[full_name]
                 if avro_type is None:
-                    raise ValueError(f"contains itself: the recursive type '{full}' has no columns in a table")
+                    raise ValueError(f"contains itself: the recursive type '{full_name}' has no columns in a table")
                 return avro_type
         raise ValueError(f"names the unknown type '{name}'")
 

@@ -15,7 +15,7 @@ from kafka_sql.formats.declared_types import DeclaredType, declared_type
 NAMESPACE: Final = "org.apache.flink.avro.generated"
 RECORD: Final = "record"
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-_MICROS: Final = 6  # the precision of TIMESTAMP without one
+_DEFAULT_PRECISION: Final = 6  # of TIMESTAMP
 
 
 def derive_schema(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
@@ -24,7 +24,7 @@ def derive_schema(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str
     Args:
         legacy: whether TIMESTAMP is timestamp-millis, and TIMESTAMP_LTZ is unsupported
             ('avro.timestamp_mapping.legacy').
-        lenient: whether types that the legacy mapping lacks use the other mapping.
+        lenient: whether to use the other mapping for types that the legacy mapping does not support.
 
     Raises:
         SchemaError: Avro has no type for a column.
@@ -54,7 +54,7 @@ def _type(field: pa.Field, path: str, record: str, declared: DeclaredType, legac
     """
     Args:
         legacy: whether to use the legacy mapping, as Flink always does inside ARRAY and MAP.
-        strict: whether types that the legacy mapping lacks are unsupported.
+        strict: whether to reject types that the legacy mapping does not support.
     """
     t = field.type
     if pt.is_struct(t):
@@ -107,7 +107,7 @@ def _scalar(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, str
 
 
 def _timestamp(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
-    precision = _MICROS if declared.precision is None else declared.precision
+    precision = _DEFAULT_PRECISION if declared.precision is None else declared.precision
     unit = "millis" if precision <= 3 else "micros"
     if legacy and t.tz is None and precision <= 3:
         return "timestamp-millis"

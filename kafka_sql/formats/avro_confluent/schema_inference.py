@@ -12,7 +12,7 @@ from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.schema_inference import ColumnTypes, quote_identifier
 
-_SIMPLE: Final = {
+_SQL_TYPES: Final = {
     "boolean": "BOOLEAN",
     "int": "INT",
     "long": "BIGINT",
@@ -23,7 +23,7 @@ _SIMPLE: Final = {
     "enum": "STRING",
     "fixed": "BYTES",
 }
-_LOGICAL: Final = {
+_LOGICAL_SQL_TYPES: Final = {
     ("int", "date"): "DATE",
     ("int", "time-millis"): "TIME(3)",
     ("long", "time-micros"): "TIME(6)",
@@ -59,32 +59,32 @@ def infer_record_columns(record: AvroType) -> ColumnTypes:
     return tuple((f.name, _sql_type(f.type, f.name)) for f in record.fields)
 
 
-def _sql_type(t: AvroType, path: str) -> str:
-    if t.type_name != "union":
-        return f"{_non_null_type(t, path)} NOT NULL"
-    others = [branch for branch in t.items if branch.type_name != "null"]
-    if len(others) != 1:
+def _sql_type(avro: AvroType, path: str) -> str:
+    if avro.type_name != "union":
+        return f"{_non_null_type(avro, path)} NOT NULL"
+    branches = [branch for branch in avro.items if branch.type_name != "null"]
+    if len(branches) != 1:
         raise SchemaError(
-            f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column type can hold. "
+            f"Field '{path}' of the Avro schema is {avro}, a union of several types, which no column type can hold. "
             "Declare the table's columns, without this field or with the type that you need.",
             column=path,
         )
-    return _non_null_type(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
+    return _non_null_type(branches[0], path) + ("" if len(branches) < len(avro.items) else " NOT NULL")
 
 
-def _non_null_type(t: AvroType, path: str) -> str:
-    if t.type_name == "record":
-        fields = [f"{quote_identifier(f.name)} {_sql_type(f.type, f'{path}.{f.name}')}" for f in t.fields]
+def _non_null_type(avro: AvroType, path: str) -> str:
+    if avro.type_name == "record":
+        fields = [f"{quote_identifier(f.name)} {_sql_type(f.type, f'{path}.{f.name}')}" for f in avro.fields]
         return f"ROW<{', '.join(fields)}>"
-    if t.type_name == "array":
-        return f"ARRAY<{_sql_type(t.element, f'{path}[]')}>"
-    if t.type_name == "map":
-        return f"MAP<STRING NOT NULL, {_sql_type(t.element, f'{path}[]')}>"
-    if t.logical_type == "decimal" and t.type_name in ("bytes", "fixed"):
-        return f"DECIMAL({t.precision}, {t.scale})"
-    if t.type_name not in _SIMPLE:
+    if avro.type_name == "array":
+        return f"ARRAY<{_sql_type(avro.element, f'{path}[]')}>"
+    if avro.type_name == "map":
+        return f"MAP<STRING NOT NULL, {_sql_type(avro.element, f'{path}[]')}>"
+    if avro.logical_type == "decimal" and avro.type_name in ("bytes", "fixed"):
+        return f"DECIMAL({avro.precision}, {avro.scale})"
+    if avro.type_name not in _SQL_TYPES:
         raise SchemaError(
-            f"Field '{path}' of the Avro schema is {t}, which no column type can hold. Declare the table's columns.",
+            f"Field '{path}' of the Avro schema is {avro}, which no column type can hold. Declare the table's columns.",
             column=path,
         )
-    return _LOGICAL.get((t.type_name, t.logical_type), _SIMPLE[t.type_name])
+    return _LOGICAL_SQL_TYPES.get((avro.type_name, avro.logical_type), _SQL_TYPES[avro.type_name])

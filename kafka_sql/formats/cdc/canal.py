@@ -27,7 +27,7 @@ TABLE_INCLUDE: Final = Option(
     "Regular expression (Java's): only records whose whole `table` it matches are read.",
 )
 
-_IGNORE: Final = {IGNORE_PARSE_ERRORS.key: "true"}
+_IGNORE_ERRORS: Final = {IGNORE_PARSE_ERRORS.key: "true"}
 _SQL_TYPES: Final = pa.map_(pa.string(), pa.int32())
 
 CANAL: Final = Dialect(
@@ -60,7 +60,9 @@ def _payload_filter(options: Options) -> PayloadFilter | None:
         return None
     from kafka_sql.formats.json.decoder import JsonDecoder
 
-    decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in included]), Options(JSON_OPTIONS, _IGNORE))
+    decoder = JsonDecoder(
+        pa.schema([(field, pa.string()) for field in included]), Options(JSON_OPTIONS, _IGNORE_ERRORS)
+    )
 
     def payload_filter(payloads: pa.BinaryArray) -> pa.BooleanArray:
         decoded = decoder.decode(payloads)

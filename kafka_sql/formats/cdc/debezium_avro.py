@@ -197,5 +197,5 @@ DEBEZIUM_AVRO_CONFLUENT: Final = Format(
     insert_only=False,
     metadata={ROW_KIND: pa.string(), **DEBEZIUM_AVRO.metadata_types},
     metadata_decoder=_decoder,
-    infer_schema=infer_from_registry(OPTIONS, _infer_columns, keep=False),
+    infer_schema=infer_from_registry(OPTIONS, _infer_columns, store_schema=False),
 )

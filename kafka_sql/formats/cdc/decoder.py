@@ -22,7 +22,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 PayloadFilter: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 
 _UNKNOWN, _SKIPPED, _INSERTED, _UPDATED, _DELETED = range(-1, 4)  # operations
-_ROW_COUNTS: Final = np.array([0, 1, 2, 1])  # of the operations from _SKIPPED on
+_ROW_COUNTS: Final = np.array([0, 1, 2, 1])  # rows per operation, from _SKIPPED on
 _PAYLOAD: Final = "payload"
 
 
@@ -53,7 +53,7 @@ class ChangeDecoder:
         Args:
             metadata: keys of the dialect's metadata, and ``row-kind``, to provide besides the columns.
             has_envelope: whether a payload is ``{"schema": ..., "payload": ...}``.
-            payload_filter: returns which payloads to decode.
+            payload_filter: returns a flag per payload: whether to decode it.
 
         Raises:
             SchemaError: the documents cannot represent a column.
@@ -73,19 +73,20 @@ class ChangeDecoder:
             selected = np.flatnonzero(np.asarray(self._payload_filter(payloads)))
             payloads = payloads.take(pa.array(selected))
         decoded = self._decode_documents(payloads, selected, errors)
-        rows = np.arange(len(payloads)) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
-        payload_indices = rows if selected is None else selected[rows]
+        is_one_to_one = decoded.payload_indices is None
+        document_payloads = np.arange(len(payloads)) if is_one_to_one else np.asarray(decoded.payload_indices)
+        original_payloads = document_payloads if selected is None else selected[document_payloads]
         fields = self._remove_envelope(decoded.columns)
         event_errors: list[DecodeError] | None = None if errors is None else []
-        changes = self._changes(fields, rows, payloads, payload_indices, event_errors)
-        change, is_second = changes.expand()
+        changes = self._changes(fields, document_payloads, payloads, original_payloads, event_errors)
+        change_indices, is_second = changes.expand()
         update_kind = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
-        kinds = np.choose(changes.operations[change], [0, INSERT, update_kind, DELETE])
+        kinds = np.choose(changes.operations[change_indices], [0, INSERT, update_kind, DELETE])
         is_old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.deletes_use_old)
-        columns, document = changes.rows(change, is_old), changes.documents[change]
-        row_payloads = payload_indices[document]
+        columns, document_indices = changes.rows(change_indices, is_old), changes.documents[change_indices]
+        row_payloads = original_payloads[document_indices]
         metadata = [
-            self._metadata_column(key, fields, document, kinds, row_payloads, event_errors)
+            self._metadata_column(key, fields, document_indices, kinds, row_payloads, event_errors)
             for key in self._metadata_keys
         ]
         first_errors = {error.row: error for error in reversed(event_errors or [])}
@@ -94,7 +95,7 @@ class ChangeDecoder:
         return Decoded(columns, pa.array(row_payloads), metadata).without_payloads(first_errors)
 
     def _decode_documents(self, payloads: pa.BinaryArray, selected: Indices | None, errors: ErrorSink) -> Decoded:
-        """Decode the documents; their errors become the dialect's.
+        """Decode the documents. Their errors get the dialect's prefix.
 
         Args:
             selected: the index of each payload before filtering.
@@ -123,20 +124,20 @@ class ChangeDecoder:
     def _changes(
         self,
         fields: Mapping[str, pa.Array],
-        rows: Indices,
+        document_payloads: Indices,
         payloads: pa.BinaryArray,
-        payload_indices: Indices,
+        original_payloads: Indices,
         errors: ErrorSink,
     ) -> _Changes:
         """Return the changes of the valid documents.
 
         Args:
-            rows: the index in ``payloads`` of each document.
-            payload_indices: the same before filtering, for errors.
+            document_payloads: the index in ``payloads`` of each document.
+            original_payloads: the same before filtering, for errors.
         """
         dialect = self._dialect
         operations = _operations(dialect, fields[dialect.operation_field])
-        documents = np.arange(len(rows))
+        documents = np.arange(len(document_payloads))
         new, old = fields[dialect.new_field], fields[dialect.old_field]
         is_invalid = operations == _UNKNOWN
         if dialect.rows_in_arrays:
@@ -150,19 +151,19 @@ class ChangeDecoder:
         lacks_state = lacks_old | (needs_new & ~_is_valid(new))
         if is_invalid.any() or lacks_state.any():
             if not self._ignore_errors:
-                documents_without, first = np.unique(documents[lacks_state], return_index=True)
-                missing = np.where(lacks_old[lacks_state][first], dialect.old_field, dialect.new_field)
+                incomplete_documents, first_changes = np.unique(documents[lacks_state], return_index=True)
+                field_names = np.where(lacks_old[lacks_state][first_changes], dialect.old_field, dialect.new_field)
                 missing_fields = dict.fromkeys(np.flatnonzero(is_invalid).tolist(), "")
-                missing_fields |= dict(zip(documents_without.tolist(), missing.tolist(), strict=True))
+                missing_fields |= dict(zip(incomplete_documents.tolist(), field_names.tolist(), strict=True))
                 for document, name in sorted(missing_fields.items()):
-                    index, operation = int(payload_indices[document]), operations[document]
+                    index, operation = int(original_payloads[document]), operations[document]
                     report_or_raise(errors, self._event_error(fields, document, index, operation, name))
             # as in Flink, the rows of a record before its first invalid row are kept
             is_skipped = _is_at_or_after_first(documents, lacks_state)
             change_operations = np.where(is_skipped, _SKIPPED, change_operations)
         if dialect.old_is_partial:
             is_update = change_operations == _UPDATED
-            old = complete_old_rows(old, new, is_update, payloads, rows[documents], dialect.old_field)
+            old = complete_old_rows(old, new, is_update, payloads, document_payloads[documents], dialect.old_field)
         return _Changes(change_operations, documents, new, old)
 
     def _event_error(
@@ -185,7 +186,7 @@ class ChangeDecoder:
         self,
         key: str,
         fields: Mapping[str, pa.Array],
-        document: Indices,
+        document_indices: Indices,
         kinds: Indices,
         row_payloads: Indices,
         errors: ErrorSink,
@@ -194,7 +195,7 @@ class ChangeDecoder:
         if key == ROW_KIND:
             return pa.array(KINDS).take(pa.array(kinds))
         metadata = self._dialect.metadata[key]
-        values = fields[metadata.document_field].take(pa.array(document))
+        values = fields[metadata.document_field].take(pa.array(document_indices))
         while True:
             try:
                 return metadata.convert(values).cast(metadata.type)
@@ -223,19 +224,19 @@ class _Changes:
     old: pa.StructArray
 
     def expand(self) -> tuple[Indices, Mask]:
-        """Return the change of each row, and whether the row is the second one of an update."""
-        change = np.repeat(np.arange(len(self.operations)), _ROW_COUNTS[self.operations])
-        is_second = np.zeros(len(change), np.bool_)
-        is_second[1:] = change[1:] == change[:-1]
-        return change, is_second
+        """Return per row the index of its change, and whether the row is the second one of an update."""
+        change_indices = np.repeat(np.arange(len(self.operations)), _ROW_COUNTS[self.operations])
+        is_second = np.zeros(len(change_indices), np.bool_)
+        is_second[1:] = change_indices[1:] == change_indices[:-1]
+        return change_indices, is_second
 
-    def rows(self, change: Indices, is_old: Mask) -> list[pa.Array]:
-        """Return the columns of rows: the old or new row of each change."""
+    def rows(self, change_indices: Indices, is_old: Mask) -> list[pa.Array]:
+        """Return the columns of the old or new rows of the changes with these indices."""
         if not is_old.any():
-            is_aligned = len(change) == len(self.new) and not self.new.null_count
+            is_aligned = len(change_indices) == len(self.new) and not self.new.null_count
             columns = self.new.flatten()
-            return columns if is_aligned else [column.take(pa.array(change)) for column in columns]
-        positions = pa.array(np.where(is_old, len(self.new) + change, change))
+            return columns if is_aligned else [column.take(pa.array(change_indices)) for column in columns]
+        positions = pa.array(np.where(is_old, len(self.new) + change_indices, change_indices))
         pairs = zip(self.new.flatten(), self.old.flatten(), strict=True)
         return [pa.concat_arrays(pair).take(positions) for pair in pairs]
 
@@ -293,7 +294,7 @@ def _elements(lists: pa.ListArray, documents: Indices, positions: Indices, exist
 
 
 def _is_at_or_after_first(documents: Indices, mask: Mask) -> Mask:
-    """Return which changes are at or after the first one of their document in the mask."""
+    """Return which changes are at or after the first change of their document that the mask contains."""
     counts = np.cumsum(mask)
     starts = np.searchsorted(documents, documents, side="left")
     counts_before = np.where(starts > 0, counts[starts - 1], 0) if len(documents) else counts

@@ -25,7 +25,7 @@ class Metadata:
         document_field: the field of the document that has the value.
         document_type: the field's type.
         convert: converts the field's values to the metadata column.
-        outside_payload: whether the field is beside the payload if there is an envelope.
+        outside_payload: whether an envelope has the field beside its payload.
     """
 
     type: pa.DataType
@@ -102,7 +102,7 @@ def source_property(key: str) -> Callable[[pa.Array], pa.Array]:
 
 
 def merge_field_types(first: pa.DataType | None, second: pa.DataType) -> pa.DataType:
-    """Return the type of a field that two metadata keys need: a MAP, or a ROW with the properties of both."""
+    """Merge the types that two metadata keys need of one field: to a MAP, or to a ROW with the properties of both."""
     if first is None or first == second or pa.types.is_map(second):
         return second
     return first if pa.types.is_map(first) else pa.struct(list(dict.fromkeys([*first, *second])))

@@ -1,4 +1,4 @@
-"""Create the format of a JSON dialect: the options of json under its own name, its decoder and its encoder."""
+"""Create the format of a JSON dialect: its decoder, its encoder, and the json format's options under its name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Complete old rows that hold only the columns that an update changed: the others are as in the new row.
+"""Complete old rows that contain only the columns that an update changed, with the other columns of the new row.
 
-A column that is missing from the old row differs from one that is null there, and from one that could not be parsed
-(null if errors are ignored). So the document's text is searched for the names, at any depth as in Flink
-(JsonNode.findValue).
+A column may be null because it is missing from the old row, because it is null there, or because it could not be parsed
+and errors are ignored. Only the first is completed, so the document's text is searched for the columns' names, at any
+depth as in Flink (JsonNode.findValue).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def complete_old_rows(
     to_parse = np.flatnonzero(np.asarray(texts.is_null())) if has_simple_names else np.arange(len(documents))
     parsed = {int(i): _field_names(documents[int(i)].as_py(), old_field) for i in to_parse}
     columns = []
-    for field, before, after in zip(old.type, old.flatten(), new.flatten(), strict=True):
+    for field, old_column, new_column in zip(old.type, old.flatten(), new.flatten(), strict=True):
         is_present = np.array(pc.match_substring_regex(texts, rf'"{re.escape(field.name)}"\s*:').fill_null(False))
         for i, names in parsed.items():
             is_present[i] = field.name in names
         is_missing = np.zeros(len(is_update), np.bool_)
         is_missing[is_update] = ~is_present[positions]
-        columns.append(pc.if_else(pc.and_(pa.array(is_missing), before.is_null()), after, before))
+        columns.append(pc.if_else(pc.and_(pa.array(is_missing), old_column.is_null()), new_column, old_column))
     return pa.StructArray.from_arrays(columns, fields=list(old.type), mask=old.is_null())
 
 

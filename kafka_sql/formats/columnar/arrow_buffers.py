@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
-    """Return all bytes of the array's buffer, and the offsets of its payloads in them."""
+    """Return the array's data buffer, and the offsets of its payloads in it: one more than there are payloads."""
     _, offsets, data = payloads.buffers()
     all_offsets = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
     arrays = (
@@ -16,7 +16,7 @@ def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], 
         all_offsets[payloads.offset : payloads.offset + len(payloads) + 1],
     )
     for array in arrays:
-        array.flags.writeable = False  # as most of Arrow's are: numba would compile a loop again for writable arrays
+        array.flags.writeable = False  # like most Arrow buffers: numba would compile a loop again for writable arrays
     return arrays
 
 
@@ -26,7 +26,7 @@ def merge_rows(
     """Merge rows of two decoders in the order of their payloads.
 
     Args:
-        first, second: the payload of each row, and the columns.
+        first, second: the payload index of each row, and the columns.
     """
     if not len(second[0]):
         return first

@@ -9,11 +9,11 @@ import numpy as np
 from kafka_sql.formats.columnar.column_buffers import BYTES_CAPACITY, ColumnBuffers, ColumnNode
 
 _SPARE: Final = 64
-_LARGEST: Final = 2**31 - 1  # bytes that 32-bit offsets can address
+_MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
 class CapacityEstimate:
-    """Entries and bytes per row of each slot."""
+    """An estimate of the entries and bytes per row of each slot, which grows when a slot was full."""
 
     def __init__(self, tree: list[ColumnNode], slot_count: int) -> None:
         self._tree, self._slot_count = tree, slot_count
@@ -23,22 +23,22 @@ class CapacityEstimate:
     def allocate(self, rows: int) -> ColumnBuffers:
         """Return empty buffers for a number of rows."""
         entries, size = ((mean * rows + _SPARE).astype(np.int64) for mean in (self._entries, self._bytes))
-        return ColumnBuffers(self._tree, self._slot_count, rows, entries, np.minimum(size, _LARGEST))
+        return ColumnBuffers(self._tree, self._slot_count, rows, entries, np.minimum(size, _MAX_BYTES))
 
-    def raise_entries(self, buffers: ColumnBuffers, slot: int, done: int) -> None:
-        """Estimate more entries for a slot that was full after ``done`` rows."""
-        self._entries[slot] = max(2 * self._entries[slot], _per_row(int(buffers.counts[slot]), done))
+    def increase_entries(self, buffers: ColumnBuffers, slot: int, rows: int) -> None:
+        """Increase the estimated entries of a slot that was full after ``rows`` rows."""
+        self._entries[slot] = max(2 * self._entries[slot], _per_row(int(buffers.counts[slot]), rows))
 
-    def raise_bytes(self, buffers: ColumnBuffers, slot: int, done: int) -> None:
-        """Estimate more bytes for a slot that was full after ``done`` rows.
+    def increase_bytes(self, buffers: ColumnBuffers, slot: int, rows: int) -> None:
+        """Increase the estimated bytes of a slot that was full after ``rows`` rows.
 
         Raises:
-            OverflowError: the slot had the largest capacity.
+            OverflowError: the slot already had the maximum capacity.
         """
-        if buffers.table[slot, BYTES_CAPACITY] == _LARGEST:
+        if buffers.table[slot, BYTES_CAPACITY] == _MAX_BYTES:
             raise OverflowError("a column of more than 2 GiB in one buffer")
-        self._bytes[slot] = max(2 * self._bytes[slot], _per_row(int(buffers.bytes_used[slot]), done))
+        self._bytes[slot] = max(2 * self._bytes[slot], _per_row(int(buffers.bytes_used[slot]), rows))
 
 
-def _per_row(used: int, done: int) -> float:
-    return 1.25 * used / max(done, 1)  # with a margin, as the remaining rows may be larger
+def _per_row(used: int, rows: int) -> float:
+    return 1.25 * used / max(rows, 1)  # with a margin, as the remaining rows may be larger

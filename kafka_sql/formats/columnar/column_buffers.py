@@ -62,14 +62,19 @@ class ColumnNode:
         return VARIABLE if _is_variable_length(t) else int(t.bit_width) // 8
 
 
-def build_nodes(fields: list[pa.Field], count: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
-    """Return a node per field, and the number of slots in use with theirs; ``count`` are in use already."""
+def build_nodes(fields: list[pa.Field], slot: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
+    """Return a node per field, and the first slot after theirs.
+
+    Args:
+        slot: the first field's slot.
+        nested: whether the fields are inside an ARRAY or MAP.
+    """
     nodes = []
-    for one in fields:
-        node = ColumnNode(count, one, nested)
-        node.children, count = build_nodes(child_fields(one.type), count + 1, nested or node.width == LIST)
+    for arrow_field in fields:
+        node = ColumnNode(slot, arrow_field, nested)
+        node.children, slot = build_nodes(child_fields(arrow_field.type), slot + 1, nested or node.width == LIST)
         nodes.append(node)
-    return nodes, count
+    return nodes, slot
 
 
 def child_fields(t: pa.DataType) -> list[pa.Field]:
@@ -91,28 +96,29 @@ class ColumnBuffers:
     """
 
     def __init__(
-        self, tree: list[ColumnNode], count: int, rows: int, capacity: Int64Array, bytes_capacity: Int64Array
+        self, tree: list[ColumnNode], slot_count: int, rows: int, capacity: Int64Array, bytes_capacity: Int64Array
     ) -> None:
         """
         Args:
-            rows: capacity of the slots that are not nested.
-            capacity, bytes_capacity: entries and bytes per slot, for the others.
+            rows: entries of each slot that is not nested.
+            capacity: entries per slot, for nested slots.
+            bytes_capacity: bytes per slot, for strings and bytes.
         """
-        self.table = np.zeros((count, SLOT_CELLS), np.int64)
-        self.counts, self.bytes_used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
+        self.table = np.zeros((slot_count, SLOT_CELLS), np.int64)
+        self.counts, self.bytes_used, self.nulls = (np.zeros(slot_count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}
-        for node in _walk(tree):
-            n = int(capacity[node.slot]) if node.nested else rows
-            values = np.empty((n + 1) * max(node.width, 4 if node.width < 0 else 1), np.uint8)
+        for node in _all_nodes(tree):
+            entries = int(capacity[node.slot]) if node.nested else rows
+            values = np.empty((entries + 1) * max(node.width, 4 if node.width < 0 else 1), np.uint8)
             values[:4] = 0  # the first offset
-            valid = np.empty(n, np.uint8)
+            valid = np.empty(entries, np.uint8)
             data = np.empty(int(bytes_capacity[node.slot]) if node.width == VARIABLE else 0, np.uint8)
             self._memory[node.slot] = (values, valid, data)
             addresses = (a.__array_interface__["data"][0] for a in (values, valid, data))  # half the cost of ctypes
-            self.table[node.slot] = (*addresses, n, len(data), node.width)
+            self.table[node.slot] = (*addresses, entries, len(data), node.width)
 
     def enlarge(self, slot: int, capacity: int, bytes_capacity: int) -> None:
-        """Grow a slot to a capacity. Keeps its content."""
+        """Grow a slot to a capacity, and keep its content."""
         values, valid, data = self._memory[slot]
         width = max(len(values) // (len(valid) + 1), 1)
         self._memory[slot] = tuple(
@@ -127,7 +133,7 @@ class ColumnBuffers:
         self.table[slot, :WIDTH] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
 
     def truncate(self, tree: list[ColumnNode], rows: int) -> None:
-        """Remove all entries that were appended after so many rows."""
+        """Remove the entries of all rows after the first ``rows``."""
         for node in tree:
             self.counts[node.slot] = rows
             child_rows = rows
@@ -140,7 +146,7 @@ class ColumnBuffers:
     def row_indices(self, tree: list[ColumnNode], slot: int, entries: Int64Array) -> Int64Array:
         """Return the rows that entries of a slot belong to."""
         while True:
-            parent = next((node for node in _walk(tree) if slot in (child.slot for child in node.children)), None)
+            parent = next((node for node in _all_nodes(tree) if slot in (child.slot for child in node.children)), None)
             if parent is None:
                 return entries
             if parent.width == LIST:
@@ -192,10 +198,10 @@ class ColumnBuffers:
     def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
     ) -> pa.Array:
-        """Return DECIMALs. One beyond the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
+        """Return DECIMALs. A value that exceeds the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
 
         Raises:
-            OverflowError: the field is NOT NULL; the arguments are the slot and the entries.
+            OverflowError: a value of a NOT NULL field exceeds the precision; its arguments are slot and entries.
         """
         t = node.field.type
         wide = pa.decimal128(38, t.scale)
@@ -219,8 +225,8 @@ def _resized(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
     return new
 
 
-def _walk(tree: list[ColumnNode]) -> list[ColumnNode]:
-    return [node for one in tree for node in (one, *_walk(one.children))]
+def _all_nodes(tree: list[ColumnNode]) -> list[ColumnNode]:
+    return [node for root in tree for node in (root, *_all_nodes(root.children))]
 
 
 def _is_variable_length(t: pa.DataType) -> bool:
@@ -239,7 +245,7 @@ def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def _deduplicate_keys(array: pa.MapArray) -> pa.MapArray:
-    """Remove repeated keys: the last value counts, at the position of the first."""
+    """Remove repeated keys: the last value is kept, at the position of the first."""
     keys = array.keys
     if not len(keys):
         return array

@@ -24,9 +24,9 @@ CHILD_SLOT: Final = 4  # of an ARRAY: the element's slot; of a MAP: the key's
 VALUE_SLOT: Final = 5  # of a MAP: the value's slot
 END_SLOT: Final = 6  # the first slot that is not inside this one
 PARENT_SLOT: Final = 7
-SCALE: Final = 8  # of a DECIMAL; for a TIMESTAMP, whether it ends in Z
-MIN_VALUE: Final = 9  # of integers. For a DECIMAL, the two words of the first number with too many digits
-MAX_VALUE: Final = 10
+SCALE: Final = 8  # of a DECIMAL. Of a TIMESTAMP, 1 if its text ends in Z
+MIN_VALUE: Final = 9  # of an integer. Of a DECIMAL, the lower word of the smallest unscaled value with too many digits
+MAX_VALUE: Final = 10  # of an integer. Of a DECIMAL, the upper word of that value
 PLAN_CELLS: Final = 11
 
 # Cells of a name's row
@@ -46,11 +46,12 @@ class DecodePlan:
     """The tables for a schema.
 
     Attributes:
-        tree, slot_count: the columns, and how many slots they have.
+        tree: the columns.
+        slot_count: number of slots.
         slot_table: int64, (slot_count + 1) x PLAN_CELLS.
         name_table: int64, n x NAME_CELLS.
         name_bytes: uint8: the names, and eight spare bytes.
-        max_depth: levels of objects and arrays, the record's own included.
+        max_depth: levels of nested objects and arrays, including the record itself.
     """
 
     def __init__(self, schema: pa.Schema) -> None:

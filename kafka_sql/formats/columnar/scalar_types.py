@@ -1,4 +1,4 @@
-"""The Arrow types in which Spark carries Flink's types that are not nested."""
+"""Recognize the Arrow types that Spark uses for columns that are not nested."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ _SCALARS: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
 
 
 def is_scalar(t: pa.DataType) -> bool:
-    """Return whether a type is one of Flink's types that are not nested, as Spark carries it."""
+    """Return whether Spark uses an Arrow type for one of Flink's types that are not nested."""
     return any(matches(t) for matches in _SCALARS)

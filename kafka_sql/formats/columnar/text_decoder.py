@@ -1,4 +1,4 @@
-"""Decode payloads of a text format: a compiled loop for most, an exact and slower reader for the rest."""
+"""Decode payloads of a text format: most with a compiled loop, the others with an exact and slower fallback."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class TextDecoder(ABC):
 
     @abstractmethod
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
-        """Return which payloads to decode; the others produce no rows."""
+        """Return a flag per payload: whether to decode it. The others produce no rows."""
 
     def _select_supported(self, payloads: pa.BinaryArray, indices: Indices) -> Indices:
-        """Return those of the payloads that the loop may try."""
+        """Return those of the ``indices`` whose payloads the loop may try to decode."""
         return indices
 
     @cached_property
@@ -61,12 +61,13 @@ class TextDecoder(ABC):
         """
         data, offsets = bytes_and_offsets(payloads)
         present = np.flatnonzero(self._find_present(payloads, offsets))
-        rows, columns = self._decode_with_loop(data, offsets, self._select_supported(payloads, present))
-        if len(rows) < len(present):
-            rest = np.setdiff1d(present, rows, assume_unique=True)
-            rows, columns = merge_rows((rows, columns), self._decode_with_fallback(data, offsets, rest, errors))
-        one_to_one = len(rows) == len(payloads) and bool((rows == np.arange(len(rows))).all())
-        return Decoded(columns, None if one_to_one else pa.array(rows, pa.int64()))
+        origins, columns = self._decode_with_loop(data, offsets, self._select_supported(payloads, present))
+        if len(origins) < len(present):
+            undecoded = np.setdiff1d(present, origins, assume_unique=True)
+            fallback_rows = self._decode_with_fallback(data, offsets, undecoded, errors)
+            origins, columns = merge_rows((origins, columns), fallback_rows)
+        one_to_one = len(origins) == len(payloads) and bool((origins == np.arange(len(origins))).all())
+        return Decoded(columns, None if one_to_one else pa.array(origins, pa.int64()))
 
     def _decode_with_loop(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
         """Decode the payloads that the loop supports; return their indices, and the columns."""

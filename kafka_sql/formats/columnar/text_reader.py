@@ -39,7 +39,7 @@ class TextReader:
                 ``batch.indices`` up to which it decoded; if that is not the end, a buffer is full.
         """
         self._plan, self._decode_rows = plan, decode_rows
-        self._entries = np.ones(plan.slot_count)  # per payload
+        self._entries = np.ones(plan.slot_count)  # per payload, like the bytes
         self._bytes = np.full(plan.slot_count, 16.0)
 
     def read(
@@ -54,14 +54,14 @@ class TextReader:
             which of the payloads were decoded, each to one row, and the columns.
         """
         plan, count = self._plan, len(indices)
-        longest = int((offsets[indices + 1] - offsets[indices]).max(initial=0)) + _SPARE
-        entries, size = ((mean * count).astype(np.int64) + longest for mean in (self._entries, self._bytes))
+        longest_payload = int((offsets[indices + 1] - offsets[indices]).max(initial=0)) + _SPARE
+        entries, size = ((mean * count).astype(np.int64) + longest_payload for mean in (self._entries, self._bytes))
         buffers = ColumnBuffers(plan.tree, plan.slot_count, count, entries, size)
         offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
         skipped, state = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64)
         deferred = np.empty((_SPARE, DEFERRED_CELLS), np.int64)
         stack = np.empty((plan.max_depth + 1, 3), np.int64)
-        base, done = data.ctypes.data, 0
+        base, position = data.ctypes.data, 0
         while True:
             state[FULL_SLOT] = state[FULL_BYTES_SLOT] = -1
             batch = Batch(
@@ -69,7 +69,7 @@ class TextReader:
                 last_word=base + len(data) - 8,
                 offsets=offsets.ctypes.data,
                 indices=indices.ctypes.data,
-                begin=done,
+                begin=position,
                 end=count,
                 plan=plan.slot_table.ctypes.data,
                 names=plan.name_table.ctypes.data,
@@ -85,25 +85,25 @@ class TextReader:
                 state=state.ctypes.data,
                 stack=stack.ctypes.data,
             )
-            done = self._decode_rows(batch, options)
-            if done == count:
+            position = self._decode_rows(batch, options)
+            if position == count:
                 break
             if state[FULL_SLOT] == plan.slot_count:
                 deferred = np.concatenate((deferred, np.empty_like(deferred)))
             else:
-                _enlarge(buffers, int(state[FULL_SLOT]), int(state[FULL_BYTES_SLOT]), longest)
+                _enlarge(buffers, int(state[FULL_SLOT]), int(state[FULL_BYTES_SLOT]), longest_payload)
         _parse_deferred(data, buffers, deferred[: state[DEFERRED_FLOATS]])
         self._entries = np.maximum(self._entries, buffers.counts / max(count, 1))
         self._bytes = np.maximum(self._bytes, buffers.bytes_used / max(count, 1))
         return indices[skipped == 0], [buffers.to_arrow(node, is_utf8=True) for node in plan.tree]
 
 
-def _enlarge(buffers: ColumnBuffers, full_slot: int, full_bytes_slot: int, longest: int) -> None:
+def _enlarge(buffers: ColumnBuffers, full_slot: int, full_bytes_slot: int, longest_payload: int) -> None:
     if full_slot >= 0:
-        capacity = 2 * int(buffers.table[full_slot, CAPACITY]) + longest
+        capacity = 2 * int(buffers.table[full_slot, CAPACITY]) + longest_payload
         buffers.enlarge(full_slot, capacity, int(buffers.table[full_slot, BYTES_CAPACITY]))
     else:
-        bytes_capacity = 2 * int(buffers.table[full_bytes_slot, BYTES_CAPACITY]) + longest
+        bytes_capacity = 2 * int(buffers.table[full_bytes_slot, BYTES_CAPACITY]) + longest_payload
         buffers.enlarge(full_bytes_slot, int(buffers.table[full_bytes_slot, CAPACITY]), bytes_capacity)
 
 

@@ -35,7 +35,7 @@ class PayloadReader(Protocol):
 
         Args:
             header_size: bytes to skip at the start of each payload.
-            errors: takes the errors of malformed payloads.
+            errors: collects the errors of malformed payloads.
 
         Returns:
             the columns, and which of the payloads were decoded, each to one row.
@@ -59,8 +59,8 @@ class WireFormatDecoder(SupportsReadCheck):
     ) -> None:
         """
         Args:
-            create_reader: creates a reader that decodes payloads of a schema as the columns. Raises ValueError if it
-                cannot be: the message continues "the Avro schema of id 5 ...".
+            create_reader: creates a reader that decodes payloads of a schema as the columns. Raises ValueError if
+                that is impossible; its message continues a sentence such as "the Avro schema of id 5 ...".
             metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
         """
         self._schema, self._registry, self._create_reader = schema, registry, create_reader
@@ -89,7 +89,7 @@ class WireFormatDecoder(SupportsReadCheck):
         return Decoded(columns, payload_indices, metadata_columns(self._metadata, ids, self._subject))
 
     def check_readable(self) -> str:
-        """Return, as a sentence, that the subject's latest schema can be read as the columns.
+        """Check that the subject's latest schema can be read as the columns; return a sentence that says so.
 
         Raises:
             IncompatibleSchemaError: the latest schema cannot be read as the columns.
@@ -113,7 +113,7 @@ class WireFormatDecoder(SupportsReadCheck):
     def _read_all(
         self, data: Bytes, offsets: Offsets, indices: Indices, ids: SchemaIds, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
-        """Decode the payloads of each schema; return the columns and the payload of each row."""
+        """Decode the payloads of each schema; return the columns, and the payload index of each row."""
         if len(ids) and (ids == ids[0]).all():
             return self._read(int(ids[0]), data, offsets, indices, errors)
         parts: list[list[pa.Array]] = []
@@ -157,7 +157,7 @@ def concat_in_order(schema: pa.Schema, parts: list[list[pa.Array]], indices: Ind
     """Concatenate the columns of several parts, and sort the rows by payload.
 
     Args:
-        indices: the payload of each row of all parts.
+        indices: the payload index of each row of all parts.
     """
     if len(parts) == 1:
         return parts[0], indices

@@ -27,7 +27,7 @@ class PayloadWriter(Protocol):
 
 
 class WireFormatEncoder(SupportsWriteCheck):
-    """Encodes rows in Confluent's wire format. Registers the schema with the first row, not before."""
+    """Encodes rows in Confluent's wire format. Registers the schema when the first row is encoded."""
 
     def __init__(self, writer: PayloadWriter, text: str, registry_options: RegistryOptions, options: Options) -> None:
         """
@@ -62,7 +62,7 @@ class WireFormatEncoder(SupportsWriteCheck):
         return self._writer.write(batch, encode_header(self._schema_id(self._subject, self._text)))
 
     def check_compatible(self) -> str:
-        """Return, as a sentence, that the registry would accept the schema. Registers nothing.
+        """Check that the registry would accept the schema, without registering it; return a sentence that says so.
 
         Raises:
             IncompatibleSchemaError: the registry would reject the schema.

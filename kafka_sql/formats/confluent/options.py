@@ -1,4 +1,6 @@
-"""Options of a format with a schema registry, with Flink's keys (AvroConfluentFormatOptions), and their settings."""
+"""Declare the options of a format with a schema registry, with Flink's keys (AvroConfluentFormatOptions), and read
+the registry's settings from them.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,10 @@ def _parse_urls(text: str) -> tuple[str, ...]:
 
 
 def _map_parser(option: str) -> Callable[[str], dict[str, str]]:
-    """Return a parser of a map, written as one text or as options of their own (as JSON after a NUL; see payload.py).
+    """Return a parser of a Map option.
 
-    Errors do not show the text, which may contain a secret under any key.
+    The text is 'key:value,key:value', or NUL and a JSON object, to which payload.py combines entries that are set as
+    separate options. Errors do not show the text, because any value may be a secret.
     """
 
     def parse(text: str) -> dict[str, str]:
@@ -56,8 +59,8 @@ class RegistryOptions:
     Attributes:
         format: the format's identifier.
         schema_type: the type of its schemas, as the registry names it: AVRO, JSON, PROTOBUF.
-        client_properties: properties of the registry's Java client, and Flink's options for them.
-        properties: the option for other properties.
+        client_properties: Flink's options for properties of the registry's Java client, by property.
+        properties: the option for properties of the Java client.
     """
 
     format: str
@@ -143,7 +146,7 @@ class RegistrySettings:
         schema_type: the type of its schemas.
         user: ``user:password``, or empty.
         headers: names and values of additional headers.
-        register: whether to register a schema when it is written; otherwise it must exist.
+        register: whether to register the table's schema when it is written to; if not, the subject must have it.
     """
 
     format: str
@@ -206,24 +209,26 @@ def registry_settings(registry_options: RegistryOptions, options: Options) -> Re
 
 def _check_authentication(registry_options: RegistryOptions, values: Mapping[str, str]) -> None:
     """Raise OptionError if the properties for authentication are incomplete or contradict each other."""
-    basic, bearer = values["basic.auth.credentials.source"], values["bearer.auth.credentials.source"]
+    basic_source, bearer_source = values["basic.auth.credentials.source"], values["bearer.auth.credentials.source"]
     user, token = values["basic.auth.user.info"], values["bearer.auth.token"]
     keys = {name: option.key for name, option in registry_options.client_properties.items()}
     basic_key, user_key = keys["basic.auth.credentials.source"], keys["basic.auth.user.info"]
     bearer_key, token_key = keys["bearer.auth.credentials.source"], keys["bearer.auth.token"]
-    if basic not in ("", "URL", "USER_INFO"):
+    if basic_source not in ("", "URL", "USER_INFO"):
         raise InvalidOptionError(
             f"Invalid value for option '{basic_key}': expected one of 'USER_INFO', 'URL'.", option=basic_key
         )
-    if bearer not in ("", "STATIC_TOKEN"):
+    if bearer_source not in ("", "STATIC_TOKEN"):
         raise InvalidOptionError(
             f"Invalid value for option '{bearer_key}': expected 'STATIC_TOKEN'.", option=bearer_key
         )
     if user and ":" not in user:
         raise InvalidOptionError(f"Invalid value for option '{user_key}': expected 'user:password'.", option=user_key)
-    if basic == "USER_INFO" and not user:
+    if basic_source == "USER_INFO" and not user:
         raise MissingOptionError(f"'{basic_key}' is 'USER_INFO', but '{user_key}' is missing.", option=user_key)
-    if bearer and not token:
-        raise MissingOptionError(f"'{bearer_key}' is '{bearer}', but '{token_key}' is missing.", option=token_key)
+    if bearer_source and not token:
+        raise MissingOptionError(
+            f"'{bearer_key}' is '{bearer_source}', but '{token_key}' is missing.", option=token_key
+        )
     if user and token:
         raise ConflictingOptionsError(f"'{user_key}' and '{token_key}' shouldn't be set together.", option=token_key)

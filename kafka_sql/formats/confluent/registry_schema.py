@@ -1,4 +1,4 @@
-"""A schema of a registry, and the metadata that the registry formats provide."""
+"""Define a schema of a registry, and the metadata keys of the formats with a registry."""
 
 from __future__ import annotations
 

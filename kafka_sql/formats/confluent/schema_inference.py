@@ -15,14 +15,16 @@ ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink
 
 
 def infer_from_registry(
-    registry_options: RegistryOptions, infer_columns: Callable[[RegisteredSchema], ColumnTypes], keep: bool = True
+    registry_options: RegistryOptions,
+    infer_columns: Callable[[RegisteredSchema], ColumnTypes],
+    store_schema: bool = True,
 ) -> Callable[[Options], InferredSchema]:
     """Return a function for ``Format.infer_schema``.
 
     Args:
         infer_columns: returns the columns of a schema. Raises ValueError if it has none (the message continues "The
             Avro schema of subject 'x' ..."), or SchemaError if no column type can hold a field.
-        keep: whether the table's options keep the schema.
+        store_schema: whether to store the schema in the table's options.
     """
 
     def infer(options: Options) -> InferredSchema:
@@ -53,8 +55,8 @@ def infer_from_registry(
             raise SchemaError(
                 f"The {registry_options.schema_type_name} schema {source} {e}. Declare the table's columns."
             ) from e
-        is_kept = keep and not schema.references
-        return InferredSchema(columns, {registry_options.schema.key: schema.text} if is_kept else {})
+        stored_options = {registry_options.schema.key: schema.text} if store_schema and not schema.references else {}
+        return InferredSchema(columns, stored_options)
 
     return infer
 

@@ -1,4 +1,4 @@
-"""Create the TLS context for a registry, from key stores as Java's clients use them, of any supported type."""
+"""Create the TLS context for a registry from JKS, PKCS12 or PEM key and trust stores."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ SchemaIds: TypeAlias = npt.NDArray[np.uint32]
 
 HEADER_SIZE: Final = 5
 MAGIC_BYTE: Final = 0
-_SHOWN: Final = 24  # bytes of a payload that errors show
+_EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
 
 
 def encode_header(schema_id: int) -> bytes:
-    """Return what precedes the record."""
+    """Return the five bytes that precede a record."""
     return bytes([MAGIC_BYTE]) + schema_id.to_bytes(4, "big")
 
 
@@ -53,7 +53,7 @@ def missing_header_errors(data: Bytes, offsets: Offsets, indices: Indices) -> li
         "before the record; the payload is: "
     )
     return [
-        DecodeError(index, None, expected + payload[:_SHOWN].hex(" "))
+        DecodeError(index, None, expected + payload[:_EXCERPT_SIZE].hex(" "))
         for index, payload in zip(indices.tolist(), payloads, strict=True)
     ]
 
@@ -68,7 +68,7 @@ def schema_ids(data: Bytes, offsets: Offsets, indices: Indices) -> SchemaIds:
 
 
 def strip_headers(payloads: pa.BinaryArray) -> pa.BinaryArray:
-    """Return payloads without their headers; none is null."""
+    """Return payloads, none of which is null, without their headers."""
     data, offsets = bytes_and_offsets(payloads)
     output_offsets = np.empty(len(offsets), np.int32)
     output = np.empty(int(offsets[-1] - offsets[0]) - HEADER_SIZE * len(payloads), np.uint8)

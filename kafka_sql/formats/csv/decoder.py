@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CsvDecoder(TextDecoder):
-    """Decodes one line of CSV per payload; skips null payloads. The rules: docs/formats/csv.md."""
+    """Decodes one line of CSV per payload; skips null payloads. docs/formats/csv.md has the rules."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
@@ -33,11 +33,13 @@ class CsvDecoder(TextDecoder):
         null_literal = self._dialect.null_literal or ""
         self._null_literal = np.frombuffer(null_literal.encode("utf-8", "surrogatepass"), np.uint8)
         is_nested = any(t.num_fields for t in schema.types)
-        self._single_bytes = self._dialect.is_ascii and (not is_nested or self._dialect.element_separator.isascii())
+        is_ascii = self._dialect.is_ascii and (not is_nested or self._dialect.element_separator.isascii())
+        self._loop_supports_dialect = is_ascii
         super().__init__(schema, row_reader(schema, self._dialect))
 
     def _create_reader(self) -> TextReader:
-        from kafka_sql.formats.columnar.text_reader import TextReader  # here: DDL only validates, without a compiler
+        # Imported here, so that DDL, which only validates, does not load the compiler.
+        from kafka_sql.formats.columnar.text_reader import TextReader
         from kafka_sql.formats.csv.decode_kernels import decode_rows
 
         return TextReader(DecodePlan(self._schema), decode_rows)
@@ -65,7 +67,7 @@ class CsvDecoder(TextDecoder):
         return present
 
     def _select_supported(self, payloads: pa.BinaryArray, indices: Indices) -> Indices:
-        if not self._single_bytes:
+        if not self._loop_supports_dialect:
             return indices[:0]
         malformed = _find_malformed_utf8(payloads)
         return np.setdiff1d(indices, malformed, assume_unique=True) if malformed else indices

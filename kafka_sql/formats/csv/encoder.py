@@ -12,8 +12,8 @@ import pyarrow.types as pt
 from kafka_sql.formats.csv import encode_kernels
 from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, parse_dialect
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.scalar_text import scalar_text
+from kafka_sql.formats.java.string_buffers import value_offsets_and_bytes
 from kafka_sql.options import Options
 
 _MAX_CHECKED: Final = 24  # UTF-16 units beyond which Jackson quotes a text without checking it
@@ -85,29 +85,31 @@ def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArra
     """Quote texts where Jackson does (CsvEncoder, its loose check)."""
     if not dialect.quote:
         return texts
-    safe = max(map(ord, dialect.separator + dialect.quote)) + 1
+    min_safe = max(map(ord, dialect.separator + dialect.quote)) + 1
     if not dialect.is_ascii:
-        return pa.array([t if t is None else _quote_text(t, dialect, safe) for t in texts.to_pylist()], pa.string())
-    offsets, data = base64.value_offsets_and_bytes(texts)
+        return pa.array([t if t is None else _quote_text(t, dialect, min_safe) for t in texts.to_pylist()], pa.string())
+    offsets, data = value_offsets_and_bytes(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)
-    encode_kernels.measure_quoted(data, offsets, safe, quote, ord(dialect.escape or _BACKSLASH), _MAX_CHECKED, sizes)
+    encode_kernels.measure_quoted(
+        data, offsets, min_safe, quote, ord(dialect.escape or _BACKSLASH), _MAX_CHECKED, sizes
+    )
     if (sizes == np.diff(offsets)).all():
         return texts
     if escape not in (-1, quote):
         encode_kernels.measure_escapes(data, offsets, escape, sizes)
     targets = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(sizes, out=targets[1:])
-    out = np.empty(targets[-1], np.uint8)
-    encode_kernels.write_quoted(data, offsets, quote, escape, targets, out)
+    output = np.empty(targets[-1], np.uint8)
+    encode_kernels.write_quoted(data, offsets, quote, escape, targets, output)
     validity = pa.array(texts.is_valid().to_numpy(zero_copy_only=False)).buffers()[1] if texts.null_count else None
-    return pa.Array.from_buffers(pa.string(), len(texts), [validity, pa.py_buffer(targets), pa.py_buffer(out)])
+    return pa.Array.from_buffers(pa.string(), len(texts), [validity, pa.py_buffer(targets), pa.py_buffer(output)])
 
 
-def _quote_text(text: str, dialect: Dialect, safe: int) -> str:
+def _quote_text(text: str, dialect: Dialect, min_safe: int) -> str:
     """Quote one text where Jackson does."""
     units = len(text.encode("utf-16-le")) // 2
-    if units <= _MAX_CHECKED and not any(ord(c) < safe or c == (dialect.escape or _BACKSLASH) for c in text):
+    if units <= _MAX_CHECKED and not any(ord(c) < min_safe or c == (dialect.escape or _BACKSLASH) for c in text):
         return text
     doubled = text.replace(dialect.quote, dialect.quote * 2)
     if dialect.escape and dialect.escape != dialect.quote:

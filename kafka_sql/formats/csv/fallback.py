@@ -32,7 +32,7 @@ _LAST_JULIAN: Final = (1582, 10, 4)
 
 
 class _Mismatch(Exception):
-    """A value that does not match its column's type. 'csv.ignore-parse-errors' makes it null if it is ignorable."""
+    """A value that does not match its column's type. If ignorable, it is null with 'csv.ignore-parse-errors'."""
 
     def __init__(self, path: str, reason: str, ignorable: bool = True) -> None:
         super().__init__(reason)
@@ -57,8 +57,8 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
             excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
             raise DecodeError(index, None, f"Failed to deserialize CSV row: the payload {e}: {excerpt}") from e
         try:
-            missing = [None] * (len(converters) - len(values))
-            return [[convert(value) for convert, value in zip(converters, [*values, *missing], strict=True)]]
+            padding = [None] * (len(converters) - len(values))
+            return [[convert(value) for convert, value in zip(converters, [*values, *padding], strict=True)]]
         except _Mismatch as e:
             if dialect.ignore_errors:
                 return []
@@ -130,7 +130,7 @@ def _row_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
 
 
 def _scalar_converter(path: str, t: pa.DataType) -> Convert:
-    converter = _unchecked_converter(t)
+    converter = _text_converter(t)
 
     def convert(text: str) -> Any:
         try:
@@ -141,7 +141,7 @@ def _scalar_converter(path: str, t: pa.DataType) -> Convert:
     return convert
 
 
-def _unchecked_converter(t: pa.DataType) -> Convert:
+def _text_converter(t: pa.DataType) -> Convert:
     if pt.is_string(t) or pt.is_large_string(t):
         return str
     if pt.is_date(t):
@@ -149,18 +149,19 @@ def _unchecked_converter(t: pa.DataType) -> Convert:
     if pt.is_time(t):
         return times.parse_local_time
     if pt.is_timestamp(t):
-        stamp = times.timestamp_parser(iso=False, local_zone=t.tz is not None)
-        return lambda text: stamp(text.strip(_SPACE))
+        parse_timestamp = times.timestamp_parser(iso=False, local_zone=t.tz is not None)
+        return lambda text: parse_timestamp(text.strip(_SPACE))
     if pt.is_binary(t) or pt.is_large_binary(t):
         return lambda text: to_bytes(text.strip(_SPACE))
-    read = scalar_converter(t, iso=False, decimals=False)
+    convert = scalar_converter(t, iso=False, as_decimals=False)
     if pt.is_decimal(t):
-        return lambda text: read(text if text == text.strip(_SPACE) else "")
-    return read
+        return lambda text: convert(text if text == text.strip(_SPACE) else "")
+    return convert
 
 
 def _parse_date(text: str) -> int:
-    """Return the days since 1970-01-01, as java.sql.Date.valueOf. It is lenient, and Julian before 1582-10-15.
+    """Return the days since 1970-01-01 as java.sql.Date.valueOf does: leniently, and before 1582-10-15 in the Julian
+    calendar.
 
     Raises:
         ValueError: with what was expected.
@@ -172,7 +173,7 @@ def _parse_date(text: str) -> int:
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     if not (1 <= month <= 12 and 1 <= day <= 31):
         raise ValueError(expected)
-    year = year or 1  # the year 0 is 1 BC, and java.sql.Date returns its number without the era
+    year = year or 1  # the year 0 is 1 BC, whose number java.sql.Date returns without the era
     julian = (year, month, day) <= _LAST_JULIAN
     leap = year % 4 == 0 and (julian or year % 100 != 0 or year % 400 == 0)
     length = 29 if month == 2 and leap else 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
@@ -215,10 +216,10 @@ def _decode_text(payload: bytes) -> str:
         if payload.startswith(mark) and len(payload) >= 4:
             return payload[len(mark) :].decode(name)
     if len(payload) >= 4:
-        is_set = [byte != 0 for byte in payload[:4]]
-        if is_set == [False, False, False, True]:
+        is_nonzero = [byte != 0 for byte in payload[:4]]
+        if is_nonzero == [False, False, False, True]:
             return payload.decode("utf-32-be")
-        if is_set == [True, False, False, False]:
+        if is_nonzero == [True, False, False, False]:
             return payload.decode("utf-32-le")
     if len(payload) >= 2 and 0 in payload[:2]:
         return payload.decode("utf-16-be" if payload[0] == 0 else "utf-16-le")
@@ -226,26 +227,26 @@ def _decode_text(payload: bytes) -> str:
 
 
 @lru_cache
-def _none_of(*characters: str) -> re.Pattern[str]:
-    """Return a pattern of a run of other characters."""
-    ends = re.escape("".join(characters))
-    return re.compile(f"[^{ends}]*" if ends else ".*", re.DOTALL)
+def _run_without(*characters: str) -> re.Pattern[str]:
+    """Return a pattern that matches a run of characters other than these."""
+    excluded = re.escape("".join(characters))
+    return re.compile(f"[^{excluded}]*" if excluded else ".*", re.DOTALL)
 
 
 class _LineReader:
     """Reads values from the first line of a text."""
 
     def __init__(self, text: str, dialect: Dialect) -> None:
-        self._text, self._at, self._dialect = text, 0, dialect
-        self._unquoted_run = _none_of(dialect.separator, dialect.escape, _LINE_ENDS)
-        self._quoted_run = _none_of(dialect.quote, dialect.escape)
+        self._text, self._position, self._dialect = text, 0, dialect
+        self._unquoted_run = _run_without(dialect.separator, dialect.escape, _LINE_ENDS)
+        self._quoted_run = _run_without(dialect.quote, dialect.escape)
         self._has_next = True  # whether another value follows
 
     def read_line(self, columns: int) -> list[str]:
         """Return the values of the first line."""
         if self._dialect.allow_comments:
             self._skip_comments()
-        if self._at == len(self._text):
+        if self._position == len(self._text):
             raise ValueError("is empty: no content to map due to end-of-input")
         values: list[str] = []
         while self._has_next and len(values) < columns:
@@ -253,10 +254,10 @@ class _LineReader:
         if len(values) < columns and self._dialect.fail_on_missing:
             raise ValueError(f"has not enough column values: expected {columns}, found {len(values)}")
         if self._has_next:
-            self._read_rest(columns)
+            self._check_trailing_values(columns)
         return values
 
-    def _read_rest(self, columns: int) -> None:
+    def _check_trailing_values(self, columns: int) -> None:
         """Check what follows the last column."""
         value = self._read_value()
         if self._dialect.ignore_extra:
@@ -267,49 +268,49 @@ class _LineReader:
 
     def _skip_comments(self) -> None:
         while (c := self._peek()) and c in "# \r\n":
-            self._at += 1
+            self._position += 1
             if c == "#":
                 while (c := self._peek()) and c not in _LINE_ENDS:
-                    self._at += 1
+                    self._position += 1
 
     def _peek(self) -> str:
-        return self._text[self._at : self._at + 1]
+        return self._text[self._position : self._position + 1]
 
     def _next(self) -> str:
         c = self._peek()
-        self._at += 1
+        self._position += 1
         return c
 
-    def _match(self, characters: re.Pattern[str]) -> str:
-        """Read a run of these characters."""
-        match = characters.match(self._text, self._at)
+    def _read_run(self, pattern: re.Pattern[str]) -> str:
+        """Read the characters that a pattern matches."""
+        match = pattern.match(self._text, self._position)
         assert match is not None
-        self._at = match.end()
+        self._position = match.end()
         return match[0]
 
     def _read_value(self) -> str:
         if self._dialect.trim_spaces:
             while (c := self._peek()) and c in _SPACE and c != self._dialect.separator and c not in _LINE_ENDS:
-                self._at += 1
+                self._position += 1
         if self._dialect.quote and self._peek() == self._dialect.quote:
-            self._at += 1
+            self._position += 1
             return self._read_quoted()
-        parts = [self._match(self._unquoted_run)]
+        parts = [self._read_run(self._unquoted_run)]
         while not self._ends_value(c := self._next()):
             parts.append(self._read_escaped() if c == self._dialect.escape else c)
-            parts.append(self._match(self._unquoted_run))
+            parts.append(self._read_run(self._unquoted_run))
         value = "".join(parts)
         return value.rstrip(_SPACE) if self._dialect.trim_spaces else value
 
     def _read_quoted(self) -> str:
         parts = []
         while True:
-            parts.append(self._match(self._quoted_run))
+            parts.append(self._read_run(self._quoted_run))
             c = self._next()
             if c == self._dialect.quote:
                 if self._peek() != self._dialect.quote:
                     break
-                self._at += 1
+                self._position += 1
             elif c == _END:
                 raise ValueError("is not valid CSV: missing closing quote for value")
             elif c == self._dialect.escape:
@@ -324,7 +325,7 @@ class _LineReader:
         return "".join(parts)
 
     def _ends_value(self, c: str) -> bool:
-        """Return whether a value ends at ``c``; the line may end with it."""
+        """Return whether a character ends a value. Record whether another value follows."""
         if c == self._dialect.separator:
             return True
         self._has_next = c != _END and c not in _LINE_ENDS

@@ -132,7 +132,7 @@ class Dialect:
     Attributes:
         separator, element_separator: one character each.
         quote, escape: one character, or empty if there is none.
-        null_literal: the text of null; None if there is none.
+        null_literal: the text of null, or None.
         ignore_extra: 'csv.ignore-trailing-unmappable'. The other flags are named like their options.
     """
 

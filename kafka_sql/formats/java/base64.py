@@ -1,33 +1,16 @@
-"""Encode columns as base64 (RFC 4648, section 4), and access the memory of string and binary columns."""
+"""Encode binary columns as base64 (RFC 4648, section 4)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from kafka_sql.formats.java.string_buffers import value_offsets_and_bytes
 
 _ALPHABET: Final = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 _PAD: Final = ord("=")
-
-
-def value_offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return offsets from 0, and the bytes of the values only; a null has no bytes."""
-    if array.null_count:
-        array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
-    offsets = _offsets(array)
-    return offsets - offsets[0], value_bytes(array)
-
-
-def value_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
-    """Return the bytes from the first value to the last; nulls between them may have some."""
-    offsets, data = _offsets(array), array.buffers()[2]
-    return np.frombuffer(data if data is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
-
-
-def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
-    return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
 
 
 def encode(array: pa.Array) -> pa.Array:
@@ -46,19 +29,13 @@ def encode(array: pa.Array) -> pa.Array:
     quads[:, 1] = (triples[:, 0] & 3) << 4 | triples[:, 1] >> 4
     quads[:, 2] = (triples[:, 1] & 15) << 2 | triples[:, 2] >> 6
     quads[:, 3] = triples[:, 2] & 63
-    out = _ALPHABET[quads]
+    encoded = _ALPHABET[quads]
     last = group_offsets[1:] - 1
-    out[last[lengths % 3 > 0], 3] = _PAD
-    out[last[lengths % 3 == 1], 2] = _PAD
-    return _build_array(pa.string(), array, (group_offsets * 4).astype(np.int32), out.reshape(-1))
-
-
-def _build_array(
-    t: pa.DataType, nulls_of: pa.Array, offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]
-) -> pa.Array:
+    encoded[last[lengths % 3 > 0], 3] = _PAD
+    encoded[last[lengths % 3 == 1], 2] = _PAD
     validity = None
-    if nulls_of.null_count:
-        validity = pa.array(nulls_of.is_valid().to_numpy(zero_copy_only=False)).buffers()[1]
-    return pa.Array.from_buffers(
-        t, len(nulls_of), [validity, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
-    )
+    if array.null_count:
+        validity = pa.array(array.is_valid().to_numpy(zero_copy_only=False)).buffers()[1]
+    encoded_offsets = (group_offsets * 4).astype(np.int32)
+    buffers = [validity, pa.py_buffer(encoded_offsets), pa.py_buffer(np.ascontiguousarray(encoded.reshape(-1)))]
+    return pa.Array.from_buffers(pa.string(), len(array), buffers)

@@ -35,7 +35,7 @@ class Charset:
         """Return the character set with a Java name.
 
         Raises:
-            ValueError: there is none.
+            ValueError: Python has no character set with this name.
         """
         try:
             name = codecs.lookup(java_name).name

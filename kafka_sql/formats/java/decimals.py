@@ -25,10 +25,12 @@ def to_stripped_string(array: pa.Array) -> pa.StringArray:
     if array.type.scale > 0:
         text = _strip_zeros(text)
     text = pc.if_else(pc.equal(array, pa.scalar(0, array.type)), "0", text)
-    tens = pc.and_(pc.ends_with(text, "0"), pc.not_equal(text, "0"))
+    ends_with_zero = pc.and_(pc.ends_with(text, "0"), pc.not_equal(text, "0"))
     # A text that ends in 0 is a multiple of ten, unless it has a fraction or an exponent.
-    tens = pc.and_(tens, pc.invert(pc.match_substring_regex(text, "[.E]")))
-    return pc.if_else(tens, _with_exponent(text), text) if pc.any(tens).as_py() else text
+    is_multiple_of_ten = pc.and_(ends_with_zero, pc.invert(pc.match_substring_regex(text, "[.E]")))
+    if not pc.any(is_multiple_of_ten).as_py():
+        return text
+    return pc.if_else(is_multiple_of_ten, _with_exponent(text), text)
 
 
 def _strip_zeros(text: pa.StringArray) -> pa.StringArray:

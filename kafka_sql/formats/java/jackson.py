@@ -17,7 +17,7 @@ _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Number(str):
-    """A number as it is written. Strings of the document are plain ``str``."""
+    """A number of the document, as it is written. A string of the document is a plain ``str``."""
 
     __slots__ = ()
 

@@ -12,6 +12,7 @@ import pyarrow.types as pt
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.decimals import to_plain_string, to_stripped_string
+from kafka_sql.formats.java.string_buffers import value_bytes
 from kafka_sql.formats.java.text import quote
 
 _DAY_10000: Final = 2_932_897  # 10000-01-01, the first ISO date with a sign
@@ -61,12 +62,13 @@ def escape(array: pa.StringArray) -> pa.StringArray:
     # Imported here, so that DDL, which only validates, does not load the compiler.
     from kafka_sql.formats.java.text_kernels import needs_escapes
 
-    data = base64.value_bytes(array)
+    data = value_bytes(array)
     if not needs_escapes(data):
         return array
-    present = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()
-    for code in sorted((c for c in present if c < 32 or chr(c) in '"\\'), key=lambda c: c != ord("\\")):
-        array = pc.replace_substring(array, chr(code), quote(chr(code))[1:-1])  # the backslash first
+    codes = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()
+    special = [code for code in codes if code < 32 or chr(code) in '"\\']
+    for code in sorted(special, key=lambda code: code != ord("\\")):  # the backslash first
+        array = pc.replace_substring(array, chr(code), quote(chr(code))[1:-1])
     return array
 
 
@@ -74,8 +76,8 @@ def _float_text(array: pa.Array) -> pa.StringArray:
     text = array.cast(pa.string())
     is_integer = pc.equal(pc.trunc(array), array)
     if pc.any(is_integer).as_py():  # written as 1.0, not 1
-        point = pc.and_(is_integer, pc.invert(pc.match_substring(text, "e")))
-        text = pc.if_else(point, pc.binary_join_element_wise(text, ".0", ""), text)
+        lacks_point = pc.and_(is_integer, pc.invert(pc.match_substring(text, "e")))
+        text = pc.if_else(lacks_point, pc.binary_join_element_wise(text, ".0", ""), text)
     if pc.all(pc.is_finite(array)).as_py() is False:
         text = pc.if_else(pc.equal(array, float("inf")), '"Infinity"', text)
         text = pc.if_else(pc.equal(array, float("-inf")), '"-Infinity"', text)
@@ -98,8 +100,10 @@ def _strip_zeros(text: pa.StringArray) -> pa.StringArray:
 
 
 def _add_sign(text: pa.StringArray, values: pa.Array, limit: int) -> pa.StringArray:
-    """Add the ``+`` that a year of more than four digits has."""
+    """Add the ``+`` of years with more than four digits, from the date or timestamp ``limit`` on."""
     if pc.any(pc.starts_with(text, "<")).as_py():
         raise EncodeError("The json and csv formats cannot write a date or timestamp beyond the years -32767 to 32767.")
-    late = pc.greater_equal(values, limit)
-    return pc.if_else(late, pc.binary_join_element_wise("+", text, ""), text) if pc.any(late).as_py() else text
+    needs_sign = pc.greater_equal(values, limit)
+    if not pc.any(needs_sign).as_py():
+        return text
+    return pc.if_else(needs_sign, pc.binary_join_element_wise("+", text, ""), text)

@@ -37,12 +37,16 @@ _EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Em
 
 
 def to_boolean(value: Any) -> bool:
-    """Return whether the value is true, or the string "true" in any case."""
+    """Return whether the value is true, or the string "true" in upper or lower case."""
     return value is True or (isinstance(value, str) and value.strip(_SPACE).lower() == "true")
 
 
 def integer_converter(bits: int, sql: str) -> Convert:
-    """Return a converter of integers and strings of them; to INT and BIGINT, it truncates numbers with a fraction."""
+    """Return a converter of numbers and strings to integers. For INT and BIGINT, it truncates numbers with a fraction.
+
+    Args:
+        sql: the SQL type, for errors.
+    """
     high = (1 << (bits - 1)) - 1
     low = -high - 1
     expected = f"expected {sql} ({low} to {high})"
@@ -78,14 +82,14 @@ def to_double(value: Any) -> float:
 
 def to_float(value: Any) -> float:
     """Return a double that rounds to the FLOAT nearest to the text: the text's own double may round to another."""
-    near = to_double(value)
+    nearest = to_double(value)
     text = value.strip(_SPACE).rstrip("fFdD")
-    if near == 0 or not math.isfinite(near) or "x" in text.lower():
-        return near
+    if nearest == 0 or not math.isfinite(nearest) or "x" in text.lower():
+        return nearest
     exact = Decimal(text)
-    if exact == Decimal(near) or int(math.frexp(near)[0] * 2**53) % 2:
-        return near
-    return math.nextafter(near, math.inf if exact > Decimal(near) else -math.inf)
+    if exact == Decimal(nearest) or int(math.frexp(nearest)[0] * 2**53) % 2:
+        return nearest
+    return math.nextafter(nearest, math.inf if exact > Decimal(nearest) else -math.inf)
 
 
 def decimal_converter(precision: int, scale: int) -> Convert:
@@ -110,9 +114,9 @@ def decimal_converter(precision: int, scale: int) -> Convert:
     return convert
 
 
-def to_string(value: Any, decimals: bool = False) -> str:
+def to_string(value: Any, as_decimals: bool = False) -> str:
     """Return a string as it is, a number as it is written, and anything else as compact JSON."""
-    return replace_lone_surrogates(str(value) if isinstance(value, str) else compact_json(value, decimals))
+    return replace_lone_surrogates(str(value) if isinstance(value, str) else compact_json(value, as_decimals))
 
 
 def to_bytes(value: Any) -> bytes:
@@ -132,12 +136,12 @@ def string_converter(parse: Callable[[str], int]) -> Convert:
     return convert
 
 
-def scalar_converter(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
+def scalar_converter(t: pa.DataType, iso: bool, as_decimals: bool) -> Convert:
     """Return the converter to a type that is not nested.
 
     Args:
         iso: timestamps are ISO-8601, not SQL.
-        decimals: as in ``compact_json``.
+        as_decimals: as in ``compact_json``.
     """
     if pt.is_boolean(t):
         return to_boolean
@@ -153,4 +157,6 @@ def scalar_converter(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
         return string_converter(times.parse_time)
     if pt.is_timestamp(t):
         return string_converter(times.timestamp_parser(iso, local_zone=t.tz is not None))
-    return to_bytes if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(to_string, decimals=decimals)
+    return (
+        to_bytes if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(to_string, as_decimals=as_decimals)
+    )

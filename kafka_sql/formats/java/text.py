@@ -20,15 +20,15 @@ def replace_lone_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def compact_json(value: Any, decimals: bool = False) -> str:
+def compact_json(value: Any, as_decimals: bool = False) -> str:
     """Return an object or array without white space, as JsonNode.toString.
 
     Args:
-        decimals: numbers with a fraction are BigDecimals without trailing zeros (as Flink reads them for a table with
-            a DECIMAL column) and not doubles.
+        as_decimals: write numbers with a fraction as BigDecimals without trailing zeros, as Flink does for a table with
+            a DECIMAL column; otherwise as doubles.
     """
     text: list[str] = []
-    pending = [value]  # the next one last. No recursion: Python 3.12 does not recurse a thousand levels deep
+    pending = [value]  # a stack, because Python 3.12 does not recurse a thousand levels deep
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
@@ -37,7 +37,7 @@ def compact_json(value: Any, decimals: bool = False) -> str:
         elif isinstance(item, list):
             pending += _wrap("[", [part for v in item for part in (_Literal(","), v)], "]")
         else:
-            text.append(item.text if isinstance(item, _Literal) else _scalar(item, decimals))
+            text.append(item.text if isinstance(item, _Literal) else _scalar(item, as_decimals))
     return "".join(text)
 
 
@@ -54,11 +54,11 @@ def _wrap(opening: str, parts: list[Any], closing: str) -> list[Any]:
     return [_Literal(opening + closing)]
 
 
-def _scalar(value: Any, decimals: bool) -> str:
+def _scalar(value: Any, as_decimals: bool) -> str:
     if isinstance(value, Integral):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Fractional):
-        return big_decimal_text(Decimal(value)) if decimals else double_text(float(value))
+        return big_decimal_text(Decimal(value)) if as_decimals else double_text(float(value))
     if isinstance(value, str):
         return quote(value)
     return {None: "null", True: "true", False: "false"}[value]
@@ -72,8 +72,8 @@ def quote(text: str) -> str:
 def double_text(value: float) -> str:
     """Return Double.toString; in quotes if it is not finite.
 
-    This is the text in the exact paths. Columns are written by Arrow (``scalar_text``) and the json format's compiled
-    loop, whose texts differ from this one only in exponents: 1e+20 for 1.0E20.
+    The fallbacks and Avro's JSON encoding use it. Columns are written by Arrow (``scalar_text``) and the json format's
+    compiled loop, whose texts differ from this one only in exponents: 1e+20 for 1.0E20.
     """
     if math.isnan(value):
         return '"NaN"'

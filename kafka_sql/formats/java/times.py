@@ -47,7 +47,8 @@ def parse_time(text: str) -> int:
 
 
 def parse_local_time(text: str) -> int:
-    """Return the same as java.time.LocalTime.parse: seconds are optional, and 24:00:00 is invalid.
+    """Return the nanoseconds since midnight, rounded down to milliseconds, of a time that java.time.LocalTime.parse
+    accepts: seconds are optional, and 24:00:00 is invalid.
 
     Raises:
         ValueError: with what was expected.

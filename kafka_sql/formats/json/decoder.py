@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class JsonDecoder(TextDecoder):
     """Decodes UTF-8 JSON objects, one per payload; an array of objects is as many rows.
 
-    A null or empty payload is no row. The rules, which are Flink's: docs/formats/json.md.
+    A null or empty payload produces no row. docs/formats/json.md has the rules, which are Flink's.
     """
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
@@ -47,7 +47,8 @@ class JsonDecoder(TextDecoder):
         super().__init__(schema, row_reader(schema, self._rules))
 
     def _create_reader(self) -> TextReader:
-        from kafka_sql.formats.columnar.text_reader import TextReader  # here: DDL only validates, without a compiler
+        # Imported here, so that DDL, which only validates, does not load the compiler.
+        from kafka_sql.formats.columnar.text_reader import TextReader
         from kafka_sql.formats.json.decode_kernels import decode_rows
 
         return TextReader(DecodePlan(self._schema), decode_rows)

@@ -46,11 +46,11 @@ class JsonEncoder:
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:
         # Imported here, so that DDL, which only validates, does not load the compiler.
-        from kafka_sql.formats.json.object_writer import takes_values, write_objects
+        from kafka_sql.formats.json.object_writer import is_written_by_loop, write_objects
 
         if not columns:
             return pa.repeat("{}", rows)
-        values = [column if takes_values(column.type) else self._text(column) for column in columns]
+        values = [column if is_written_by_loop(column.type) else self._text(column) for column in columns]
         return write_objects(names, values, rows, self._skip_null)
 
     def _text(self, column: pa.Array) -> ScalarText:
@@ -58,7 +58,7 @@ class JsonEncoder:
         if pt.is_struct(t):
             text = self._objects([field.name for field in t], column.flatten(), len(column))
         elif pt.is_list(t):
-            text = _join_lists("[", _list_offsets(column), _or_null(self._text(column.flatten())), "]")
+            text = _join_lists("[", _list_offsets(column), _fill_null(self._text(column.flatten())), "]")
         elif pt.is_map(t):
             text = self._maps(column)
         else:
@@ -69,7 +69,7 @@ class JsonEncoder:
         offsets = _list_offsets(column)
         keys, values = _as_list(column).flatten().flatten()
         # Arrow's maps, like Spark's, have no null keys.
-        entries = pc.binary_join_element_wise('"', escape(keys), '":', _or_null(self._text(values)), "")
+        entries = pc.binary_join_element_wise('"', escape(keys), '":', _fill_null(self._text(values)), "")
         return _join_lists("{", offsets, entries, "}")
 
 
@@ -77,7 +77,7 @@ def _add_quotes(text: ScalarText) -> pa.StringArray:
     return pc.binary_join_element_wise('"', text.array, '"', "") if text.unquoted else text.array
 
 
-def _or_null(text: ScalarText) -> pa.StringArray:
+def _fill_null(text: ScalarText) -> pa.StringArray:
     return _add_quotes(text).fill_null("null")
 
 

@@ -42,17 +42,17 @@ class _Mismatch(Exception):
     """A value that does not match its column's type.
 
     Attributes:
-        path: of the field; each enclosing level prepends its part.
-        ignorable: whether 'json.ignore-parse-errors' makes it null.
+        path: the field's path; each enclosing level prepends its part.
+        ignorable: whether the value is null with 'json.ignore-parse-errors'.
     """
 
     def __init__(self, reason: str, path: str = "", ignorable: bool = True) -> None:
         super().__init__(reason)
         self.reason, self.path, self.ignorable = reason, path, ignorable
 
-    def within(self, outer: str) -> _Mismatch:
+    def with_prefix(self, prefix: str) -> _Mismatch:
         dot = "." if self.path and not self.path.startswith("[") else ""
-        return _Mismatch(self.reason, outer + dot + self.path, self.ignorable)
+        return _Mismatch(self.reason, prefix + dot + self.path, self.ignorable)
 
 
 def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[list[Any]]]:
@@ -61,8 +61,8 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
     An object is one row; an array is a row per object in it. The function raises DecodeError with the index and the
     field's path.
     """
-    decimals = any(_has_decimal(field.type) for field in schema)
-    convert = _row_converter(list(schema), rules, decimals)
+    as_decimals = any(_has_decimal(field.type) for field in schema)
+    convert = _row_converter(list(schema), rules, as_decimals)
 
     def read_rows(index: int, payload: bytes) -> list[list[Any]]:
         try:
@@ -93,8 +93,8 @@ def _has_decimal(t: pa.DataType) -> bool:
     return pt.is_decimal(t) or any(_has_decimal(t.field(i).type) for i in range(t.num_fields))
 
 
-def _row_converter(fields: list[pa.Field], rules: Rules, decimals: bool) -> Convert:
-    converters = [(field.name, _nullable_converter(field, rules, decimals)) for field in fields]
+def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> Convert:
+    converters = [(field.name, _nullable_converter(field, rules, as_decimals)) for field in fields]
 
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -106,14 +106,14 @@ def _row_converter(fields: list[pa.Field], rules: Rules, decimals: bool) -> Conv
                     raise _Mismatch("the field is missing, and 'json.fail-on-missing-field' is 'true'")
                 row[name] = converter(value.get(name))
             except _Mismatch as e:
-                raise e.within(name) from e
+                raise e.with_prefix(name) from e
         return row
 
     return convert
 
 
-def _array_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
-    converter = _nullable_converter(t.value_field, rules, decimals)
+def _array_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
+    converter = _nullable_converter(t.value_field, rules, as_decimals)
 
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list):
@@ -123,8 +123,8 @@ def _array_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
     return convert
 
 
-def _map_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
-    converter = _nullable_converter(t.item_field, rules, decimals)
+def _map_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
+    converter = _nullable_converter(t.item_field, rules, as_decimals)
 
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
@@ -138,11 +138,11 @@ def _convert_element(position: str, converter: Convert, value: Any) -> Any:
     try:
         return converter(value)
     except _Mismatch as e:
-        raise e.within(position) from e
+        raise e.with_prefix(position) from e
 
 
-def _nullable_converter(field: pa.Field, rules: Rules, decimals: bool) -> Convert:
-    converter = _value_converter(field.type, rules, decimals)
+def _nullable_converter(field: pa.Field, rules: Rules, as_decimals: bool) -> Convert:
+    converter = _value_converter(field.type, rules, as_decimals)
 
     def convert(value: Any) -> Any:
         result = None
@@ -159,14 +159,14 @@ def _nullable_converter(field: pa.Field, rules: Rules, decimals: bool) -> Conver
     return convert
 
 
-def _value_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
+def _value_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
     if pt.is_struct(t):
-        return _row_converter(list(t), rules, decimals)
+        return _row_converter(list(t), rules, as_decimals)
     if pt.is_list(t):
-        return _array_converter(t, rules, decimals)
+        return _array_converter(t, rules, as_decimals)
     if pt.is_map(t):
-        return _map_converter(t, rules, decimals)
-    converter = scalar_converter(t, rules.iso, decimals)
+        return _map_converter(t, rules, as_decimals)
+    converter = scalar_converter(t, rules.iso, as_decimals)
 
     def convert(value: Any) -> Any:
         try:

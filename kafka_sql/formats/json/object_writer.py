@@ -22,7 +22,7 @@ _INTEGERS: Final = {
     pa.int64(): encode_kernels.INT64,
 }
 _FLOATS: Final = (pa.float32(), pa.float64())
-_MAX_BYTES: Final = 2**31 - 1  # that 32-bit offsets can address
+_MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
 class _Name(NamedTuple):
@@ -39,14 +39,14 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _name(name: str) -> _Name:
+def _encode_name(name: str) -> _Name:
     text = f",{quote(name)}:".encode()
     padded = np.frombuffer(text.ljust(-(-len(text) // encode_kernels.WORD) * encode_kernels.WORD, b"\0"), np.uint8)
     return _Name(padded, padded.ctypes.data, len(text))
 
 
-def takes_values(t: pa.DataType) -> bool:
-    """Return whether ``write_objects`` takes a column of this type itself, not its text."""
+def is_written_by_loop(t: pa.DataType) -> bool:
+    """Return whether the loop writes the values of a column of this type. It copies the text of other columns."""
     return t in _INTEGERS or t in _FLOATS or t == pa.bool_()
 
 
@@ -56,7 +56,7 @@ def write_objects(
     """Return one object per row.
 
     Args:
-        columns: one per name: numbers, booleans, or the text of another column.
+        columns: one per name: the column itself if ``is_written_by_loop``, otherwise its text.
         skip_null: leave out fields that are null.
 
     Raises:
@@ -67,7 +67,7 @@ def write_objects(
     capacity = 2 * rows + encode_kernels.WORD  # the braces; the last name may be written with its padding
     for field, name, column in zip(fields, names, columns, strict=True):
         field[encode_kernels.TYPE], array = _type_and_values(column)
-        label = _name(name)
+        label = _encode_name(name)
         valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else None
         referenced += [array, label, valid]
         field[encode_kernels.NAME], field[encode_kernels.NAME_SIZE] = label.address, label.size
@@ -96,7 +96,7 @@ def _type_and_values(column: ScalarText | pa.Array) -> tuple[int, pa.Array]:
     if column.type == pa.bool_():
         return encode_kernels.BOOLEAN, column
     if column.type in _FLOATS:
-        scaled = _ten_thousandths(column)
+        scaled = _to_ten_thousandths(column)
         return (
             (encode_kernels.FLOAT, column.cast(pa.string()))
             if scaled is None
@@ -105,8 +105,8 @@ def _type_and_values(column: ScalarText | pa.Array) -> tuple[int, pa.Array]:
     return _INTEGERS[column.type], column
 
 
-def _ten_thousandths(column: pa.Array) -> pa.Array | None:
-    """Return doubles times 10,000 if all have at most four decimals: they are written faster than by Arrow."""
+def _to_ten_thousandths(column: pa.Array) -> pa.Array | None:
+    """Return doubles times 10,000, which the loop writes faster than Arrow; None if one has more than four decimals."""
     if column.type != pa.float64() or not len(column):
         return None
     _, values = column.buffers()

@@ -20,7 +20,7 @@ from kafka_sql.options import Options
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 PRECISION: Final = "connect.decimal.precision"
-_MICROS: Final = 6  # the precision of TIMESTAMP without one
+_DEFAULT_PRECISION: Final = 6  # of TIMESTAMP
 
 
 def table_schema(schema: pa.Schema, registry_options: RegistryOptions, options: Options) -> str:
@@ -51,29 +51,29 @@ def table_schema(schema: pa.Schema, registry_options: RegistryOptions, options: 
 
 
 def derive_schema(schema: pa.Schema) -> str:
-    """Return the JSON text of the schema that the columns make."""
-    record = {"$schema": DRAFT, "title": "Record", **_object([(f, declared_type(f)) for f in schema])}
+    """Derive the schema's JSON text from the columns."""
+    record = {"$schema": DRAFT, "title": "Record", **_object_schema([(f, declared_type(f)) for f in schema])}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _object(fields: list[tuple[pa.Field, DeclaredType]]) -> dict[str, Any]:
-    properties = {f.name: {"connect.index": i, **_value(f, declared)} for i, (f, declared) in enumerate(fields)}
+def _object_schema(fields: list[tuple[pa.Field, DeclaredType]]) -> dict[str, Any]:
+    properties = {f.name: {"connect.index": i, **_value_schema(f, declared)} for i, (f, declared) in enumerate(fields)}
     required = [f.name for f, declared in fields if not declared.allows_null(f)]
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
-def _value(field: pa.Field, declared: DeclaredType) -> dict[str, Any]:
-    node = _type(field.type, declared)
+def _value_schema(field: pa.Field, declared: DeclaredType) -> dict[str, Any]:
+    node = _type_schema(field.type, declared)
     return {"oneOf": [{"type": "null"}, node]} if declared.allows_null(field) else node
 
 
-def _type(t: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
+def _type_schema(t: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
     if pt.is_struct(t):
-        return _object([(f, declared.child(i)) for i, f in enumerate(t)])
+        return _object_schema([(f, declared.child(i)) for i, f in enumerate(t)])
     if pt.is_list(t):
-        return {"type": "array", "items": _value(t.value_field, declared.child(0))}
+        return {"type": "array", "items": _value_schema(t.value_field, declared.child(0))}
     if pt.is_map(t):
-        values = _value(t.item_field, declared.child(1))
+        values = _value_schema(t.item_field, declared.child(1))
         return {"type": "object", "connect.type": "map", "additionalProperties": values}
     if pt.is_boolean(t):
         return {"type": "boolean"}
@@ -90,7 +90,7 @@ def _type(t: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
         return {"type": "string", "format": "date"}
     if pt.is_time(t) or pt.is_timestamp(t):
         type_name = "time" if pt.is_time(t) else "timestamp" if t.tz is None else "timestamp_ltz"
-        default = 0 if pt.is_time(t) else _MICROS
+        default = 0 if pt.is_time(t) else _DEFAULT_PRECISION
         precision = default if declared.precision is None else declared.precision
         return {"type": "string", "flink.type": type_name, "flink.precision": precision}
     return {"type": "string"}

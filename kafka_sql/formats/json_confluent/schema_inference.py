@@ -12,7 +12,7 @@ from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISIO
 Node: TypeAlias = dict[str, Any]
 
 _INTEGERS: Final = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT"}
-_SHOWN: Final = 80  # characters of a node that errors show
+_EXCERPT_SIZE: Final = 80  # characters of a node that errors show
 _TIMES: Final = {"time": "TIME", "timestamp": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP_LTZ"}
 
 
@@ -24,10 +24,10 @@ def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
     """
     schemas = _Schemas({name: _parse(text) for name, text in registered.references})
     root = _parse(registered.text)
-    node, document, names = schemas.resolve(root, root, ())
+    node, document, ref_chain = schemas.resolve(root, root, ())
     if node.get("type", "object") != "object" or "properties" not in node:
         raise ValueError(f"is {_shorten(node)}, expected an object with properties")
-    return tuple(schemas.fields(node, document, names, ""))
+    return tuple(schemas.fields(node, document, ref_chain, ""))
 
 
 def _parse(text: str) -> Node:
@@ -43,25 +43,25 @@ def _parse(text: str) -> Node:
 def _shorten(node: Any) -> str:
     """Return a node's text, shortened for errors."""
     text = json.dumps(node)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+    return text if len(text) <= _EXCERPT_SIZE else text[:_EXCERPT_SIZE] + " ..."
 
 
 class _Schemas:
     """Schemas that may refer to each other.
 
-    Methods take a node, the document that it is in, and the names of the references that led to it.
+    Methods take a node, the document that contains it, and the chain of ``$ref`` values that led to it.
     """
 
     def __init__(self, documents: dict[str, Node]) -> None:
         self._documents = {**documents, **{d["$id"]: d for d in documents.values() if "$id" in d}}
 
-    def resolve(self, node: Any, document: Node, names: tuple[str, ...]) -> tuple[Node, Node, tuple[str, ...]]:
-        """Return the node that a node refers to, its document, and the names that led to it."""
+    def resolve(self, node: Any, document: Node, ref_chain: tuple[str, ...]) -> tuple[Node, Node, tuple[str, ...]]:
+        """Return the node that a node refers to (itself if it has no ``$ref``), its document, and the chain to it."""
         while isinstance(node, dict) and "$ref" in node:
             name = str(node["$ref"])
-            if name in names:
+            if name in ref_chain:
                 raise ValueError(f"contains itself: the recursive type '{name}'")
-            names = (*names, name)
+            ref_chain = (*ref_chain, name)
             address, _, pointer = name.partition("#")
             if address:
                 if address not in self._documents:
@@ -75,9 +75,9 @@ class _Schemas:
                 node = node[step]
         if not isinstance(node, dict):
             raise ValueError(f"has {_shorten(node)}, expected a type")
-        return node, document, names
+        return node, document, ref_chain
 
-    def fields(self, node: Node, document: Node, names: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+    def fields(self, node: Node, document: Node, ref_chain: tuple[str, ...], path: str) -> list[tuple[str, str]]:
         """Return names and types of an object's properties, in the order of ``connect.index`` if all have it."""
         properties, required = node["properties"], node.get("required", [])
         positions = {n: p.get("connect.index") if isinstance(p, dict) else None for n, p in properties.items()}
@@ -86,49 +86,49 @@ class _Schemas:
             order.sort(key=lambda n: positions[n] or 0)
         fields = []
         for name in order:
-            sql_type, nullable = self._type(properties[name], document, names, f"{path}.{name}" if path else name)
+            sql_type, nullable = self._type(properties[name], document, ref_chain, f"{path}.{name}" if path else name)
             fields.append((name, sql_type if nullable or name not in required else f"{sql_type} NOT NULL"))
         return fields
 
-    def _sql_type(self, node: Any, document: Node, names: tuple[str, ...], path: str) -> str:
+    def _sql_type(self, node: Any, document: Node, ref_chain: tuple[str, ...], path: str) -> str:
         """Return a type with its nullability."""
-        sql_type, nullable = self._type(node, document, names, path)
+        sql_type, nullable = self._type(node, document, ref_chain, path)
         return sql_type if nullable else f"{sql_type} NOT NULL"
 
-    def _type(self, node: Any, document: Node, names: tuple[str, ...], path: str) -> tuple[str, bool]:
+    def _type(self, node: Any, document: Node, ref_chain: tuple[str, ...], path: str) -> tuple[str, bool]:
         """Return a type, and whether it allows null."""
-        node, document, names = self.resolve(node, document, names)
+        node, document, ref_chain = self.resolve(node, document, ref_chain)
         for keyword in ("oneOf", "anyOf", "allOf"):
             if keyword in node:
-                others = [b for b in node[keyword] if keyword == "allOf" or not _is_null(b)]
-                if len(others) != 1:
+                branches = [b for b in node[keyword] if keyword == "allOf" or not _is_null(b)]
+                if len(branches) != 1:
                     raise _unsupported(node, path)
-                sql_type, nullable = self._type(others[0], document, names, path)
-                return sql_type, nullable or len(others) < len(node[keyword])
+                sql_type, nullable = self._type(branches[0], document, ref_chain, path)
+                return sql_type, nullable or len(branches) < len(node[keyword])
         types = node.get("type", _type_of_enum(node))
-        others = [t for t in (types if isinstance(types, list) else [types]) if t != "null"]
+        type_names = [t for t in (types if isinstance(types, list) else [types]) if t != "null"]
         nullable = isinstance(types, list) and "null" in types
-        if len(others) != 1:
+        if len(type_names) != 1:
             raise _unsupported(node, path)
-        match others[0]:
+        match type_names[0]:
             case "boolean":
                 return "BOOLEAN", nullable
             case "integer":
                 return _INTEGERS.get(node.get("connect.type", ""), "BIGINT"), nullable
             case "number":
-                return _number(node), nullable
+                return _number_type(node), nullable
             case "string":
-                return _string(node), nullable
+                return _string_type(node), nullable
             case "array" if "items" in node and not isinstance(node["items"], list):
-                return f"ARRAY<{self._sql_type(node['items'], document, names, f'{path}[]')}>", nullable
+                return f"ARRAY<{self._sql_type(node['items'], document, ref_chain, f'{path}[]')}>", nullable
             case "object" if "properties" in node:
-                fields = self.fields(node, document, names, path)
+                fields = self.fields(node, document, ref_chain, path)
                 return (
                     f"ROW<{', '.join(f'{quote_identifier(name)} {sql_type}' for name, sql_type in fields)}>",
                     nullable,
                 )
             case "object" if isinstance(node.get("additionalProperties"), dict):
-                values = self._sql_type(node["additionalProperties"], document, names, f"{path}[]")
+                values = self._sql_type(node["additionalProperties"], document, ref_chain, f"{path}[]")
                 return f"MAP<STRING NOT NULL, {values}>", nullable
         raise _unsupported(node, path)
 
@@ -145,14 +145,14 @@ def _type_of_enum(node: Node) -> Any:
     return "object" if "properties" in node else []
 
 
-def _number(node: Node) -> str:
+def _number_type(node: Node) -> str:
     if node.get("title") == DECIMAL:
         parameters = node.get("connect.parameters", {})
         return f"DECIMAL({parameters.get(PRECISION, '38')}, {parameters.get('scale', '0')})"
     return "FLOAT" if node.get("connect.type") == "float32" else "DOUBLE"
 
 
-def _string(node: Node) -> str:
+def _string_type(node: Node) -> str:
     if node.get("connect.type") == "bytes" or node.get("contentEncoding") == "base64":
         return "BYTES"
     if node.get("flink.type") in _TIMES:

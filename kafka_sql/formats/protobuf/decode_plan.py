@@ -18,7 +18,7 @@ from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
 
-_INT64: Final = 2**63
+_TWO_63: Final = 2**63
 
 
 class PlanTables(NamedTuple):
@@ -40,7 +40,7 @@ class DecodePlan:
     Attributes:
         tree: the wire columns and their slots.
         slot_count: number of slots.
-        convert: makes the table's columns from the wire columns and the number of rows.
+        convert: converts wire columns, given the number of rows, to the table's columns.
         read_defaults: whether an absent field is its default, not null.
         paths: the path of the column, per field.
         max_depth: the deepest nesting of messages in messages.
@@ -73,16 +73,18 @@ class DecodePlan:
         )
 
 
-def plan_decoding(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: bool = False) -> DecodePlan:
+def plan_decoding(
+    schema: pa.Schema, message: Descriptor, read_defaults: bool, allow_evolution: bool = False
+) -> DecodePlan:
     """Return the plan that decodes messages as the schema's columns.
 
     Args:
-        evolving: see ``map_fields``.
+        allow_evolution: see ``map_fields``.
 
     Raises:
         SchemaError: a column has no field, or its type does not match.
     """
-    mappings = map_fields(schema, message, "", evolving)
+    mappings = map_fields(schema, message, "", allow_evolution)
     tree, slot_count = build_nodes([mapping.wire for mapping in mappings])
     plan = DecodePlan(tree, slot_count, columns_converter(schema, mappings), read_defaults)
     plan.messages.append([])  # the payload's message comes first
@@ -94,18 +96,18 @@ def _plan_message(
     plan: DecodePlan,
     message: Descriptor,
     columns: list[tuple[FieldMapping, ColumnNode]],
-    own_defaults: list[list[int]],
+    row_defaults: list[list[int]],
     depth: int,
 ) -> list[int]:
     """Add a message's fields, and the messages inside it; return the message's cells.
 
     Args:
-        own_defaults: what to append when the message starts, before the defaults of its columns.
+        row_defaults: defaults of the ROW that the message is, which precede those of its columns.
     """
     plan.max_depth = max(plan.max_depth, depth)
     cells: dict[int, list[int]] = {}
     paths: dict[int, str] = {}
-    defaults = [*own_defaults]
+    defaults = [*row_defaults]
     for mapping, node in columns:
         plan_field = _plan_repeated if mapping.is_repeated else _plan_single
         cells[mapping.fd.number] = plan_field(plan, mapping, node, depth)
@@ -124,10 +126,10 @@ def _plan_message(
         plan.fields.append(cells[number])
         plan.paths.append(paths[number])
     required = [first + k for k, number in enumerate(numbers) if is_required(message.fields_by_number[number])]
-    entry = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.members), len(required)]
+    message_cells = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.members), len(required)]
     plan.members += required
     plan.defaults += defaults
-    return entry
+    return message_cells
 
 
 def is_required(fd: FieldDescriptor) -> bool:
@@ -166,12 +168,12 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
     if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
         if pt.is_map(node.field.type):
-            columns, own_defaults = list(zip(mapping.children, node.children, strict=True)), []
+            columns, row_defaults = list(zip(mapping.children, node.children, strict=True)), []
         else:
             fields = mapping.children[0].children
             columns = list(zip(fields, element.children, strict=True))
-            own_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
-        a = _add_message(plan, mapping.message, columns, own_defaults, depth + 1)
+            row_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
+        a = _add_message(plan, mapping.message, columns, row_defaults, depth + 1)
     return [mapping.fd.number, mapping.opcode, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.opcode)]
 
 
@@ -179,11 +181,11 @@ def _add_message(
     plan: DecodePlan,
     message: Descriptor,
     columns: list[tuple[FieldMapping, ColumnNode]],
-    own_defaults: list[list[int]],
+    row_defaults: list[list[int]],
     depth: int,
 ) -> int:
     """Add a nested message; return its number."""
-    cells = _plan_message(plan, message, columns, own_defaults, depth)
+    cells = _plan_message(plan, message, columns, row_defaults, depth)
     plan.messages.append(cells)
     return len(plan.messages) - 1
 
@@ -198,7 +200,7 @@ def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
 
 
 def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list[list[int]]:
-    """Return what to append to a column's slots when its message starts: their values if the field is absent."""
+    """Return the defaults of a column's slots, which are appended when its message starts: the field may be absent."""
     fd, slot = mapping.fd, node.slot
     in_map = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
     if mapping.is_repeated:
@@ -231,14 +233,14 @@ def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
 
 def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the constant with a field's default; 0 is zero."""
-    bits = _bits(mapping, mapping.fd.default_value)
+    bits = _signed_bits(mapping, mapping.fd.default_value)
     if not bits:
         return 0
     plan.constants.append(bits)
     return len(plan.constants) - 1
 
 
-def _bits(mapping: FieldMapping, value: Any) -> int:
+def _signed_bits(mapping: FieldMapping, value: Any) -> int:
     """Return a number's bits as a signed integer."""
     t = mapping.wire.type
     if pt.is_floating(t):
@@ -247,4 +249,4 @@ def _bits(mapping: FieldMapping, value: Any) -> int:
     number = int(value)
     if mapping.opcode in (opcodes.VARINT_32, opcodes.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
-    return (number + _INT64) % 2**64 - _INT64
+    return (number + _TWO_63) % 2**64 - _TWO_63

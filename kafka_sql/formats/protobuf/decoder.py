@@ -33,7 +33,7 @@ _REASONS: Final = {
     opcodes.BAD_UTF_8: "Protocol message had invalid UTF-8",
     opcodes.LACKS_REQUIRED: "Message missing required field",
 }
-_SHOWN: Final = 24  # bytes of a message that errors show
+_EXCERPT_SIZE: Final = 24  # bytes of a message that errors show
 
 
 class ProtobufDecoder:
@@ -75,17 +75,18 @@ class ProtobufReader:
         *,
         read_defaults: bool,
         ignore_errors: bool,
-        evolving: bool = False,
+        allow_evolution: bool = False,
     ) -> None:
         """
         Args:
-            evolving: whether the message may be another version of the table's: a column without a field is null.
+            allow_evolution: whether the message may be another version of the table's; a column without a field is
+                null.
 
         Raises:
             SchemaError: a column has no field, or its type does not match.
         """
         self._schema, self._ignore_errors = schema, ignore_errors
-        self._plan = plan_decoding(schema, message, read_defaults, evolving)
+        self._plan = plan_decoding(schema, message, read_defaults, allow_evolution)
         self._tables = self._plan.tables()
         self._message = message_factory.GetMessageClass(message)
         self._capacity = CapacityEstimate(self._plan.tree, self._plan.slot_count)
@@ -97,11 +98,11 @@ class ProtobufReader:
 
         Args:
             starts, ends: where each message begins and ends in ``data``.
-            indices: the payload of each message.
-            errors: takes the errors of malformed messages, unless they are ignored.
+            indices: the payload index of each message.
+            errors: collects the errors of malformed messages, unless they are ignored.
 
         Returns:
-            the columns, and the payload of each row.
+            the columns, and the payload index of each row.
 
         Raises:
             DecodeError: a message is malformed, errors are not ignored, and there is no ``errors``.
@@ -109,8 +110,8 @@ class ProtobufReader:
         if errors is None or self._ignore_errors:
             return self._read(data, starts, ends, indices, self._ignore_errors)
         columns, decoded = self._read(data, starts, ends, indices, True)
-        failed = np.flatnonzero(~np.isin(indices, decoded)).tolist() if len(decoded) < len(indices) else []
-        for n in failed:  # again, one by one, for its error
+        malformed = np.flatnonzero(~np.isin(indices, decoded)).tolist() if len(decoded) < len(indices) else []
+        for n in malformed:  # decode it again alone, to get its error
             try:
                 self._read(data, starts[n : n + 1], ends[n : n + 1], indices[n : n + 1], False)
             except DecodeError as e:
@@ -121,13 +122,13 @@ class ProtobufReader:
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool
     ) -> tuple[list[pa.Array], Indices]:
         while True:
-            buffers, outcomes, failure, done = self._fill(data, starts, ends, skip_malformed)
+            buffers, outcomes, failure, stop = self._fill(data, starts, ends, skip_malformed)
             not_canonical = np.flatnonzero(outcomes == opcodes.NOT_CANONICAL)
             if len(not_canonical):
                 data, starts, ends = self._make_canonical(data, starts, ends, not_canonical)
                 continue
-            if done < len(starts):
-                raise self._error(failure, int(indices[done]), data[starts[done] : ends[done]])
+            if stop < len(starts):
+                raise self._error(failure, int(indices[stop]), data[starts[stop] : ends[stop]])
             decoded = np.flatnonzero(outcomes == 0)
             try:
                 return self._columns(buffers, indices[decoded], skip_malformed)
@@ -172,15 +173,15 @@ class ProtobufReader:
                 outcomes=outcomes.ctypes.data,
                 failure=failure.ctypes.data,
             )
-            done = decode_kernels.decode_rows(batch)
-            if done == count or outcomes[done]:
-                return buffers, outcomes, failure, done
+            stop = decode_kernels.decode_rows(batch)
+            if stop == count or outcomes[stop]:
+                return buffers, outcomes, failure, stop
             grow = (
-                self._capacity.raise_entries
+                self._capacity.increase_entries
                 if failure[decode_kernels.REASON] == opcodes.FULL
-                else self._capacity.raise_bytes
+                else self._capacity.increase_bytes
             )
-            grow(buffers, int(failure[decode_kernels.FIELD]), done)
+            grow(buffers, int(failure[decode_kernels.FIELD]), stop)
 
     def _bisect(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool, error: MessageError
@@ -199,7 +200,7 @@ class ProtobufReader:
     def _make_canonical(
         self, data: Bytes, starts: Indices, ends: Indices, not_canonical: Indices
     ) -> tuple[Bytes, Indices, Indices]:
-        """Serialize some of the messages again with protobuf's library, which merges repeated occurrences."""
+        """Serialize the messages ``not_canonical`` again with protobuf's library, which merges repeated occurrences."""
         starts, ends, parts, size = starts.copy(), ends.copy(), [data], len(data)
         for n in not_canonical.tolist():
             try:
@@ -215,26 +216,26 @@ class ProtobufReader:
     def _columns(
         self, buffers: ColumnBuffers, indices: Indices, skip_malformed: bool
     ) -> tuple[list[pa.Array], Indices]:
-        """Return the table's columns and the payload of each row; a null in a NOT NULL column is an error."""
+        """Return the table's columns, and the payload index of each row. Null in a NOT NULL column is an error."""
         wire_columns = [buffers.to_arrow(node) for node in self._plan.tree]
         columns = self._plan.convert(wire_columns, len(indices))
-        failed = np.zeros(len(indices), np.bool_)
+        is_invalid = np.zeros(len(indices), np.bool_)
         for field, array in zip(self._schema, columns, strict=True):
             for path, rows in _find_nulls(array, field, np.arange(len(indices)), field.name):
                 if not skip_malformed:
                     raise DecodeError(int(indices[rows.min()]), path, "is null, but declared NOT NULL")
-                failed[rows] = True
-        if failed.any():
-            return [array.filter(pa.array(~failed)) for array in columns], indices[~failed]
+                is_invalid[rows] = True
+        if is_invalid.any():
+            return [array.filter(pa.array(~is_invalid)) for array in columns], indices[~is_invalid]
         return columns, indices
 
     def _error(self, failure: Indices, index: int, message: Bytes) -> DecodeError:
         field, offset = int(failure[decode_kernels.FIELD]), int(failure[decode_kernels.OFFSET])
         path = self._plan.paths[field] if 0 <= field < len(self._plan.paths) else None
-        shown = message[:_SHOWN].tobytes().hex(" ") + (" ..." if len(message) > _SHOWN else "")
-        where = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
+        excerpt = message[:_EXCERPT_SIZE].tobytes().hex(" ") + (" ..." if len(message) > _EXCERPT_SIZE else "")
+        location = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
         return DecodeError(
-            index, path, f"{_REASONS[int(failure[decode_kernels.REASON])]} {where}; the message is: {shown}"
+            index, path, f"{_REASONS[int(failure[decode_kernels.REASON])]} {location}; the message is: {excerpt}"
         )
 
 

@@ -108,7 +108,7 @@ def _google_file(name: str) -> FileDescriptorProto:
     from google.protobuf import any_pb2, duration_pb2, empty_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
 
     modules = (any_pb2, duration_pb2, empty_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
-    known = {module.DESCRIPTOR.name: module for module in modules}
-    if name not in known:
+    modules_by_name = {module.DESCRIPTOR.name: module for module in modules}
+    if name not in modules_by_name:
         raise ValueError(f"lacks the file '{name}' (protoc --include_imports)")
-    return FileDescriptorProto.FromString(known[name].DESCRIPTOR.serialized_pb)
+    return FileDescriptorProto.FromString(modules_by_name[name].DESCRIPTOR.serialized_pb)

@@ -22,8 +22,8 @@ from kafka_sql.options import Options
 
 Path: TypeAlias = tuple[Any, ...]  # a column's index, then a child's index or "values", per step
 
-_LARGEST: Final = 2**31 - 1  # bytes that 32-bit offsets can address
-_VALUE_SIZE: Final = 22  # most bytes that a value takes, with its tag, besides the content of strings
+_MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
+_MAX_VALUE_SIZE: Final = 22  # bytes, with the tag, without the content of strings
 _TYPES: Final = {
     FieldDescriptor.TYPE_INT32: encode_kernels.INT,
     FieldDescriptor.TYPE_ENUM: encode_kernels.INT,
@@ -133,10 +133,10 @@ class ProtobufWriter:
         arrays = [_find_array(columns, path) for path in plan.inputs]
         size = count * (len(prefix) + 1)
         for array in arrays:
-            size += (_VALUE_SIZE + (len(literal) if array.null_count else 0)) * len(array) + data_size(array)
-        if size > _LARGEST:
+            size += (_MAX_VALUE_SIZE + (len(literal) if array.null_count else 0)) * len(array) + data_size(array)
+        if size > _MAX_BYTES:
             if count < 2:
-                raise EncodeError(f"A row of more than {_LARGEST} bytes cannot be encoded as Protobuf.")
+                raise EncodeError(f"A row of more than {_MAX_BYTES} bytes cannot be encoded as Protobuf.")
             middle = count // 2
             return pa.concat_arrays([self.write(batch[:middle], header), self.write(batch[middle:], header)])
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int64)
@@ -164,8 +164,8 @@ class ProtobufWriter:
             path = plan.paths[failed_operation[0]]
             raise EncodeError(f"Fail to serialize at field: {path}. It is NULL, and the field is required.", field=path)
         data = output[offsets[0] :].copy()  # a copy frees the unused memory
-        shifted = (offsets - offsets[0]).astype(np.int32)
-        return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(shifted), pa.py_buffer(data)])
+        payload_offsets = (offsets - offsets[0]).astype(np.int32)
+        return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(payload_offsets), pa.py_buffer(data)])
 
 
 def _emit_fields(
@@ -175,7 +175,7 @@ def _emit_fields(
 
     Args:
         depth: number of arrays around the message.
-        message_depth: number of messages around it, and 1.
+        message_depth: number of enclosing messages, including this one.
     """
     plan.max_depth = max(plan.max_depth, message_depth)
     names = {mapping.fd.name for mapping, _ in fields}
@@ -264,7 +264,7 @@ def _tag(mapping: FieldMapping, wire_type: int) -> int:
 
 
 def _null_bits(mapping: FieldMapping) -> int:
-    """Return what null is in an array or map: an enum's first number, or whether it is the literal of a string."""
+    """Return what null is written as in an array or map: an enum's first number, 1 (the literal) for a string, or 0."""
     if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
         return int(mapping.fd.enum_type.values[0].number)
     return int(mapping.fd.type == FieldDescriptor.TYPE_STRING)

@@ -1,7 +1,7 @@
 """Map a message's fields to columns, and to wire columns, which the compiled loops read and write.
 
-Rules: flink-protobuf's PbSchemaValidationUtils. In addition, unsigned numbers can be wider types, and
-google.protobuf's Timestamp, wrappers and JSON values the types that they represent.
+The rules are those of flink-protobuf's PbSchemaValidationUtils. In addition, an unsigned number can be a column of a
+wider type, and google.protobuf's Timestamp, wrappers and JSON values can be columns of the types that they represent.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ WRAPPERS: Final = frozenset(
 JSON_TYPES: Final = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
 _SECONDS_AND_NANOS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
-_INT: Final = {
+# Opcodes by protobuf type, for columns of INT, BIGINT and DECIMAL(20, 0), and for INT fields read as BIGINT
+_INT_OPCODES: Final = {
     FieldDescriptor.TYPE_INT32: opcodes.VARINT_32,
     FieldDescriptor.TYPE_UINT32: opcodes.VARINT_32,
     FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_32,
     FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4,
     FieldDescriptor.TYPE_SFIXED32: opcodes.FIXED_4,
 }
-_LONG: Final = {
+_BIGINT_OPCODES: Final = {
     FieldDescriptor.TYPE_INT64: opcodes.VARINT_64,
     FieldDescriptor.TYPE_UINT64: opcodes.VARINT_64,
     FieldDescriptor.TYPE_SINT64: opcodes.ZIGZAG_64,
@@ -41,12 +42,15 @@ _LONG: Final = {
     FieldDescriptor.TYPE_UINT32: opcodes.UNSIGNED_32,
     FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4_UNSIGNED,
 }
-_DECIMAL: Final = {
+_DECIMAL_OPCODES: Final = {
     FieldDescriptor.TYPE_UINT64: opcodes.UNSIGNED_64,
     FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8_UNSIGNED,
 }
-_WIDENED: Final = {FieldDescriptor.TYPE_INT32: opcodes.VARINT_64, FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_64}
-_UNSIGNED: Final = pa.decimal128(20, 0)
+_WIDENED_OPCODES: Final = {
+    FieldDescriptor.TYPE_INT32: opcodes.VARINT_64,
+    FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_64,
+}
+_DECIMAL_20: Final = pa.decimal128(20, 0)
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class FieldMapping:
         column: the table's column.
         wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
         opcode: how its values are decoded.
-        message: type of a field that is a message.
+        message: the message type of a field that is a message.
         children: fields of a ROW, key and value of a MAP, or the element of an ARRAY.
         is_repeated: whether it is an ARRAY or MAP.
         is_well_known: whether it is a message of google.protobuf that is not a ROW.
@@ -77,14 +81,14 @@ class FieldMapping:
 
 
 def map_fields(
-    schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "", evolving: bool = False
+    schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "", allow_evolution: bool = False
 ) -> tuple[FieldMapping, ...]:
     """Return the mappings of a message's columns.
 
     Args:
         path: the message's path.
-        evolving: whether the message may be another version of the table's: columns without a field are omitted, and
-            INT can be read as BIGINT.
+        allow_evolution: whether the message may be another version of the table's: columns without a field are
+            omitted, and INT can be read as BIGINT.
 
     Raises:
         SchemaError: a column has no field, or its type does not match.
@@ -93,7 +97,7 @@ def map_fields(
     for field in schema:
         field_path = f"{path}.{field.name}" if path else field.name
         fd = message.fields_by_name.get(field.name)
-        if fd is None and evolving:
+        if fd is None and allow_evolution:
             continue
         if fd is None:
             raise SchemaError(
@@ -101,24 +105,24 @@ def map_fields(
                 f"has the fields {', '.join(message.fields_by_name) or '(none)'}.",
                 column=field_path,
             )
-        mappings.append(_map_field(field, fd, field_path, evolving))
+        mappings.append(_map_field(field, fd, field_path, allow_evolution))
     return tuple(mappings)
 
 
-def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
     if not is_repeated(fd):
-        return _map_single(field, fd, path, evolving)
+        return _map_single(field, fd, path, allow_evolution)
     t, message = field.type, fd.message_type
     if message is not None and message.GetOptions().map_entry:
         if not pt.is_map(t):
             raise _mismatch(fd, "MAP", t, path)
-        key = _map_single(t.key_field, message.fields_by_name["key"], path, evolving)
-        value = _map_single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving)
+        key = _map_single(t.key_field, message.fields_by_name["key"], path, allow_evolution)
+        value = _map_single(t.item_field, message.fields_by_name["value"], f"{path}[]", allow_evolution)
         wire = pa.field(field.name, pa.map_(key.wire.with_nullable(False), value.wire))
         return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, (key, value), is_repeated=True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
-    element = _map_single(t.value_field, fd, f"{path}[]", evolving)
+    element = _map_single(t.value_field, fd, f"{path}[]", allow_evolution)
     wire = pa.field(field.name, pa.list_(element.wire))
     return FieldMapping(path, fd, field, wire, element.opcode, message, (element,), is_repeated=True)
 
@@ -128,22 +132,22 @@ def is_repeated(fd: FieldDescriptor) -> bool:
     return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == FieldDescriptor.LABEL_REPEATED
 
 
-def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
     """Map a field, or the element of a repeated field."""
     if fd.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
             f"Unsupported type of column '{path}': its field is a group, which no column type can hold.", column=path
         )
     if fd.type == FieldDescriptor.TYPE_MESSAGE:
-        return _map_message(field, fd, path, evolving)
-    opcode = _scalar_opcode(field.type, fd, evolving)
+        return _map_message(field, fd, path, allow_evolution)
+    opcode = _scalar_opcode(field.type, fd, allow_evolution)
     if opcode is None:
         raise _mismatch(fd, "", field.type, path)
     wire_type = pa.int32() if fd.type == FieldDescriptor.TYPE_ENUM else field.type
     return FieldMapping(path, fd, field, pa.field(field.name, wire_type), opcode)
 
 
-def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, evolving: bool) -> int | None:
+def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, allow_evolution: bool) -> int | None:
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
     field_type = fd.type
     if field_type == FieldDescriptor.TYPE_ENUM and (is_string(t) or pt.is_signed_integer(t)):
@@ -156,11 +160,11 @@ def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, evolving: bool) -> int |
     if field_type == FieldDescriptor.TYPE_DOUBLE and pt.is_float64(t):
         return opcodes.FIXED_8
     if pt.is_int32(t):
-        return _INT.get(field_type)
+        return _INT_OPCODES.get(field_type)
     if pt.is_int64(t):
-        return _LONG.get(field_type, _WIDENED.get(field_type) if evolving else None)
-    if t == _UNSIGNED:
-        return _DECIMAL.get(field_type)
+        return _BIGINT_OPCODES.get(field_type, _WIDENED_OPCODES.get(field_type) if allow_evolution else None)
+    if t == _DECIMAL_20:
+        return _DECIMAL_OPCODES.get(field_type)
     if field_type == FieldDescriptor.TYPE_STRING and is_string(t):
         return opcodes.BYTES if is_proto2(fd) else opcodes.STRING  # proto2 does not require UTF-8
     if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
@@ -175,18 +179,18 @@ def is_proto2(fd: FieldDescriptor) -> bool:
     return file.syntax in ("", "proto2")
 
 
-def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
     t, message = field.type, fd.message_type
     name = message.full_name
     if name in JSON_TYPES and is_string(t):
         wire = pa.field(field.name, pa.binary())
         return FieldMapping(path, fd, field, wire, opcodes.BYTES, message, is_well_known=True)
     if pt.is_struct(t):
-        children = map_fields(t, message, path, evolving)
+        children = map_fields(t, message, path, allow_evolution)
     elif name == TIMESTAMP and pt.is_timestamp(t):
         children = map_fields(_SECONDS_AND_NANOS, message, path)
     elif name in WRAPPERS:
-        children = map_fields(pa.struct([field.with_name("value")]), message, path, evolving)
+        children = map_fields(pa.struct([field.with_name("value")]), message, path, allow_evolution)
     else:
         raise _mismatch(fd, "ROW", t, path)
     wire = pa.field(field.name, pa.struct([child.wire for child in children]))

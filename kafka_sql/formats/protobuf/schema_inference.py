@@ -31,28 +31,32 @@ def infer_columns(message: Descriptor) -> tuple[tuple[str, str], ...]:
     return tuple(_infer_fields(message, (), ""))
 
 
-def _infer_fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+def _infer_fields(message: Descriptor, enclosing: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+    """
+    Args:
+        enclosing: names of the messages around this one.
+    """
     name = message.full_name
-    if name in outer:
+    if name in enclosing:
         raise SchemaError(
             f"The message contains itself: the recursive type '{name}' (field '{path}'). Declare the table's columns.",
             column=path,
         )
-    outer = (*outer, name)
-    return [(fd.name, _infer_type(fd, outer, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
+    enclosing = (*enclosing, name)
+    return [(fd.name, _infer_type(fd, enclosing, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
 
 
-def _infer_type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+def _infer_type(fd: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
     if not is_repeated(fd):
-        return _infer_single(fd, outer, path)
+        return _infer_element(fd, enclosing, path)
     message = fd.message_type
     if message is not None and message.GetOptions().map_entry:
-        key, value = (_infer_single(message.fields_by_name[name], outer, path) for name in ("key", "value"))
+        key, value = (_infer_element(message.fields_by_name[name], enclosing, path) for name in ("key", "value"))
         return f"MAP<{key} NOT NULL, {value}>"
-    return f"ARRAY<{_infer_single(fd, outer, path)}>"
+    return f"ARRAY<{_infer_element(fd, enclosing, path)}>"
 
 
-def _infer_single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+def _infer_element(fd: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
     message = fd.message_type
     if fd.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
@@ -67,8 +71,8 @@ def _infer_single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str
     if message.full_name in JSON_TYPES:
         return "STRING"
     if message.full_name in WRAPPERS:
-        return _infer_single(message.fields_by_name["value"], outer, path)
-    fields = _infer_fields(message, outer, path)
+        return _infer_element(message.fields_by_name["value"], enclosing, path)
+    fields = _infer_fields(message, enclosing, path)
     if not fields:
         raise SchemaError(f"The field '{path}' is the message {message.full_name}, which has no fields. Declare the "
                           "table's columns.", column=path)  # fmt: skip

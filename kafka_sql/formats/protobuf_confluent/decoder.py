@@ -117,7 +117,7 @@ class ProtobufConfluentDecoder:
             message,
             read_defaults=self._read_defaults,
             ignore_errors=self._ignore_errors,
-            evolving=True,
+            allow_evolution=True,
         )
 
 
@@ -135,19 +135,19 @@ def _group_by_message(
         positions = np.flatnonzero(is_first & (ids == schema_id))
         yield (schema_id, FIRST_MESSAGE), positions, starts[positions] + 1
     malformed: dict[int, list[int]] = {}
-    others = np.flatnonzero(~is_first)
-    while len(others):  # one round per distinct prefix, however many payloads have it
-        k = int(others[0])
-        indexes, size = decode_indexes(data[starts[k] : min(ends[k], starts[k] + MAX_SIZE)].tobytes())
+    remaining = np.flatnonzero(~is_first)
+    while len(remaining):  # one round per distinct prefix, however many payloads have it
+        first = int(remaining[0])
+        indexes, size = decode_indexes(data[starts[first] : min(ends[first], starts[first] + MAX_SIZE)].tobytes())
         if indexes:
-            same_prefix = (ids[others] == ids[k]) & (ends[others] - starts[others] >= size)
-            for at in range(size):
-                same_prefix[same_prefix] = data[starts[others[same_prefix]] + at] == data[starts[k] + at]
-            positions = others[same_prefix]
-            yield (int(ids[k]), indexes), positions, starts[positions] + size
-            others = others[~same_prefix]
+            same_prefix = (ids[remaining] == ids[first]) & (ends[remaining] - starts[remaining] >= size)
+            for offset in range(size):
+                same_prefix[same_prefix] = data[starts[remaining[same_prefix]] + offset] == data[starts[first] + offset]
+            positions = remaining[same_prefix]
+            yield (int(ids[first]), indexes), positions, starts[positions] + size
+            remaining = remaining[~same_prefix]
         else:
-            malformed.setdefault(int(ids[k]), []).append(k)
-            others = others[1:]
+            malformed.setdefault(int(ids[first]), []).append(first)
+            remaining = remaining[1:]
     for schema_id, rows in malformed.items():
         yield (schema_id, ()), np.array(rows), starts[rows]

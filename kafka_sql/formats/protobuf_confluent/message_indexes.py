@@ -1,7 +1,7 @@
-"""Message indexes of Confluent's wire format: which of a schema's messages a payload is.
+"""Encode and decode the message indexes of Confluent's wire format: which of a schema's messages a payload is.
 
-They are the index of the top-level message in its file, then that of a nested message in it, and so on. Before the
-message they are written as zigzag varints, after their count; a single 0 means the first message.
+The first one is the index of the top-level message in its file, the next one that of a nested message in it, and so on.
+Their count and the indexes precede the message as zigzag varints; a single 0 means the first message.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def find_message(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:
 
 def indexes_of(message: Descriptor) -> tuple[int, ...]:
     """Return the indexes of a message."""
-    outer = message.containing_type
-    if outer is not None:
-        return (*indexes_of(outer), [m.full_name for m in outer.nested_types].index(message.full_name))
+    enclosing = message.containing_type
+    if enclosing is not None:
+        return (*indexes_of(enclosing), [m.full_name for m in enclosing.nested_types].index(message.full_name))
     return (list(message.file.message_types_by_name).index(message.name),)
 
 
@@ -49,16 +49,16 @@ def encode_indexes(message: Descriptor) -> bytes:
 def decode_indexes(payload: bytes) -> tuple[tuple[int, ...], int]:
     """Return the indexes at the start of a payload, and how many bytes they take; no indexes if they are malformed."""
     numbers: list[int] = []
-    at = bits = shift = 0
-    while at < len(payload) and (not numbers or len(numbers) <= numbers[0]):
-        bits |= (payload[at] & 0x7F) << shift
+    position = bits = shift = 0
+    while position < len(payload) and (not numbers or len(numbers) <= numbers[0]):
+        bits |= (payload[position] & 0x7F) << shift
         shift += 7
-        at += 1
-        if payload[at - 1] < 0x80:
+        position += 1
+        if payload[position - 1] < 0x80:
             numbers.append((bits >> 1) ^ -(bits & 1))
             bits = shift = 0
     is_complete = numbers and numbers[0] >= 0 and len(numbers) == numbers[0] + 1
-    return (tuple(numbers[1:]) or FIRST_MESSAGE if is_complete else ()), at
+    return (tuple(numbers[1:]) or FIRST_MESSAGE if is_complete else ()), position
 
 
 def _encode_zigzag(number: int) -> bytes:

@@ -70,19 +70,20 @@ def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts:
             _write_source(Path(folder, "in").resolve(), name, text)
-        out = Path(folder, "out")
+        output = Path(folder, "out")
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in').resolve()}",
-                 "--include_imports", f"--descriptor_set_out={out}", _MAIN],
+                 "--include_imports", f"--descriptor_set_out={output}", _MAIN],
                 capture_output=True, text=True, timeout=_TIMEOUT, check=False, env={"PATH": ""},
+                cwd=folder,  # with -m, Python would also import modules in the current folder
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise ValueError(f"takes protoc more than {_TIMEOUT:g} s to compile") from None
-        if done.returncode:
-            message = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
+        if process.returncode:
+            message = "; ".join(line for line in process.stderr.splitlines() if "warning:" not in line.lower())
             raise ValueError(f"is rejected by protoc: {message.replace(_MAIN, 'line')}")
-        return descriptors.parse_descriptor_file(out.read_bytes())
+        return descriptors.parse_descriptor_file(output.read_bytes())
 
 
 def _write_source(folder: Path, name: str, text: str) -> None:

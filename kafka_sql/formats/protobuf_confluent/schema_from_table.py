@@ -22,12 +22,12 @@ def derive_schema(schema: pa.Schema) -> str:
     Raises:
         SchemaError: protobuf has no type for a column.
     """
-    body = _message(RECORD, [(f, declared_type(f)) for f in schema], "", "")
+    body = _message_text(RECORD, [(f, declared_type(f)) for f in schema], "", "")
     imports = '\nimport "google/protobuf/timestamp.proto";\n' if _TIMESTAMP in body else ""
     return f'syntax = "proto3";\n{imports}\n{body}'
 
 
-def _message(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, indent: str) -> str:
+def _message_text(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, indent: str) -> str:
     lines, nested = [], []
     for number, (field, declared) in enumerate(fields, 1):
         field_path = f"{path}.{field.name}" if path else field.name
@@ -40,41 +40,41 @@ def _message(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, 
         t, label = field.type, ""
         row = f"{field.name}_row"
         if pt.is_list(t):
-            label, type_name, element = "repeated ", _single(t.value_field, row, f"{field_path}[]"), t.value_field
-            nested += _nested_message(element, declared.child(0), row, field_path, indent)
+            label, type_name, element = "repeated ", _field_type(t.value_field, row, f"{field_path}[]"), t.value_field
+            nested += _nested_messages(element, declared.child(0), row, field_path, indent)
         elif pt.is_map(t):
-            key = _key(t.key_type, field_path)
-            type_name = f"map<{key}, {_single(t.item_field, row, f'{field_path}[]')}>"
-            nested += _nested_message(t.item_field, declared.child(1), row, field_path, indent)
+            key = _key_type(t.key_type, field_path)
+            type_name = f"map<{key}, {_field_type(t.item_field, row, f'{field_path}[]')}>"
+            nested += _nested_messages(t.item_field, declared.child(1), row, field_path, indent)
         else:
-            type_name = _single(field, row, field_path)
+            type_name = _field_type(field, row, field_path)
             is_scalar = not pt.is_struct(t) and type_name != _TIMESTAMP
             label = "optional " if is_scalar and declared.allows_null(field) else ""
-            nested += _nested_message(field, declared, row, field_path, indent)
+            nested += _nested_messages(field, declared, row, field_path, indent)
         lines.append(f"{indent}  {label}{type_name} {field.name} = {number};\n")
     return f"{indent}message {name} {{\n{''.join(nested)}{''.join(lines)}{indent}}}\n"
 
 
-def _nested_message(field: pa.Field, declared: DeclaredType, name: str, path: str, indent: str) -> list[str]:
+def _nested_messages(field: pa.Field, declared: DeclaredType, name: str, path: str, indent: str) -> list[str]:
     if not pt.is_struct(field.type):
         return []
     fields = [(f, declared.child(k)) for k, f in enumerate(field.type)]
-    return [_message(name, fields, path, indent + "  ")]
+    return [_message_text(name, fields, path, indent + "  ")]
 
 
-def _key(t: pa.DataType, path: str) -> str:
+def _key_type(t: pa.DataType, path: str) -> str:
     if pt.is_string(t) or pt.is_int32(t) or pt.is_int64(t) or pt.is_boolean(t):
-        return _scalar(t, path)
+        return _scalar_type(t, path)
     raise SchemaError(
         f"Protobuf has no map with a key of type {t} (column '{path}'). Declare it as MAP<STRING, ...>.", column=path
     )
 
 
-def _single(field: pa.Field, row: str, path: str) -> str:
-    return row if pt.is_struct(field.type) else _scalar(field.type, path)
+def _field_type(field: pa.Field, row: str, path: str) -> str:
+    return row if pt.is_struct(field.type) else _scalar_type(field.type, path)
 
 
-def _scalar(t: pa.DataType, path: str) -> str:
+def _scalar_type(t: pa.DataType, path: str) -> str:
     if pt.is_boolean(t):
         return "bool"
     if pt.is_int32(t) or pt.is_int64(t):

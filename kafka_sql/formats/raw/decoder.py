@@ -30,7 +30,7 @@ class RawDecoder:
         self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads. BYTES and valid UTF-8 share their memory.
+        """Decode a buffer of payloads. BYTES and valid UTF-8 are not copied.
 
         Raises:
             DecodeError: a payload has another length than the number, or is null although the column is NOT NULL, and
@@ -112,5 +112,5 @@ def _decode_utf8(payloads: pa.BinaryArray) -> pa.StringArray:
 
 
 def _decode_one_by_one(payloads: pa.BinaryArray, charset: Charset) -> pa.StringArray:
-    # One by one: no library decodes these character sets by the column.
+    # No library decodes whole columns of these character sets.
     return pa.array([None if p is None else charset.decode(p) for p in payloads.to_pylist()], pa.string())

@@ -25,7 +25,7 @@ class RawEncoder:
         self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row. BYTES and UTF-8 share the column's memory."""
+        """Return one payload per row. BYTES and UTF-8 are not copied."""
         column = batch.column(0)
         t = column.type
         if pt.is_binary(t) or pt.is_large_binary(t):
