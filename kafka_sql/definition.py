@@ -99,32 +99,32 @@ def validate_table(table: Table) -> Definition:
         OptionError: the first invalid option.
         SchemaError: the connector does not support the table's PRIMARY KEY.
     """
-    raw = table.options
-    connector = _connector(raw)
+    raw_options = table.options
+    connector = _connector(raw_options)
     connector_options = _CONNECTORS[connector]
-    key = parse_payload(opt.KEY_FORMAT.key, "key.", raw) if opt.KEY_FORMAT.key in raw else None
-    value = parse_payload(*_value_format(raw, connector), raw)
-    options = Options(connector_options, raw)
+    key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None
+    value = parse_payload(*_value_format(raw_options, connector), raw_options)
+    options = Options(connector_options, raw_options)
     payloads = [payload for payload in (key, value) if payload is not None]
     known_keys = {k for option in connector_options for k in option.keys}
-    reject_unknown_options(connector, raw, known_keys.union(*(payload.option_keys for payload in payloads)))
-    physical = [c.name for c in table.physical_columns]
+    reject_unknown_options(connector, raw_options, known_keys.union(*(payload.option_keys for payload in payloads)))
+    physical_names = [c.name for c in table.physical_columns]
     if connector == opt.KAFKA:
         check_kafka_options(options)
         _check_kafka_formats(table, key, value)
-        key_columns: Sequence[str] = project_key(options, physical)
+        key_columns: Sequence[str] = project_key(options, physical_names)
     else:
         check_upsert_options(options)
         _check_upsert_formats(table, key, value)
-        key_columns = check_key_fields(options, table.primary_key, physical)
-    check_topic_config(options, raw)
-    value_columns = project_value(options, physical, key_columns)
+        key_columns = check_key_fields(options, table.primary_key, physical_names)
+    check_topic_config(options, raw_options)
+    value_columns = project_value(options, physical_names, key_columns)
     reject_unsupported_options(options)
-    # of these, some have the prefix 'properties.', but are options of the connector
+    # some aliases of the connector's options have the prefix 'properties.', too
     aliases = {k for option in connector_options for k in option.aliases}
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
-        for k, v in raw.items()
+        for k, v in raw_options.items()
         if k.startswith(opt.PROPERTIES_PREFIX) and k not in aliases
     }
     _warn_overridden(options, properties)
@@ -137,7 +137,8 @@ def validate_table(table: Table) -> Definition:
         key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared_types),
         to_librdkafka(properties),
     )
-    choose_reader(options[opt.SCAN_CLIENT], definition.client_config)  # raises
+    # raise an error if the chosen client does not support a property
+    choose_reader(options[opt.SCAN_CLIENT], definition.client_config)
     choose_writer(options[opt.SINK_CLIENT], definition.client_config)
     _check_error_columns(definition)
     return definition
@@ -167,7 +168,7 @@ def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
         )
 
 
-def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
+def infer_columns(raw_options: Mapping[str, str]) -> InferredSchema | None:
     """Infer the columns of a table that declares none from its formats: first the key's columns, then the value's.
 
     The inferred options of a 'kafka' table include 'key.fields' with the key's columns. Options that the statement sets
@@ -180,18 +181,18 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
         OptionError: an invalid option.
         SchemaRegistryError, SchemaError: the format could not infer its columns.
     """
-    connector = _connector(raw)
-    topics = [topic.strip() for topic in raw.get(opt.TOPIC.key, "").split(";") if topic.strip()]
-    value = parse_payload(*_value_format(raw, connector), raw).with_columns((), topics)
+    connector = _connector(raw_options)
+    topics = [topic.strip() for topic in raw_options.get(opt.TOPIC.key, "").split(";") if topic.strip()]
+    value = parse_payload(*_value_format(raw_options, connector), raw_options).with_columns((), topics)
     if value.format.infer_schema is None:
         return None
     inferred = value.format.infer_schema(value.options)
     options = {value.prefix + k: v for k, v in inferred.options.items()}
     columns = dict(inferred.columns)
-    if opt.KEY_FORMAT.key in raw:
-        key = parse_payload(opt.KEY_FORMAT.key, "key.", raw).with_columns((), topics)
+    if opt.KEY_FORMAT.key in raw_options:
+        key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options).with_columns((), topics)
         if key.format.infer_schema is not None:
-            prefix = raw.get(opt.KEY_FIELDS_PREFIX.key, "")
+            prefix = raw_options.get(opt.KEY_FIELDS_PREFIX.key, "")
             inferred_key = key.format.infer_schema(key.options)
             key_columns = {prefix + name: column_type for name, column_type in inferred_key.columns}
             options |= {"key." + k: v for k, v in inferred_key.options.items()}
@@ -203,11 +204,11 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
     return InferredSchema(tuple(columns.items()), options)
 
 
-def _connector(raw: Mapping[str, str]) -> str:
-    name = raw.get(opt.CONNECTOR.key)
+def _connector(raw_options: Mapping[str, str]) -> str:
+    name = raw_options.get(opt.CONNECTOR.key)
     if name is None:
         raise MissingOptionError(
-            "Table options do not contain an option key 'connector'." + did_you_mean(opt.CONNECTOR.key, raw),
+            "Table options do not contain an option key 'connector'." + did_you_mean(opt.CONNECTOR.key, raw_options),
             option="connector",
         )
     if name not in _CONNECTORS:
@@ -221,16 +222,16 @@ def _connector(raw: Mapping[str, str]) -> str:
     return name
 
 
-def _value_format(raw: Mapping[str, str], connector: str) -> tuple[str, str]:
+def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, str]:
     """Return the option that names the value's format, and the prefix of the format's options."""
     short, long = opt.FORMAT.key, opt.VALUE_FORMAT.key
-    if connector == opt.KAFKA and short in raw:
-        if long in raw:
+    if connector == opt.KAFKA and short in raw_options:
+        if long in raw_options:
             raise ConflictingOptionsError(
                 f"Options '{short}' and '{long}' shouldn't be set together. Remove one.", option=long
             )
         return short, ""
-    if long in raw:
+    if long in raw_options:
         return long, "value."
     alternative = f" (or '{short}')" if connector == opt.KAFKA else ""
     raise MissingOptionError(
@@ -257,9 +258,9 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
 
 
 def _check_upsert_formats(table: Table, key: Payload | None, value: Payload) -> None:
-    for part, name in ((key, "key"), (value, "value")):
-        if part is not None and not part.format.insert_only:
-            identifier = part.format.identifier
+    for payload, name in ((key, "key"), (value, "value")):
+        if payload is not None and not payload.format.insert_only:
+            identifier = payload.format.identifier
             raise InvalidOptionError(
                 f"'upsert-kafka' connector doesn't support '{identifier}' as {name} format, because '{identifier}' is "
                 "not in insert-only mode.",

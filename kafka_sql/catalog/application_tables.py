@@ -1,4 +1,4 @@
-"""Permanent tables of a Spark application; all of its sessions share them, as they share Spark's catalog."""
+"""Hold the permanent tables of a Spark application. All of its sessions share them, as they share Spark's catalog."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class ApplicationTables:
 
     def free_storage_name(self, name: TableName) -> TableName:
         """Return ``name``, with a number appended if this application uses it."""
-        numbered = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
-        return next(candidate for candidate in numbered if candidate not in self._storage_names)
+        candidates = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
+        return next(candidate for candidate in candidates if candidate not in self._storage_names)
 
     def reserve(self, storage_name: TableName) -> None:
         """Record a name as used in Spark's catalog."""

@@ -55,8 +55,9 @@ class CatalogSync:
                     if entry.name not in statements:
                         self.save(entry)
             self._load(store)
-        self._permanent.attach(store)
-        self.refresh()
+        else:
+            self._permanent.attach(store)  # raises if this application uses another store
+            self.refresh()
 
     def refresh(self) -> None:
         """Apply the changes in the folder since it was last read."""

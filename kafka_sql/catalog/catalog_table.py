@@ -113,14 +113,17 @@ def quoted_name(name: TableName) -> str:
 
 
 def _stored_columns(definition: Definition) -> list[Column]:
-    """Return the stored columns; nullable if a deleted row may have only its key, or an undecodable record nothing."""
-    incomplete = definition.is_changelog or definition.has_error_column
-    return [with_fields(c, nullable=True) if incomplete else c for c in definition.table.stored_columns]
+    """Return the stored columns. All of them are nullable if rows may be incomplete.
+
+    In a changelog, a deleted row may have only its key. The row of an undecodable record has no values.
+    """
+    may_be_incomplete = definition.is_changelog or definition.has_error_column
+    return [with_fields(c, nullable=True) if may_be_incomplete else c for c in definition.table.stored_columns]
 
 
 def _column_sql(column: Column) -> str:
-    required = "" if column.nullable or column.virtual else " NOT NULL"
-    return f"{quote(column.name)} {column.type}{required}{_comment_sql(column.comment)}"
+    not_null = "" if column.nullable or column.virtual else " NOT NULL"
+    return f"{quote(column.name)} {column.type}{not_null}{_comment_sql(column.comment)}"
 
 
 def _comment_sql(comment: str | None) -> str:

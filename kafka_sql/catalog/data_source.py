@@ -1,7 +1,7 @@
-"""Declared tables as Python data sources of Spark.
+"""Make declared tables Python data sources of Spark.
 
 Each table has its own class, which holds the options. So Spark never shows a secret, and reads, INSERT, CTAS, STREAM
-and toTable all work. (Options in Spark's table metadata are lost, or reach the wrong table.)
+and toTable all work. (Spark loses options in its table metadata, or passes them to the wrong table.)
 """
 
 from __future__ import annotations
@@ -72,19 +72,19 @@ class KafkaTable(DataSource):
         check_sink(self.definition, arrow_schema(schema))
 
 
-def _check_columns(definition: Definition, stored: StructType, written: StructType) -> None:
-    """Check written columns against the table: Spark does not check those of a DataFrame.
+def _check_columns(definition: Definition, table_schema: StructType, row_schema: StructType) -> None:
+    """Check the columns of the rows to write against the table: Spark does not check those of a DataFrame.
 
     Raises:
         SchemaError: a column is missing, unknown or has another type.
     """
-    expected = {c.name: stored[c.name].dataType.simpleString() for c in definition.table.stored_columns}
-    needed = {c.name for c in definition.table.physical_columns}
-    for field in written:
+    expected = {c.name: table_schema[c.name].dataType.simpleString() for c in definition.table.stored_columns}
+    required = {c.name for c in definition.table.physical_columns}
+    for field in row_schema:
         if field.name not in expected:
-            near = did_you_mean(field.name, expected)
+            suggestion = did_you_mean(field.name, expected)
             raise SchemaError(
-                f"Table '{definition.name}': column '{field.name}' not found.{near}",
+                f"Table '{definition.name}': column '{field.name}' not found.{suggestion}",
                 column=field.name,
                 table=definition.name,
             )
@@ -95,24 +95,27 @@ def _check_columns(definition: Definition, stored: StructType, written: StructTy
                 column=field.name,
                 table=definition.name,
             )
-    missing = sorted(needed - set(written.fieldNames()))
+    missing = sorted(required - set(row_schema.fieldNames()))
     if missing:
         raise SchemaError(
-            f"Table '{definition.name}': column '{missing[0]}' is missing in the rows to write.",
+            f"Table '{definition.name}': column '{missing[0]}' is missing in the rows to write. Add it to the query.",
             column=missing[0],
             table=definition.name,
         )
 
 
-def make_data_source(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+def make_data_source(name: str, definition: Definition, spark_schema: StructType) -> type[KafkaTable]:
     """Return a table's data source class, to be registered with Spark under ``name``, after checking its columns.
+
+    Args:
+        spark_schema: the stored columns.
 
     Raises:
         SchemaError: the format or Kafka's metadata does not support a column.
         UnsupportedOptionError: this version of Spark does not support an option.
     """
     check_admission_options(definition)
-    schema = arrow_schema(stored)
+    schema = arrow_schema(spark_schema)
     metadata = metadata_columns(definition, schema)
     format_keys = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.from_format)
     definition.value.create_decoder(schema, format_keys)
@@ -129,15 +132,15 @@ def make_data_source(name: str, definition: Definition, stored: StructType) -> t
         check_key_types(schema, key)
     if any(c.needs_time_zone for c in metadata):
         _pin_time_zone()
-    return data_source_class(name, definition, stored)
+    return data_source_class(name, definition, spark_schema)
 
 
-def data_source_class(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+def data_source_class(name: str, definition: Definition, spark_schema: StructType) -> type[KafkaTable]:
     """Return a table's data source class without checking its columns."""
     return type(
         "KafkaTable",
         (KafkaTable,),
-        {"definition": definition, "spark_schema": stored, "name": classmethod(lambda cls: name)},
+        {"definition": definition, "spark_schema": spark_schema, "name": classmethod(lambda cls: name)},
     )
 
 

@@ -1,4 +1,6 @@
-"""``spark.read.format("kafka_sql")``: the same connector without DDL; takes the same options as ``WITH (...)``.
+"""Define the data source of ``spark.read.format("kafka_sql")``: the connector without DDL.
+
+Its options are those of ``WITH (...)``.
 
 Import little here: Spark imports this module in a separate process when it looks for data sources, and the first query
 of a session waits for that.

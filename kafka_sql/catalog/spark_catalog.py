@@ -156,10 +156,11 @@ class SparkCatalog:
         full_name = ".".join(filter(None, name))
         objects = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX
-        existing, source = objects.get(name[1]), objects.get(source_name)
-        if existing is None or not existing.is_view or f"`{source_name}`" not in existing.text:
-            source = None  # not the source of this object
-        owner = source.owner if source is not None else existing.owner if existing is not None else None
+        existing, source = objects.get(name[1]), None
+        if existing is not None and existing.is_view and f"`{source_name}`" in existing.text:
+            source = objects.get(source_name)
+        table = source or existing  # a view has no owner, but its source has
+        owner = table.owner if table is not None else None
         if existing is None or owner is None:
             raise TableExistsError(
                 f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
@@ -196,9 +197,8 @@ class ExistingObject:
 def find_existing(spark_sql: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
     """Return the tables and views whose names start with a name, such as a view and its data source.
 
-    The keys are their names in lower case.
-
-    SHOW TABLE EXTENDED lists a table without loading it, so tables whose data source is not registered are included.
+    The keys are their names in lower case. SHOW TABLE EXTENDED lists a table without loading it, so tables whose data
+    source is not registered are included.
     """
     database, table = name
     like = string_literal(like_pattern(table) + "*")

@@ -1,1 +1,1 @@
-"""The sink: Spark's columns into payloads (encode), and payloads into a topic with a delivery guarantee (writers)."""
+"""Encode Spark's columns as payloads, and write them to topics with a delivery guarantee."""

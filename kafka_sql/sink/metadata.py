@@ -18,23 +18,23 @@ from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_
 
 
 @dataclass(frozen=True)
-class MetadataColumn:
+class WritableMetadataColumn:
     """A declared metadata column that INSERT INTO writes.
 
     Attributes:
         name: name of the column.
         key: Flink's metadata key.
         cast: converts the column to the type of the key.
-        depends_on_time_zone: whether the conversion depends on the session's time zone.
+        needs_time_zone: whether the cast depends on the session's time zone.
     """
 
     name: str
     key: str
     cast: Cast
-    depends_on_time_zone: bool
+    needs_time_zone: bool
 
 
-def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[str, MetadataColumn]:
+def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[str, WritableMetadataColumn]:
     """Return the metadata columns to write, by metadata key.
 
     Args:
@@ -44,7 +44,7 @@ def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[
         SchemaError: a key is read-only, a column's type does not match its key, or both keys for headers are used.
         InvalidOptionError: the table has several topics, but no column with the topic of each row is written.
     """
-    columns: dict[str, MetadataColumn] = {}
+    columns: dict[str, WritableMetadataColumn] = {}
     writable, keys = _writable_keys(definition), metadata_keys(definition.is_upsert or definition.is_changelog)
     for column in definition.table.persisted_columns:
         key = column.metadata
@@ -65,7 +65,7 @@ def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[
         if convert is None:
             expected_type = keys[key].flink_type.removesuffix(" NOT NULL")
             raise invalid_type_error(definition.name, column.name, key, column.declared, expected_type, is_read=False)
-        columns[key] = MetadataColumn(column.name, key, convert, needs_time_zone(source, target))
+        columns[key] = WritableMetadataColumn(column.name, key, convert, needs_time_zone(source, target))
     if "headers" in columns and "header-list" in columns:
         raise SchemaError(
             "The writable metadata is ambiguous. Please use either metadata key 'headers' or 'header-list': declare "
@@ -82,7 +82,7 @@ def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[
 
 
 def _writable_keys(definition: Definition) -> list[str]:
-    """Return the writable keys; 'topic' only if there are several (KafkaDynamicSink.listWritableMetadata)."""
+    """Return the writable keys. 'topic' is one if the table has several topics (KafkaDynamicSink)."""
     has_single_topic = single_topic(definition) is not None
     keys = metadata_keys(definition.is_upsert or definition.is_changelog)
     return [key for key, spec in keys.items() if spec.writable and not (has_single_topic and key == "topic")]
@@ -100,15 +100,15 @@ def check_row_topics(definition: Definition, topics: pa.StringArray) -> pa.Strin
     Raises:
         EncodeError: a topic is null, or not one of the table's topics.
     """
-    listed, pattern = opt.topics(definition.options) or (), definition.options.get(opt.TOPIC_PATTERN)
-    expected = f"match: {pattern}" if pattern is not None else f"be in: [{', '.join(listed)}]"
+    topic_list, pattern = opt.topics(definition.options) or (), definition.options.get(opt.TOPIC_PATTERN)
+    expected = f"match: {pattern}" if pattern is not None else f"be in: [{', '.join(topic_list)}]"
     error = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
     if topics.null_count:
         raise EncodeError(f"{error} no topic is set.")
-    allowed = compile_java_pattern(pattern).fullmatch if pattern is not None else listed.__contains__
+    is_allowed = compile_java_pattern(pattern).fullmatch if pattern is not None else topic_list.__contains__
     for topic in pc.unique(topics).to_pylist():
-        if not allowed(topic):
-            raise EncodeError(f"{error} was: {topic}.{did_you_mean(topic, listed)}")
+        if not is_allowed(topic):
+            raise EncodeError(f"{error} was: {topic}.{did_you_mean(topic, topic_list)}")
     return topics
 
 
@@ -127,7 +127,11 @@ def to_epoch_millis(column: pa.TimestampArray, name: str) -> npt.NDArray[np.int6
 
 
 def check_librdkafka_timestamps(millis: npt.NDArray[np.int64], name: str) -> None:
-    """Raise an error for a timestamp of 0, which librdkafka takes as "now"."""
+    """Reject a timestamp of 0, which librdkafka takes as "now".
+
+    Raises:
+        EncodeError: a timestamp is 0.
+    """
     if (millis == 0).any():
         raise _unsupported_timestamp(name, "the timestamp 1970-01-01 00:00:00 UTC, which librdkafka does not support")
 
@@ -138,7 +142,7 @@ def _unsupported_timestamp(name: str, problem: str) -> EncodeError:
     )
 
 
-def cast_column(column: MetadataColumn, array: pa.Array, zone: str) -> pa.Array:
+def cast_column(column: WritableMetadataColumn, array: pa.Array, zone: str) -> pa.Array:
     """Return the column converted to the type of its metadata key.
 
     Args:

@@ -44,10 +44,10 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Wri
 
 def write_with_producer(producer: AnyProducer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> WriteStats:
     """Write batches with an open producer, which may be inside a transaction. See ``write_rows``."""
-    rows: RowWriter | None = None
+    row_writer: RowWriter | None = None
     for batch in reduce_to_last_rows(definition, batches):
-        rows = rows or RowWriter(definition, batch.schema)
-        rows.write(batch, producer)
+        row_writer = row_writer or RowWriter(definition, batch.schema)
+        row_writer.write(batch, producer)
     producer.flush()
     client = opt.DIRECT if isinstance(producer, DirectProducer) else opt.LIBRDKAFKA
     return WriteStats(producer.sent, producer.sent_bytes, producer.errors, producer.send_time, client)
@@ -71,7 +71,7 @@ class RowWriter:
         self._value = definition.value.create_encoder(schema)
         self._key = definition.key.create_encoder(schema) if definition.key is not None else None
         self._metadata = resolve_metadata_columns(definition, schema)
-        self._zone = session_time_zone() if any(c.depends_on_time_zone for c in self._metadata.values()) else ""
+        self._zone = session_time_zone() if any(c.needs_time_zone for c in self._metadata.values()) else ""
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         _check_parallelism(definition, task)
@@ -86,8 +86,8 @@ class RowWriter:
             DeliveryError: a record was rejected.
             PartitionerError: the class in 'sink.partitioner' returned an invalid partition.
         """
-        times, topics = self._metadata_column(batch, "timestamp"), self._metadata_column(batch, "topic")
-        headers = self._metadata_column(batch, "headers")
+        timestamp_column = self._metadata_column(batch, "timestamp")
+        headers, topics = self._metadata_column(batch, "headers"), self._metadata_column(batch, "topic")
         keys, values = self._encode_payloads(batch)
         if topics is not None:
             topics = check_row_topics(self._definition, topics)
@@ -95,12 +95,14 @@ class RowWriter:
                 producer.partition_count(topic)  # fails at once if the topic is missing, rather than after many retries
         partitions = None
         if self._partitioner is not None:
-            target = topics if topics is not None else producer.topic
-            assert target is not None
-            partitions = choose_partitions(self._partitioner, producer.partition_count, batch, keys, values, target)
+            topic_or_topics = topics if topics is not None else producer.topic
+            assert topic_or_topics is not None
+            partitions = choose_partitions(
+                self._partitioner, producer.partition_count, batch, keys, values, topic_or_topics
+            )
         timestamps = None
-        if times is not None:
-            timestamps = to_epoch_millis(times, self._metadata["timestamp"].name)
+        if timestamp_column is not None:
+            timestamps = to_epoch_millis(timestamp_column, self._metadata["timestamp"].name)
             if not isinstance(producer, DirectProducer):
                 check_librdkafka_timestamps(timestamps, self._metadata["timestamp"].name)
         if headers is None:
@@ -112,15 +114,15 @@ class RowWriter:
         definition = self._definition
         kinds = self._metadata_column(batch, ROW_KIND)
         try:
-            deleted = np.asarray(is_retraction(kinds)) if kinds is not None else None
-            if deleted is not None and not deleted.any():
-                deleted = None
-            _check_not_null(definition, batch, pa.array(~deleted) if deleted is not None else None)
+            is_deleted = np.asarray(is_retraction(kinds)) if kinds is not None else None
+            if is_deleted is not None and not is_deleted.any():
+                is_deleted = None
+            _check_not_null(definition, batch, pa.array(~is_deleted) if is_deleted is not None else None)
             rows = definition.value.select(batch)
-            if deleted is None:
+            if is_deleted is None:
                 values = self._value.encode(rows)
             elif definition.is_upsert:
-                values = encode_with_tombstones(self._value, rows, deleted)
+                values = encode_with_tombstones(self._value, rows, is_deleted)
             else:  # the format encodes the row kind
                 values = self._value.encode(rows.append_column(ROW_KIND_COLUMN, kinds))
             key = definition.key

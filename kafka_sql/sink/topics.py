@@ -31,10 +31,10 @@ def ensure_topics_exist(definition: Definition) -> None:
             settings = topic_settings(definition)
             key = (definition.client_config["bootstrap.servers"], *topics, repr(settings))
             if key not in _ensured:
-                new = _UPSERT_CONFIG if definition.is_upsert else {}
-                for topic in ensure_topics(cluster, topics, settings, definition.name, new):
-                    facts = {"table": definition.name, "topic": topic}
-                    _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=facts)
+                new_topic_config = _UPSERT_CONFIG if definition.is_upsert else {}
+                for topic in ensure_topics(cluster, topics, settings, definition.name, new_topic_config):
+                    log_fields = {"table": definition.name, "topic": topic}
+                    _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=log_fields)
                 _ensured.add(key)
         cluster.partitions(topics)
 

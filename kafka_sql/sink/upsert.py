@@ -15,16 +15,16 @@ from kafka_sql.options import connector as opt
 from kafka_sql.table.changelog import ROW_INDEX, last_row_per_key
 
 
-def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:
+def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, is_deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:
     """Return the encoded values, with null (a tombstone) for deleted rows.
 
     Raises:
         EncodeError: a value cannot be represented in the format.
     """
-    has_value = ~deleted
+    has_value = ~is_deleted
     values = encoder.encode(rows.filter(pa.array(has_value)))
     indices = np.cumsum(has_value) - 1
-    return values.take(pa.array(indices, mask=deleted))
+    return values.take(pa.array(indices, mask=is_deleted))
 
 
 def reduce_to_last_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -34,18 +34,18 @@ def reduce_to_last_rows(definition: Definition, batches: Iterator[pa.RecordBatch
     the rest.
     """
     options = definition.options
-    limit, interval = options.get(opt.FLUSH_ROWS) or 0, options.get(opt.FLUSH_INTERVAL) or 0
-    if limit <= 0 or interval <= 0 or definition.key is None:
+    max_rows, interval = options.get(opt.FLUSH_ROWS) or 0, options.get(opt.FLUSH_INTERVAL) or 0  # milliseconds
+    if max_rows <= 0 or interval <= 0 or definition.key is None:
         yield from batches
         return
     buffer: pa.RecordBatch | None = None
     last_flush = time.monotonic()
     for batch in batches:
-        for start in range(0, batch.num_rows, limit):
-            rows = batch.slice(start, limit)
+        for start in range(0, batch.num_rows, max_rows):
+            rows = batch.slice(start, max_rows)
             rows = rows if buffer is None else pa.concat_batches([buffer, rows])
             buffer = _last_row_per_key(definition.key.columns, rows)
-            if buffer.num_rows >= limit or time.monotonic() - last_flush >= interval / 1000:
+            if buffer.num_rows >= max_rows or time.monotonic() - last_flush >= interval / 1000:
                 yield buffer
                 buffer, last_flush = None, time.monotonic()
     if buffer is not None:

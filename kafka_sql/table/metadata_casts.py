@@ -26,8 +26,8 @@ _MILLISECONDS: Final = 3
 
 
 def needs_time_zone(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a cast between an instant and ``target`` depends on the session's time zone."""
-    return _is_instant(source) != _is_instant(target) and (pt.is_timestamp(source) or pt.is_timestamp(target))
+    """Return whether a cast depends on the session's time zone: one of the types is an instant, the other is not."""
+    return _is_instant(source) != _is_instant(target)
 
 
 def read_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
@@ -122,7 +122,7 @@ def _precision(declared: str) -> int:
 
 
 def _has_length_limit(target: pa.DataType, declared: str) -> bool:
-    """Whether the declared type limits the length, so that Flink would truncate or pad."""
+    """Return whether the declared type limits the length, so that Flink would truncate or pad."""
     if not (pt.is_string(target) or pt.is_binary(target)):
         return False
     return re.sub(r"\s", "", declared).upper() not in _UNBOUNDED

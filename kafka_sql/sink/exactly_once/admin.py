@@ -17,7 +17,7 @@ from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, find_lingering
 from kafka_sql.sink.exactly_once.errors import statement_lost
 from kafka_sql.sink.exactly_once.ownership import next_claim
-from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_decisions
+from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, decided_ids, parse_decisions
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id, run_id
 
 _ADMIN_WRITER: Final = "transactions"
@@ -54,9 +54,9 @@ def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTr
     """
     config = to_librdkafka(properties)
     with closing(TransactionAdmin(config)) as transactions:
-        decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
-        described = transactions.describe(list(find_lingering(transactions, prefix)))
-    return [_describe_open(key, d, key in decided) for key, d in sorted(described.items()) if d is not None]
+        decided = decided_ids(_decisions_under(config, prefix))
+        descriptions = transactions.describe(list(find_lingering(transactions, prefix)))
+    return [_describe_open(key, d, key in decided) for key, d in sorted(descriptions.items()) if d is not None]
 
 
 def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missing: bool = False) -> list[str]:
@@ -76,8 +76,8 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
     config = to_librdkafka(properties)
     with closing(TransactionAdmin(config)) as transactions:
         decisions = _decisions_under(config, prefix)
-        open_ = find_lingering(transactions, prefix)
-        still_open = [d for decision in decisions for d in decision.transactions if d.id in open_]
+        lingering = find_lingering(transactions, prefix)
+        still_open = [d for decision in decisions for d in decision.transactions if d.id in lingering]
         committed, _ = commit_all(transactions, still_open)
         if accept_missing:
             _claim_prefix(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encode())
@@ -110,9 +110,9 @@ def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool
         superseded = _claim_prefix(
             config, transactions, prefix, (lambda _: None) if rewrite else Decision.encode
         ).superseded
-        decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
-        open_ = find_lingering(transactions, prefix)
-        return abort_all(transactions, [t for t, run in open_.items() if run in superseded and t not in decided])
+        decided = decided_ids(_decisions_under(config, prefix))
+        lingering = find_lingering(transactions, prefix)
+        return abort_all(transactions, [t for t, run in lingering.items() if run in superseded and t not in decided])
 
 
 def _claim_prefix(

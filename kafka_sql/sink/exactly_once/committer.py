@@ -28,6 +28,7 @@ from kafka_sql.sink.exactly_once.records import (
     Decision,
     PreparedTransaction,
     Writer,
+    decided_ids,
     parse_decisions,
 )
 
@@ -94,18 +95,18 @@ class Committer:
     def _commit(self, batch: int | None, messages: Sequence[PreparedTransaction]) -> None:
         try:
             self._owner = self._owner or claim_prefix(self._config, self.writer, batch, self._active_runs)
-            todo = [m for m in messages if m.transaction is not None]
+            prepared = [m for m in messages if m.transaction is not None]
             already_committed: tuple[DecidedTransaction, ...] = ()
-            earlier = self._complete_earlier(batch, messages)
-            if earlier is not None:
-                already_committed, missing = earlier
-                todo = [m for m in todo if m.partition in missing]
+            completed = self._complete_earlier(batch, messages)
+            if completed is not None:
+                already_committed, missing = completed
+                prepared = [m for m in prepared if m.partition in missing]
             with ThreadPoolExecutor(1) as executor:
-                cleanup = executor.submit(self._abort_lingering, {str(m.transaction) for m in todo})
-                decided = self._check_prepared(batch, todo)
+                cleanup = executor.submit(self._abort_lingering, {str(m.transaction) for m in prepared})
+                decided = self._check_prepared(batch, prepared)
             cleanup.result()
             if not decided:
-                return  # everything is committed, however the replay was split into tasks; or there are no rows
+                return  # no task has rows, or an earlier decision has committed all, even if the replay's tasks differ
         except BrokerError:
             self._abort_undecided(messages)
             raise
@@ -149,15 +150,15 @@ class Committer:
 
     def _warn_if_replay_differs(self, last: Decision, messages: Sequence[PreparedTransaction]) -> None:
         """Warn if a replay has a different row count: the query is not deterministic, or the checkpoint was reset."""
-        before, now = sum(d.rows for d in last.transactions), sum(m.rows for m in messages)
-        if before != now:
+        old_count, new_count = sum(d.rows for d in last.transactions), sum(m.rows for m in messages)
+        if old_count != new_count:
             _LOG.warning(
                 "table '%s': batch %s was written with %d rows before a crash. The replay has %d rows, which are not "
                 "written. If the query is deterministic, the checkpoint is an old copy, and rows are missing",
                 self.writer.name,
                 last.batch,
-                before,
-                now,
+                old_count,
+                new_count,
             )
 
     def _complete_statement(self, statement: Decision) -> None:
@@ -184,8 +185,8 @@ class Committer:
         runs = self._owner.superseded_runs | {self.writer.run}
         for prefix in self._owner.prefixes:
             ids = [t for t, run in find_lingering(client, prefix).items() if run in runs and t not in keep]
-            open_ = client.describe(ids)
-            still_open = [decided[t] for t in ids if t in decided and _is_same_transaction(decided[t], open_[t])]
+            descriptions = client.describe(ids)
+            still_open = [decided[t] for t in ids if t in decided and _is_same_transaction(decided[t], descriptions[t])]
             if still_open:
                 commit_all(client, still_open)
             committed = {d.id for d in still_open}
@@ -197,47 +198,49 @@ class Committer:
         """Return the runs that have open transactions under the prefix."""
         return set(find_lingering(self._cleanup_transactions, self.writer.prefix).values())
 
-    def _check_prepared(self, batch: int | None, todo: Sequence[PreparedTransaction]) -> tuple[DecidedTransaction, ...]:
+    def _check_prepared(
+        self, batch: int | None, prepared: Sequence[PreparedTransaction]
+    ) -> tuple[DecidedTransaction, ...]:
         """Check that all prepared transactions are still open, and return what to write to the decision log."""
         assert self._owner is not None
-        if not todo:
+        if not prepared:
             return ()
         self._owner.log.announce_write()
+        message_by_id = {str(m.transaction): m for m in prepared}
         self._transactions.set_coordinators(
-            {str(m.transaction): m.hint.coordinator for m in todo if m.hint.coordinator}
+            {key: m.hint.coordinator for key, m in message_by_id.items() if m.hint.coordinator}
         )
-        described = self._transactions.describe([str(m.transaction) for m in todo])
-        gone = [m for m in todo if (d := described[str(m.transaction)]) is None or d.state != ONGOING]
-        if gone:
-            states = [(str(m.transaction), _state_name(described[str(m.transaction)])) for m in gone]
-            raise fencing_error(self._config, self.writer, batch) or prepared_lost(self.writer, len(todo), states)
-        open_ = {key: d for key, d in described.items() if d is not None}
-        hinted = {str(m.transaction): m.hint.first_record for m in todo if m.hint.first_record is not None}
+        descriptions = self._transactions.describe(list(message_by_id))
+        ongoing = {key: d for key, d in descriptions.items() if d is not None and d.state == ONGOING}
+        if len(ongoing) < len(prepared):
+            states = [(key, _state_name(descriptions[key])) for key in message_by_id if key not in ongoing]
+            raise fencing_error(self._config, self.writer, batch) or prepared_lost(self.writer, len(prepared), states)
+        hints = {key: m.hint.first_record for key, m in message_by_id.items() if m.hint.first_record is not None}
         # The first batch ignores the hints and asks the brokers: this shows missing ACLs that a recovery will need.
-        witnesses = hinted if self._first_offsets_fetched else {}
-        witnesses |= self._transactions.first_offsets({key: d for key, d in open_.items() if key not in witnesses})
+        witnesses = hints if self._first_offsets_fetched else {}
+        witnesses |= self._transactions.first_offsets({key: d for key, d in ongoing.items() if key not in witnesses})
         self._first_offsets_fetched = True
         return tuple(
             DecidedTransaction(
                 m.partition,
                 m.rows,
                 m.digest,
-                str(m.transaction),
-                open_[str(m.transaction)].producer_id,
-                open_[str(m.transaction)].producer_epoch,
-                witnesses.get(str(m.transaction)),
+                key,
+                ongoing[key].producer_id,
+                ongoing[key].producer_epoch,
+                witnesses.get(key),
             )
-            for m in todo
+            for key, m in message_by_id.items()
         )
 
     def _record_decision(self, batch: int | None, transactions: tuple[DecidedTransaction, ...]) -> None:
         """Write the decision to the log. This is the point of no return."""
         assert self._owner is not None
-        w = self.writer
-        decision = Decision(w.prefix, w.run, w.query, w.topics, batch, transactions)
+        writer = self.writer
+        decision = Decision(writer.prefix, writer.run, writer.query, writer.topics, batch, transactions)
         # also replaces decisions of the same query under its earlier prefixes
-        replaced = tuple(d for d in self._owner.decisions if self.writer.wrote(d))
-        self._owner.record_decisions(decision, without=replaced)
+        old_decisions = tuple(d for d in self._owner.decisions if writer.wrote(d))
+        self._owner.record_decisions(decision, without=old_decisions)
 
     def _abort_undecided(self, messages: Sequence[PreparedTransaction]) -> None:
         """Abort undecided transactions, as far as possible. The next start aborts the rest.
@@ -246,9 +249,7 @@ class Committer:
         ``fence_older_writers`` since the last write.
         """
         try:
-            decided = {
-                d.id for decision in parse_decisions(read_decisions(self._config)) for d in decision.transactions
-            }
+            decided = decided_ids(parse_decisions(read_decisions(self._config)))
             ids = [m.transaction for m in messages if m.transaction is not None and m.transaction not in decided]
             abort_all(self._transactions, ids)
         except BrokerError as e:
@@ -286,5 +287,5 @@ def _state_name(description: TransactionDescription | None) -> str:
 
 def _has_same_rows(last: Decision, messages: Sequence[PreparedTransaction]) -> bool:
     """Return whether a replay's tasks have the same rows as the decided ones. Only then can it write missing rows."""
-    before = {d.partition: (d.rows, d.digest) for d in last.transactions}
-    return before == {m.partition: (m.rows, m.digest) for m in messages if m.rows}
+    decided_rows = {d.partition: (d.rows, d.digest) for d in last.transactions}
+    return decided_rows == {m.partition: (m.rows, m.digest) for m in messages if m.rows}

@@ -12,16 +12,16 @@ import pyarrow as pa
 _PARTS: Final = 64
 
 
-def digest(batch: pa.RecordBatch, before: int = 0) -> int:
+def digest(batch: pa.RecordBatch, previous: int = 0) -> int:
     """Return a 32-bit checksum of a batch's columns.
 
     The sums of 64 parts of each buffer are hashed, at 15 GB per second. This detects accidental differences between
     replays; it is not meant to resist forgery.
 
     Args:
-        before: the digest of the preceding batches.
+        previous: the digest of the preceding batches.
     """
-    value = zlib.crc32(struct.pack(">Iq", before, batch.num_rows))
+    value = zlib.crc32(struct.pack(">Iq", previous, batch.num_rows))
     for column in batch.columns:
         for buffer in column.buffers():
             if buffer is not None:
@@ -30,8 +30,9 @@ def digest(batch: pa.RecordBatch, before: int = 0) -> int:
 
 
 def _sums(buffer: pa.Buffer) -> bytes:
+    """Return the sums of a buffer's 64 parts, and the bytes at its end that do not fill a word of each part."""
     size = buffer.size - buffer.size % (8 * _PARTS)
     words = np.frombuffer(buffer, np.uint64, count=size // 8).reshape(_PARTS, -1)
-    rest = np.frombuffer(buffer, np.uint8, offset=size, count=buffer.size - size)
+    remainder = np.frombuffer(buffer, np.uint8, offset=size, count=buffer.size - size)
     sums: bytes = words.sum(axis=1, dtype=np.uint64).tobytes()
-    return sums + rest.tobytes()
+    return sums + remainder.tobytes()

@@ -24,13 +24,13 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
     prepared = [m for m in messages if isinstance(m, PreparedTransaction)]
     if not prepared:
         return
-    first, topics = prepared[0], opt.topics(definition.options) or ()
+    message, topics = prepared[0], opt.topics(definition.options) or ()  # run, query and batch are those of all
     writer = Writer(
         definition.name,
         definition.options[opt.TRANSACTIONAL_ID_PREFIX],
         ";".join(topics),
-        first.run,
-        first.query,
+        message.run,
+        message.query,
     )
     key = definition.client_config["bootstrap.servers"], writer.prefix
     committer = _committers.get(key)
@@ -39,11 +39,11 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
             committer.close()
         committer = _committers[key] = Committer(definition.client_config, writer)
     try:
-        committer.commit(first.batch, prepared)
+        committer.commit(message.batch, prepared)
     except BaseException:
         _committers.pop(key).close()
         raise
-    if first.query is None:
+    if message.query is None:
         _committers.pop(key).close()
 
 

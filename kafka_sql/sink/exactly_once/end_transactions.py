@@ -13,7 +13,7 @@ from kafka_sql.kafka.protocol.transactions import ONGOING
 from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from kafka_sql.sink.exactly_once.transactional_ids import parse_run, task_prefix
 
-# fenced, another state, another producer: somebody has already committed or aborted it
+# the transaction was already committed or aborted, by this driver or another one
 _ENDED: Final = FENCED | {
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
@@ -22,7 +22,7 @@ _ENDED: Final = FENCED | {
 
 
 def find_lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
-    """Return the tasks' open transactions under a prefix: transactional id -> run.
+    """Return the tasks' open transactions under a prefix: the run of each, by transactional id.
 
     Raises:
         BrokerError: the brokers do not respond.
@@ -72,5 +72,5 @@ def _is_committed(transactions: TransactionAdmin, decided: DecidedTransaction, c
 
 def abort_all(transactions: TransactionAdmin, ids: Sequence[str]) -> list[str]:
     """Abort the transactions that are still open, and fence their producers. Return their ids."""
-    described = transactions.describe(ids)
-    return transactions.abort({key: d for key, d in described.items() if d and d.state == ONGOING})
+    descriptions = transactions.describe(ids)
+    return transactions.abort({key: d for key, d in descriptions.items() if d and d.state == ONGOING})

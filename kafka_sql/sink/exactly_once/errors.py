@@ -15,12 +15,12 @@ from kafka_sql.sink.exactly_once.records import Claim, DecidedTransaction, Decis
 _MAX_SHOWN = 5  # transactions that a message lists
 
 
-def superseded(writer: Writer, now: Claim) -> WriterFencedError:
+def superseded(writer: Writer, claim: Claim) -> WriterFencedError:
     """Return the error that another writer has claimed the prefix."""
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
-        f"{now.who}. This writer has committed nothing since then. If the other writer is a restart of the same query, "
-        "nothing needs to be done. Otherwise set a different prefix for each query and statement.",
+        f"{claim.who}. This writer has committed nothing since then. If the other writer is a restart of the same "
+        "query, nothing needs to be done. Otherwise set a different prefix for each query and statement.",
         table=writer.name,
     )
 
@@ -53,16 +53,16 @@ def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
     )
 
 
-def prepared_lost(writer: Writer, count: int, gone: Sequence[tuple[str, str]]) -> PreparedTransactionLostError:
+def prepared_lost(writer: Writer, count: int, lost: Sequence[tuple[str, str]]) -> PreparedTransactionLostError:
     """Return the error that prepared transactions are no longer open, and nothing was committed.
 
     Args:
         count: number of all prepared transactions.
-        gone: ids and states of those that are no longer open.
+        lost: ids and states of those that are no longer open.
     """
-    states = ", ".join(f"'{key}' is {state}" for key, state in gone[:_MAX_SHOWN])
+    states = ", ".join(f"'{key}' is {state}" for key, state in lost[:_MAX_SHOWN])
     return PreparedTransactionLostError(
-        f"Table '{writer.name}': of {count} prepared transactions, {len(gone)} are no longer open ({states}). "
+        f"Table '{writer.name}': of {count} prepared transactions, {len(lost)} are no longer open ({states}). "
         "Nothing of the batch was committed. Either the batch took longer than 'properties.transaction.timeout.ms', or "
         "the transactions were aborted manually.",
         table=writer.name,
@@ -71,9 +71,9 @@ def prepared_lost(writer: Writer, count: int, gone: Sequence[tuple[str, str]]) -
 
 def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
     """Return the error that the brokers aborted decided transactions."""
-    which = f"batch {batch}" if batch is not None else "the statement"
+    write = f"batch {batch}" if batch is not None else "the statement"
     return DecidedTransactionLostError(
-        f"Table '{writer.name}', {which}: the brokers aborted decided transactions before they were committed, because "
+        f"Table '{writer.name}', {write}: the brokers aborted decided transactions before they were committed, because "
         "'properties.transaction.timeout.ms' had expired. "
         f"{_missing_rows(lost)} {_recovery_advice(writer)}",
         table=writer.name,
@@ -104,8 +104,8 @@ def statement_lost(statement: Decision, lost: Sequence[DecidedTransaction]) -> D
 
 def _missing_rows(lost: Sequence[DecidedTransaction]) -> str:
     rows = sum(d.rows for d in lost)
-    each = ", ".join(f"'{d.id}' (task {d.partition}, {d.rows} rows)" for d in lost[:_MAX_SHOWN])
-    return f"Missing: {rows} rows of {len(lost)} transactions: {each}{', ...' if len(lost) > _MAX_SHOWN else ''}."
+    details = ", ".join(f"'{d.id}' (task {d.partition}, {d.rows} rows)" for d in lost[:_MAX_SHOWN])
+    return f"Missing: {rows} rows of {len(lost)} transactions: {details}{', ...' if len(lost) > _MAX_SHOWN else ''}."
 
 
 def _recovery_advice(writer: Writer) -> str:

@@ -45,10 +45,10 @@ class PrefixOwner:
         Raises:
             LogWriterFenced: a newer writer has fenced this one.
         """
-        deleted = {d.key for d in without} - {d.key for d in new}
-        self.log.write({**dict.fromkeys(deleted), **{d.key: d.encode() for d in new}})
-        replaced = deleted | {d.key for d in new}
-        self.decisions = [d for d in self.decisions if d.key not in replaced] + list(new)
+        new_keys = {d.key for d in new}
+        deleted_keys = {d.key for d in without} - new_keys
+        self.log.write({**dict.fromkeys(deleted_keys), **{d.key: d.encode() for d in new}})
+        self.decisions = [d for d in self.decisions if d.key not in deleted_keys | new_keys] + list(new)
 
 
 def claim_prefix(
@@ -75,23 +75,24 @@ def claim_prefix(
     with ExitStack() as stack:
         log = stack.enter_context(closing(DecisionLogWriter(config, driver_id(writer.prefix))))
         log.fence_older_writers()
-        earlier = _earlier_prefixes(records, writer)
-        for prefix in earlier:
-            with closing(DecisionLogWriter(config, driver_id(prefix))) as fencing:
-                fencing.fence_older_writers()
+        earlier_prefixes = _earlier_prefixes(records, writer)
+        for prefix in earlier_prefixes:
+            with closing(DecisionLogWriter(config, driver_id(prefix))) as earlier_log:
+                earlier_log.fence_older_writers()
         records = read_decisions(config)
         _raise_if_superseded(records, writer, batch)
         claims = parse_claims(records)
-        before = claims.get(writer.prefix)
+        previous = claims.get(writer.prefix)
         claim = next_claim(records, writer, active_runs())
-        if before is None or (before.run, before.superseded) != (claim.run, claim.superseded):
+        if previous is None or (previous.run, previous.superseded) != (claim.run, claim.superseded):
             log.write({claim.key: claim.encode()})
         decisions = [d for d in parse_decisions(records) if d.prefix == writer.prefix or writer.wrote(d)]
         superseded_runs = {*claim.superseded, *(d.run for d in decisions)}
-        for prefix in earlier:
+        for prefix in earlier_prefixes:
             superseded_runs |= {claims[prefix].run, *claims[prefix].superseded}
-        stack.pop_all()
-    return PrefixOwner(writer, log, (writer.prefix, *earlier), decisions, frozenset(superseded_runs - {writer.run}))
+        stack.pop_all()  # without an error, the log stays open for the owner
+    prefixes = (writer.prefix, *earlier_prefixes)
+    return PrefixOwner(writer, log, prefixes, decisions, frozenset(superseded_runs - {writer.run}))
 
 
 def next_claim(log: dict[str, bytes], writer: Writer, active_runs: Collection[str] = ()) -> Claim:
@@ -101,12 +102,11 @@ def next_claim(log: dict[str, bytes], writer: Writer, active_runs: Collection[st
         log: records of the decision log.
         active_runs: other runs that the claim supersedes.
     """
-    before = parse_claims(log).get(writer.prefix)
-    runs = (*before.superseded, before.run) if before is not None else ()
-    superseded_runs = tuple(r for r in dict.fromkeys((*runs, *sorted(active_runs))) if r != writer.run)[
-        -_MAX_SUPERSEDED_RUNS:
-    ]
+    previous = parse_claims(log).get(writer.prefix)
+    claimed_runs = (*previous.superseded, previous.run) if previous is not None else ()
+    runs = tuple(run for run in dict.fromkeys((*claimed_runs, *sorted(active_runs))) if run != writer.run)
     topics = writer.topics if writer.query is not None else None
+    superseded_runs = runs[-_MAX_SUPERSEDED_RUNS:]
     return Claim(writer.prefix, writer.run, writer.query, topics, _describe_writer(writer), superseded_runs)
 
 

@@ -76,14 +76,14 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
         DeliveryError: a record was not acknowledged; the transaction is aborted.
         TransactionError: the brokers rejected the transaction.
     """
-    running = _RunningDigest()
-    rows = running.digest_batches(batch for batch in batches if batch.num_rows)
+    running_digest = _RunningDigest()
+    rows = running_digest.digest_batches(batch for batch in batches if batch.num_rows)
     empty = PreparedTransaction(task.partition, 0, None, 0, task.run, task.query, task.batch)
-    if not can_use_direct(definition):
-        first = next(rows, None)
-        if first is None:
+    if not can_use_direct(definition):  # librdkafka's producer may only be opened if there are rows
+        first_batch = next(rows, None)
+        if first_batch is None:
             return empty
-        rows = itertools.chain([first], rows)
+        rows = itertools.chain([first_batch], rows)
     transaction = _transactional_id(definition, task)
     # librdkafka rejects a socket timeout above the transaction timeout
     socket_timeout = min(int(definition.client_config[SOCKET_TIMEOUT]), timeout)
@@ -94,7 +94,7 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
     if not stats.rows:
         return empty
     return PreparedTransaction(
-        task.partition, stats.rows, transaction, running.value, task.run, task.query, task.batch, stats, hint
+        task.partition, stats.rows, transaction, running_digest.value, task.run, task.query, task.batch, stats, hint
     )
 
 
@@ -106,6 +106,8 @@ def _transactional_id(definition: Definition, task: Task) -> str:
 
 
 class _RunningDigest:
+    """Computes the digest of batches while they are consumed."""
+
     value = 0
 
     def digest_batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

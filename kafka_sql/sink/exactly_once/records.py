@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -156,6 +156,11 @@ class Claim:
 def parse_decisions(log: dict[str, bytes]) -> list[Decision]:
     """Return the decisions in a log."""
     return [_decode(_decode_decision, key, value) for key, value in log.items() if _record_type(key) == "decision"]
+
+
+def decided_ids(decisions: Iterable[Decision]) -> set[str]:
+    """Return the ids of all transactions that the decisions commit."""
+    return {transaction.id for decision in decisions for transaction in decision.transactions}
 
 
 def parse_claims(log: dict[str, bytes]) -> dict[str, Claim]:

@@ -40,17 +40,17 @@ def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets
     """
     to_read = {p: offset for p, offset in starts.items() if p in stops and offset < stops[p]}
     earliest = cluster.earliest(to_read)
-    moved = {p: min(earliest[p], stops[p]) for p, offset in to_read.items() if earliest[p] > offset}
-    if not moved:
+    new_starts = {p: min(earliest[p], stops[p]) for p, offset in to_read.items() if earliest[p] > offset}
+    if not new_starts:
         return starts
-    report_data_loss(definition, [LostRange(*p, starts[p], earliest[p], stops[p]) for p in sorted(moved)])
-    return {**starts, **moved}
+    report_data_loss(definition, [LostRange(*p, starts[p], earliest[p], stops[p]) for p in sorted(new_starts)])
+    return {**starts, **new_starts}
 
 
 def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
     """Return a function that a task calls if the log's beginning passes the offset it is about to read."""
-    return lambda split, offset, first: report_data_loss(
-        definition, [LostRange(split.topic, split.partition, offset, first, split.stop)]
+    return lambda split, offset, log_start: report_data_loss(
+        definition, [LostRange(split.topic, split.partition, offset, log_start, split.stop)]
     )
 
 

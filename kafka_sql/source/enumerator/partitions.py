@@ -26,13 +26,13 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
         TopicNotFoundError: a topic or partition that the options name does not exist, and 'scan.missing-topics' is
             'fail'. A pattern that matches no topic is not an error, as in Flink.
     """
-    options, existing = definition.options, cluster.topics()
+    options, existing_topics = definition.options, cluster.topics()
     selected = options.get(opt.SCAN_PARTITIONS)
-    ignore = options[opt.MISSING_TOPICS] == opt.IGNORE
+    ignores_missing = options[opt.MISSING_TOPICS] == opt.IGNORE
     topics = opt.topics(options)
     if topics is None:
         pattern = compile_java_pattern(options.get(opt.TOPIC_PATTERN) or "")
-        topics = tuple(t for t in existing if pattern.fullmatch(t) and t not in INTERNAL_TOPICS)
+        topics = tuple(t for t in existing_topics if pattern.fullmatch(t) and t not in INTERNAL_TOPICS)
         if not topics:
             _LOG.warning(
                 "table '%s': no topic matches the pattern '%s'",
@@ -40,11 +40,13 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
                 pattern.pattern,
                 extra={"table": definition.name},
             )
-    existing_partitions = cluster.partitions(tuple(t for t in topics if t in existing) if ignore else topics, existing)
+    if ignores_missing:
+        topics = tuple(t for t in topics if t in existing_topics)
+    existing_partitions = cluster.partitions(topics, existing_topics)
     if selected is None:
         return existing_partitions
     missing = sorted(set(selected) - set(existing_partitions))
-    if missing and not ignore:
+    if missing and not ignores_missing:
         names = ", ".join(f"{topic}[{partition}]" for topic, partition in missing)
         raise TopicNotFoundError(
             f"Table '{definition.name}': partitions of option '{opt.SCAN_PARTITIONS.key}' do not exist on the Kafka "
@@ -71,7 +73,7 @@ class Discovery:
         is_fixed = is_bounded or definition.options.get(opt.SCAN_PARTITIONS) is not None
         self._interval = 0 if is_fixed else definition.options[opt.DISCOVERY_INTERVAL] / 1000
         self._partitions: list[TopicPartition] | None = None
-        self._next = 0.0
+        self._next_discovery = 0.0
 
     def partitions(self, cluster: Cluster) -> list[TopicPartition]:
         """Return the table's partitions as of the last discovery.
@@ -80,6 +82,7 @@ class Discovery:
             TopicNotFoundError: as ``list_partitions``.
         """
         now = self._clock()
-        if self._partitions is None or (self._interval > 0 and now >= self._next):
-            self._partitions, self._next = list_partitions(self._definition, cluster), now + self._interval
+        if self._partitions is None or (self._interval > 0 and now >= self._next_discovery):
+            self._partitions = list_partitions(self._definition, cluster)
+            self._next_discovery = now + self._interval
         return self._partitions

@@ -44,9 +44,9 @@ def resolve_batch_range(
     Raises:
         BrokerError: an offset is unavailable, or records of the range were removed.
     """
-    bound = resolve_stop_offsets(definition, cluster, partitions)
-    stops = cluster.latest(partitions) if bound is None else bound
-    is_empty = effective_startup_mode(definition) == opt.LATEST and bound is None
+    bounded_stops = resolve_stop_offsets(definition, cluster, partitions)
+    stops = cluster.latest(partitions) if bounded_stops is None else bounded_stops
+    is_empty = effective_startup_mode(definition) == opt.LATEST and bounded_stops is None
     starts = stops if is_empty else resolve_start_offsets(definition, cluster, partitions)
     return clamp_to_log_start(definition, cluster, clamp_to_log_end(definition, cluster, starts, stops), stops), stops
 

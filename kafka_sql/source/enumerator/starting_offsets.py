@@ -57,9 +57,12 @@ def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, 
     out_of_range = {p: starts[p] for p in to_check if starts[p] > ends[p]}
     if not out_of_range:
         return starts
-    names = ", ".join(f"{t}[{p}]@{at} (the log ends at {ends[t, p]})" for (t, p), at in sorted(out_of_range.items()))
+    details = ", ".join(
+        f"{topic}[{partition}]@{offset} (the log ends at {ends[topic, partition]})"
+        for (topic, partition), offset in sorted(out_of_range.items())
+    )
     _LOG.warning(
-        "table '%s': start offsets are out of range: %s", definition.name, names, extra={"table": definition.name}
+        "table '%s': start offsets are out of range: %s", definition.name, details, extra={"table": definition.name}
     )
     return {**starts, **apply_offset_reset(definition, cluster, list(out_of_range), "earliest")}
 
@@ -99,9 +102,9 @@ def _specific_offsets(definition: Definition, cluster: Cluster, partitions: list
     parsed = parse_specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key)
     specified = fill_in_topic(parsed, topics)
     starts = resolve_sentinels(definition, cluster, {p: specified[p] for p in partitions if p in specified})
-    others = [p for p in partitions if p not in specified]
-    committed = cluster.committed(definition.options.get(opt.GROUP_ID), others)
-    uncommitted = [p for p in others if p not in committed]
+    unspecified = [p for p in partitions if p not in specified]
+    committed = cluster.committed(definition.options.get(opt.GROUP_ID), unspecified)
+    uncommitted = [p for p in unspecified if p not in committed]
     return {**starts, **committed, **apply_offset_reset(definition, cluster, uncommitted, "earliest")}
 
 
@@ -156,10 +159,10 @@ def apply_offset_reset(
         return cluster.latest(partitions)
     names = ", ".join(f"{t}[{p}]" for t, p in sorted(partitions))
     group = definition.options.get(opt.GROUP_ID)
+    reason = f"group '{group}' has no valid committed offset" if group is not None else "there is no valid start offset"
     raise OffsetError(
-        f"Table '{definition.name}': group '{group}' has no valid committed offset for {names}, and no offset reset "
-        "strategy is set. Set 'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' "
-        "to 'earliest-offset', 'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed "
-        "offsets.",
+        f"Table '{definition.name}': {reason} for {names}, and no offset reset strategy is set. Set "
+        "'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' to 'earliest-offset', "
+        "'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed offsets.",
         table=definition.name,
     )

@@ -39,7 +39,7 @@ def resolve_stop_offsets(definition: Definition, cluster: Cluster, partitions: l
 
 
 def end_exists(definition: Definition) -> bool:
-    """Whether a bounded table's stop offsets exist already, so that a read needs no records written later.
+    """Return whether a bounded table's stop offsets exist already, so that a read needs no records written later.
 
     Raises:
         BrokerError: the cluster, a topic or an offset is unavailable.
@@ -67,10 +67,10 @@ def _group_offsets(definition: Definition, cluster: Cluster, partitions: list[To
         "set 'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'",
     )
     committed = cluster.committed(group, partitions)
-    missing = ", ".join(f"{t}[{p}]" for t, p in partitions if (t, p) not in committed)
-    if missing:
+    names = ", ".join(f"{t}[{p}]" for t, p in partitions if (t, p) not in committed)
+    if names:
         raise OffsetError(
-            f"Table '{definition.name}': partition {missing} should stop at committed offset. But there is no "
+            f"Table '{definition.name}': partition {names} should stop at committed offset. But there is no "
             f"committed offset of this partition for group {group}. Commit offsets for the group, or set "
             "'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'.",
             table=definition.name,

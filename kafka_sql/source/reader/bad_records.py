@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -28,7 +28,7 @@ class BadRecordHandler:
 
     _definition: Definition
     _split: Split
-    _count: int = field(default=0)
+    _count: int = 0
 
     @property
     def needs_whole_records(self) -> bool:

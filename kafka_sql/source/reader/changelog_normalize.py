@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
+from kafka_sql.source.reader.key_value_join import row_payloads
 from kafka_sql.table.changelog import ROW_INDEX, is_retraction, last_row_per_key
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def upsert_changes(decoder: RowDecoder, records: Records, first_index: int) -> C
     decoded = decoder.decode(upserts)
     batch = decoded.batch
     keys = decoder.keys(tombstones)
-    deleted = np.arange(len(tombstones.offsets)) if keys.payload_indices is None else np.asarray(keys.payload_indices)
+    tombstone_indices = row_payloads(keys, len(tombstones.offsets)).astype(np.int64)
     upsert_offsets = np.asarray(decoded.origins.take_records(pa.array(upserts.offsets)))
-    offsets = np.concatenate((upsert_offsets, tombstones.offsets[deleted.astype(np.int64)]))
+    offsets = np.concatenate((upsert_offsets, tombstones.offsets[tombstone_indices]))
     indices = np.empty(len(offsets), np.int64)
     indices[np.argsort(offsets, kind="stable")] = np.arange(first_index, first_index + len(offsets))
     row_names, key_names = [*decoder.schema.names, ROW_INDEX], [*decoder.key_columns, ROW_INDEX]
@@ -83,8 +84,8 @@ def changelog_changes(decoder: RowDecoder, records: Records, first_index: int) -
     decoded = decoder.decode(records)
     indices = pa.array(np.arange(first_index, first_index + decoded.batch.num_rows))
     table = pa.table([*decoded.batch.columns, indices], names=[*decoder.schema.names, ROW_INDEX])
-    retracted = is_retraction(decoded.row_kinds)
-    return table.filter(pc.invert(retracted)), table.filter(retracted).select([*decoder.key_columns, ROW_INDEX])
+    deletes = is_retraction(decoded.row_kinds)
+    return table.filter(pc.invert(deletes)), table.filter(deletes).select([*decoder.key_columns, ROW_INDEX])
 
 
 def _filter(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
@@ -96,5 +97,5 @@ def _compact(rows: Sequence[pa.Table], deletes: Sequence[pa.Table], key: Sequenc
     table = pa.concat_tables(rows)
     key_and_index = [*key, ROW_INDEX]
     changes = pa.concat_tables([table.select(key_and_index), *(d.select(key_and_index) for d in deletes)])
-    last = last_row_per_key(changes, key).combine_chunks()
-    return table.filter(pc.is_in(table[ROW_INDEX], value_set=last))
+    last_indices = last_row_per_key(changes, key).combine_chunks()
+    return table.filter(pc.is_in(table[ROW_INDEX], value_set=last_indices))

@@ -134,7 +134,7 @@ def _timestamp_types(records: Records, _: Split) -> pa.Array:
     return pa.array(_TIMESTAMP_TYPES).take(_as_arrow(records.timestamp_types, pa.int32()))
 
 
-def _last_values(records: Records, _: Split) -> pa.Array:
+def _headers_by_name(records: Records, _: Split) -> pa.Array:
     from kafka_sql.kafka.headers import headers_to_maps  # lazy: compiled kernels, which planning does not need
 
     return headers_to_maps(records.headers)
@@ -143,7 +143,7 @@ def _last_values(records: Records, _: Split) -> pa.Array:
 _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     "topic": lambda r, s: _constant(s.topic, pa.string(), r),
     "partition": lambda r, s: _constant(s.partition, pa.int32(), r),
-    "headers": _last_values,
+    "headers": _headers_by_name,
     "header-list": lambda r, _: r.headers,
     "leader-epoch": _epochs,
     "offset": lambda r, _: _as_arrow(r.offsets, pa.int64()),

@@ -75,13 +75,14 @@ class RowDecoder:
             DecodeError: a payload does not match the declaration, and ``errors`` is None.
         """
         # keys first, as in Flink, so that a key's error is reported before a value's
+        # (not self.keys(), which a subclass overrides to handle the errors)
         keys = RowDecoder.keys(self, records, errors) if self._key is not None else None
         value_errors: list[DecodeError] = []
         values = self._decode_payloads(self.value, records.values, records, None if errors is None else value_errors)
         if errors is not None and (errors or value_errors):
-            failed = {e.row: e for e in (*value_errors, *errors)}
-            keys, values = keys and keys.without_payloads(failed), values.without_payloads(failed)
-            errors[:] = [e for _, e in sorted(failed.items())]
+            error_by_row = {e.row: e for e in (*value_errors, *errors)}
+            keys, values = keys and keys.without_payloads(error_by_row), values.without_payloads(error_by_row)
+            errors[:] = [e for _, e in sorted(error_by_row.items())]
         origins = join_key_and_value(len(records.offsets), keys, values)
         columns = dict(zip(self._value_columns, origins.take_values(values.columns), strict=True))
         if keys is not None:
@@ -139,29 +140,29 @@ class TolerantRowDecoder(RowDecoder):
 
     def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
         """Decode the decodable records. If the table has an error column, append one row per undecodable record."""
-        failed: list[DecodeError] = []
-        rows = super().decode(records, failed)
-        if not failed:
+        new_errors: list[DecodeError] = []
+        rows = super().decode(records, new_errors)
+        if not new_errors:
             return rows
-        self._handler.handle(records, failed)
+        self._handler.handle(records, new_errors)
         if not self._emits_error_rows:
             return rows
-        batch = _concat(self.schema, rows.batch, self._error_rows(records, failed))
+        batch = _concat(self.schema, rows.batch, self._error_rows(records, new_errors))
         origins = rows.origins.take_records(pa.array(range(len(records.offsets)), pa.int64()))
-        origins = pa.concat_arrays([origins, pa.array([e.row for e in failed], pa.int64())])
+        origins = pa.concat_arrays([origins, pa.array([e.row for e in new_errors], pa.int64())])
         return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
 
     def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
         """Decode the decodable keys."""
-        failed: list[DecodeError] = []
-        keys = super().keys(records, failed)
-        if failed:
-            self._handler.handle(records, failed)
+        new_errors: list[DecodeError] = []
+        keys = super().keys(records, new_errors)
+        if new_errors:
+            self._handler.handle(records, new_errors)
         return keys
 
     def _error_rows(self, records: Records, errors: list[DecodeError]) -> pa.RecordBatch:
         """Return one row per undecodable record: its metadata and the error message; other columns are null."""
-        failed = records.take(np.array([e.row for e in errors], np.int64))
+        bad_records = records.take(np.array([e.row for e in errors], np.int64))
         columns = {f.name: pa.nulls(len(errors), f.type) for f in self.schema}
         for c in self.metadata:
             if c.from_format:
@@ -169,7 +170,7 @@ class TolerantRowDecoder(RowDecoder):
             if c.key == ERROR:
                 array = pa.array([str(e) for e in errors], pa.string())
             else:
-                array = read_metadata(c.key, failed, self.split)
+                array = read_metadata(c.key, bad_records, self.split)
             columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
         return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
 

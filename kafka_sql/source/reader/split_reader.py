@@ -59,7 +59,7 @@ def _fetch_records(
     definition: Definition, decoder: RowDecoder, split: Split, config: Mapping[str, str] | None
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    clients = list[str]()  # the last one reads
+    clients: list[str] = []  # the client that reads is appended when it starts
     batches = read_records(
         config or definition.client_config,
         split,

@@ -24,7 +24,12 @@ from kafka_sql.source.enumerator.starting_offsets import (
 from kafka_sql.source.enumerator.stopping_offsets import resolve_stop_offsets
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, limits_from_options, offsets_for_bytes
-from kafka_sql.source.stream.resume import check_checkpoint, recreated_topics, resolve_batch_starts, resolve_resume
+from kafka_sql.source.stream.resume import (
+    check_checkpoint,
+    find_recreated_topics,
+    resolve_batch_starts,
+    resolve_resume,
+)
 from kafka_sql.source.stream.stream_offset import StreamOffset, nest_by_topic, to_json
 
 _DEFAULT_BYTES_PER_OFFSET: Final = 1000.0  # if no partition has been measured
@@ -52,9 +57,9 @@ class MicroBatchStream:
         self._topic_ids: Mapping[str, str] = {}
         self._available_now_ends: Mapping[TopicPartition, int] | None = None  # of Trigger.AvailableNow
         self._bytes_per_offset: dict[TopicPartition, float] = {}
-        self._newest_timestamp: Callable[[], int | None] | None = None  # a pending request
+        self._await_max_timestamp: Callable[[], int | None] | None = None  # waits for the response to a request
         self._max_timestamp: int | None = None  # of the newest record of the last batch
-        self._last_batch = -float("inf")
+        self._last_batch_time = -float("inf")
         group = definition.options.get(opt.GROUP_ID)
         commits_offsets = definition.options.get(opt.COMMIT_OFFSETS)
         self._committer = (
@@ -97,9 +102,9 @@ class MicroBatchStream:
             is_limited: whether the limits of the options apply.
         """
         self.commit(start)  # Spark plans a batch from here after it has committed the previous one
-        unchanged, start = start, self._with_new_stops(start)
+        original_start, start = start, self._with_new_stops(start)
         latest = self._fetch_ends() if self._available_now_ends is None else self._available_now_ends
-        recreated = recreated_topics(start.ids, self._topic_ids)
+        recreated = find_recreated_topics(start.ids, self._topic_ids)
         ends, restarts = resolve_resume(self._definition, self._client(), dict(start.offsets), dict(latest), recreated)
         ends = self._clamp_to_stops(start, ends)
         starts = {**start.positions, **restarts}
@@ -109,13 +114,12 @@ class MicroBatchStream:
         if (ends == start.offsets and not restarts) or (not ends and not start.offsets):
             if self._available_now_ends is not None:
                 self.stop()
-            return unchanged
-        self._last_batch = time.monotonic()
-        # a partition read to its current end includes its newest record; that of others is unknown
-        read_to_end = (
-            [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._available_now_ends is None else []
-        )
-        self._newest_timestamp = self._client().newest_timestamp(read_to_end)
+            return original_start
+        self._last_batch_time = time.monotonic()
+        read_to_end: list[TopicPartition] = []  # partitions whose newest record is in the batch
+        if self._available_now_ends is None:
+            read_to_end = [p for p in ends if starts[p] < ends[p] == latest.get(p)]
+        self._await_max_timestamp = self._client().newest_timestamp(read_to_end)
         new_starts = {p: starts[p] for p in ends if p not in start.offsets or p in restarts}
         return StreamOffset(ends, new_starts, start.stops, self._topic_ids)
 
@@ -129,10 +133,10 @@ class MicroBatchStream:
         if self._partitions is None:
             self._discover_partitions()  # a batch that is repeated after a restart
         # topics with new starts were checked when the batch was planned
-        recreated = recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
-        check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), recreated)
-        recreated = recreated_topics(end.ids, self._topic_ids)
-        check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated)
+        recreated_before_end = find_recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
+        check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), recreated_before_end)
+        recreated_since_end = find_recreated_topics(end.ids, self._topic_ids)
+        check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated_since_end)
         starts = resolve_batch_starts(
             self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets)
         )
@@ -153,8 +157,8 @@ class MicroBatchStream:
         if not self._ends:
             return None
         details: dict[str, Any] = {"table": self._definition.name}
-        if self._newest_timestamp is not None:
-            self._max_timestamp, self._newest_timestamp = self._newest_timestamp(), None
+        if self._await_max_timestamp is not None:
+            self._max_timestamp, self._await_max_timestamp = self._await_max_timestamp(), None
         if self._max_timestamp is not None:
             details["maxTimestamp"] = self._max_timestamp
         if self._committer is not None and self._definition.options[opt.REGISTER_METRICS]:
@@ -192,7 +196,7 @@ class MicroBatchStream:
         self, starts: Mapping[TopicPartition, int], ends: dict[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
         backlogs = compute_backlogs(starts, ends)
-        total, allowed = sum(backlogs.values()), sum(backlogs.values())
+        total = allowed = sum(backlogs.values())
         if self._should_wait(total):
             return {p: starts[p] for p in ends}
         if self.limits.max_bytes is not None and total:
@@ -205,11 +209,11 @@ class MicroBatchStream:
         allocated = allocate(backlogs, allowed, sum(starts.values()))
         return {p: starts[p] + allocated.get(p, 0) if p in backlogs else end for p, end in ends.items()}
 
-    def _should_wait(self, total: int) -> bool:
+    def _should_wait(self, offset_count: int) -> bool:
         min_offsets = self.limits.min_offsets
-        if min_offsets is None or self._available_now_ends is not None or total >= min_offsets:
+        if min_offsets is None or self._available_now_ends is not None or offset_count >= min_offsets:
             return False
-        return time.monotonic() - self._last_batch < self.limits.max_delay
+        return time.monotonic() - self._last_batch_time < self.limits.max_delay
 
     def _measure_bytes_per_offset(
         self, starts: Mapping[TopicPartition, int], backlogs: Mapping[TopicPartition, int]

@@ -6,14 +6,13 @@ Commits are sent asynchronously, without joining the consumer group. A failed co
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, TimeoutError
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.source.stream.stream_offset import Offsets
 
 _LOG = logging.getLogger("kafka_sql.source")
-Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetCommitter:

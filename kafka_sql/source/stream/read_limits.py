@@ -72,5 +72,5 @@ def default_limit(limits: Limits) -> ReadLimit:
 
 
 def is_limited(limit: ReadLimit) -> bool:
-    """Whether limits apply to a trigger. They do not apply to Trigger.Once."""
+    """Return whether limits apply to a trigger. They do not apply to Trigger.Once."""
     return not isinstance(limit, ReadAllAvailable)

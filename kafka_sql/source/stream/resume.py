@@ -27,9 +27,9 @@ def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offse
         OffsetError: the checkpoint belongs to another query, or a topic was recreated.
         DataLossError: records were removed before they were read.
     """
-    new = [p for p in stops if p not in starts]
-    known = {p: offset for p, offset in starts.items() if p in stops}
-    return clamp_to_log_start(definition, cluster, {**known, **cluster.earliest(new)}, stops)
+    known_starts = {p: offset for p, offset in starts.items() if p in stops}
+    new_partitions = [p for p in stops if p not in starts]
+    return clamp_to_log_start(definition, cluster, {**known_starts, **cluster.earliest(new_partitions)}, stops)
 
 
 def resolve_resume(
@@ -73,9 +73,9 @@ def resolve_resume(
     return ends, cluster.earliest(recreated)
 
 
-def recreated_topics(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+def find_recreated_topics(old_ids: Mapping[str, str], new_ids: Mapping[str, str]) -> set[str]:
     """Return the topics whose id has changed. A topic without a known id counts as unchanged."""
-    return {topic for topic, topic_id in before.items() if now.get(topic, topic_id) != topic_id}
+    return {topic for topic, topic_id in old_ids.items() if new_ids.get(topic, topic_id) != topic_id}
 
 
 def check_checkpoint(
@@ -92,17 +92,17 @@ def check_checkpoint(
         OffsetError: the checkpoint belongs to another query; or a topic was deleted or recreated, so that its offsets
             are meaningless, and continuing would lose or duplicate rows.
     """
-    ignore = definition.options[opt.MISSING_TOPICS] == opt.IGNORE
-    others = sorted(p for p in starts if not _reads(definition, *p))
-    if others and not (ignore and len(others) < len(starts)):
+    ignores_missing = definition.options[opt.MISSING_TOPICS] == opt.IGNORE
+    unread = sorted(p for p in starts if not _reads_partition(definition, *p))
+    if unread and not (ignores_missing and len(unread) < len(starts)):
         raise OffsetError(
-            f"Table '{definition.name}': the checkpoint has offsets of {_describe_partitions(definition, others)}, but "
+            f"Table '{definition.name}': the checkpoint has offsets of {_describe_partitions(definition, unread)}, but "
             f"the table reads {_describe_table(definition)}. If the checkpoint belongs to another query, SET another "
             "'pipeline.name' or 'execution.checkpointing.dir'. If the table was changed, set "
             f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop these offsets.",
             table=definition.name,
         )
-    if ignore:
+    if ignores_missing:
         return
     for (topic, partition), start in sorted(starts.items()):
         stop = stops.get((topic, partition))
@@ -139,7 +139,7 @@ def _describe_table(definition: Definition) -> str:
     return f"topics that match the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
 
 
-def _reads(definition: Definition, topic: str, partition: int) -> bool:
+def _reads_partition(definition: Definition, topic: str, partition: int) -> bool:
     selected, topics = definition.options.get(opt.SCAN_PARTITIONS), opt.topics(definition.options)
     if selected is not None:
         return (topic, partition) in selected

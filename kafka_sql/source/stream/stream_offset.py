@@ -21,7 +21,7 @@ from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
 
 VERSION: Final = 2
-Offsets = Mapping[TopicPartition, int]
+Offsets = Mapping[TopicPartition, int]  # read-only, unlike kafka.types.Offsets
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def to_json(offset: StreamOffset, **details: Any) -> dict[str, Any]:
     return {"version": VERSION, **content, **details}
 
 
-def from_json(stored: Any) -> StreamOffset:
+def from_json(content: Any) -> StreamOffset:
     """Parse the JSON that Spark stored.
 
     Raises:
         CheckpointError: the JSON is not an offset of this source, or has a later version.
     """
-    version = stored.get("version", 1) if isinstance(stored, Mapping) else 1
+    version = content.get("version", 1) if isinstance(content, Mapping) else 1
     if isinstance(version, Mapping):
         version = 1  # a topic named "version"
     if version not in (1, VERSION):
@@ -76,13 +76,15 @@ def from_json(stored: Any) -> StreamOffset:
             f"{VERSION}. Use the version that wrote the checkpoint, or another checkpoint folder."
         )
     try:
-        parts = {"offsets": stored} if version == 1 else {n: stored.get(n, {}) for n in ("offsets", "starts", "stops")}
-        ids = {} if version == 1 else {str(topic): str(topic_id) for topic, topic_id in stored.get("ids", {}).items()}
-        return StreamOffset(**{name: flatten(offsets) for name, offsets in parts.items()}, ids=ids)
+        if version == 1:
+            return StreamOffset(flatten(content))
+        parts = {name: flatten(content.get(name, {})) for name in ("offsets", "starts", "stops")}
+        ids = {str(topic): str(topic_id) for topic, topic_id in content.get("ids", {}).items()}
+        return StreamOffset(**parts, ids=ids)
     except (AttributeError, TypeError, ValueError) as e:
         raise CheckpointError(
-            f"The checkpoint's offset {str(stored)[:200]} is not an offset of a Kafka table. The checkpoint belongs to "
-            "another query: SET another 'pipeline.name' or 'execution.checkpointing.dir'."
+            f"The checkpoint's offset {str(content)[:200]} is not an offset of a Kafka table. The checkpoint belongs "
+            "to another query: SET another 'pipeline.name' or 'execution.checkpointing.dir'."
         ) from e
 
 

@@ -100,7 +100,7 @@ def test_a_start_after_the_end_of_the_log_is_reset(cluster: FakeCluster, caplog:
     ]
     latest = define(properties_auto_offset_reset="latest")
     assert clamp_to_log_end(latest, cluster, {A: 51, B: 8}, None) == {A: 50, B: 7}
-    with pytest.raises(OffsetError, match=r"no valid committed offset for t\[0\]"):
+    with pytest.raises(OffsetError, match=r"there is no valid start offset for t\[0\]"):
         clamp_to_log_end(define(properties_auto_offset_reset="none"), cluster, {A: 51}, None)
 
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from kafka_sql.errors import OffsetError
-from kafka_sql.source.stream.resume import check_checkpoint, recreated_topics, resolve_batch_starts, resolve_resume
+from kafka_sql.source.stream.resume import check_checkpoint, find_recreated_topics, resolve_batch_starts, resolve_resume
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 A, B, OTHER = ("t", 0), ("t", 1), ("u", 0)
@@ -88,4 +88,4 @@ def test_offsets_of_removed_topics_are_dropped_but_not_those_of_another_query() 
 
 
 def test_topics_without_a_known_id_count_as_unchanged() -> None:
-    assert recreated_topics({"t": "1", "u": "2", "v": "3"}, {"t": "1", "u": "9"}) == {"u"}
+    assert find_recreated_topics({"t": "1", "u": "2", "v": "3"}, {"t": "1", "u": "9"}) == {"u"}
