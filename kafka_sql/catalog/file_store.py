@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from kafka_sql.errors import CatalogFolderError
+from kafka_sql.runtime.private_files import is_writable_by_others
 
 TableName = tuple[str, str]  # database, table, in lower case; the database of a temporary table is empty
 
@@ -45,7 +46,7 @@ class FileCatalogStore:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_permissions()
-        except (OSError, ValueError) as e:  # a NUL in its name
+        except (OSError, ValueError) as e:  # ValueError: a NUL in the path
             reason = e.strerror if isinstance(e, OSError) else str(e)
             raise CatalogFolderError(
                 f"Catalog folder {str(self.path)!r} cannot be used: {reason}.", folder=str(self.path)
@@ -87,7 +88,7 @@ class FileCatalogStore:
                 continue
             except (OSError, UnicodeDecodeError) as e:
                 _LOG.warning("Catalog folder '%s': %s is skipped: %s", self.path, file.name, e)
-        newest = max((time for _, time, _ in stamps), default=0)
+        newest = max((mtime_ns for _, mtime_ns, _ in stamps), default=0)
         self._last_stamps = stamps if time.time_ns() - newest > _CLOCK_TICK_NS else None
         return statements
 
@@ -140,7 +141,7 @@ class FileCatalogStore:
             yield
 
     def _check_permissions(self) -> None:
-        if _is_writable_by_others(self.path.stat()):
+        if is_writable_by_others(self.path.stat()):
             raise CatalogFolderError(
                 f"Catalog folder '{self.path}' is writable by other users, who could redirect your tables to their "
                 f"servers. Restrict it to its owner: chmod 700 '{self.path}'.",
@@ -172,14 +173,17 @@ def _read_statement(file: Path) -> str:
     """Return a file's text.
 
     Raises:
-        PermissionError: other users can write the file, by its mode or because they own it.
+        PermissionError: other users can write the file, by its mode or because they own it, or replace the target of
+            a link.
     """
-    is_reachable = file.parent.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH)
     with open(file, encoding="utf-8") as opened:
-        if is_reachable and _is_writable_by_others(os.fstat(opened.fileno())):
+        status, is_link = os.fstat(opened.fileno()), file.is_symlink()
+        # in a folder that others cannot enter, the mode of a file does not matter unless it has another path
+        has_other_path = is_link or status.st_nlink > 1
+        is_reachable = has_other_path or file.parent.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH)
+        if is_reachable and is_writable_by_others(status):
             raise PermissionError(1, "it is writable by other users (fix: chmod 600)")
+        folder = file.resolve().parent
+        if is_link and is_writable_by_others(folder.stat()):
+            raise PermissionError(1, f"it is a link into '{folder}', which is writable by other users")
         return opened.read()
-
-
-def _is_writable_by_others(status: os.stat_result) -> bool:
-    return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in (os.getuid(), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TextIO
 from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
+_MAX_SECONDS = 3600.0
 _ADVICE = (
     "The first start needs a network connection to download it. Behind a proxy, set JAVA_TOOL_OPTIONS to "
     "-Dhttps.proxyHost=... -Dhttps.proxyPort=...; for a mirror, set KAFKA_SQL_IVY_SETTINGS to the path of "
@@ -57,15 +59,22 @@ def retrieve(
         errors="replace",
     )
     assert process.stdout is not None
+    started = time.monotonic()
+    timer = threading.Timer(_MAX_SECONDS, process.kill)  # a repository that sends a byte now and then has no timeout
+    timer.daemon = True
+    timer.start()
     try:
         lines = list(show_progress(process.stdout, total, sys.stderr, sys.stderr.isatty(), name))
         status = process.wait()
     finally:
+        timer.cancel()
         process.kill()
         process.stdout.close()
         process.wait()
     if status:
-        raise EmbeddedKafkaError(f"{name} could not be downloaded: {failure_reason(lines)}. {_ADVICE}")
+        is_late = time.monotonic() - started > _MAX_SECONDS
+        reason = f"it took more than {_MAX_SECONDS:g} s" if is_late else failure_reason(lines)
+        raise EmbeddedKafkaError(f"{name} could not be downloaded: {reason}. {_ADVICE}")
 
 
 def show_progress(

@@ -51,11 +51,6 @@ def ivy_module(jars: list[Jar]) -> str:
 """
 
 
-def is_complete(folder: Path, jars: list[Jar]) -> bool:
-    """Return whether the folder has exactly the locked files. Only compares names, which is fast."""
-    return folder.is_dir() and {path.name for path in folder.iterdir()} == {jar.file for jar in jars}
-
-
 def differences(folder: Path, jars: list[Jar]) -> list[str]:
     """Return how the folder differs from the lockfile in names and content; empty if it does not."""
     files = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, differences, is_complete, ivy_module, read_lockfile
+from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, differences, ivy_module, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
+from kafka_sql.runtime.private_files import create_private_folder
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -28,7 +29,8 @@ def cache_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.pl
 def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     """Return the paths of the jars in the lockfile, downloading them (44 MB) if they are not in the cache.
 
-    Concurrent processes wait for the first one's download. An interrupted download is resumed: files are stored in
+    The checksums of all jars are verified each time, which takes about 0.1 s. Concurrent processes wait for the first
+    one's download. An interrupted download is resumed: files are stored in
     ``<name>.partial``, which is renamed when it is complete and the checksums match.
 
     Raises:
@@ -37,19 +39,19 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     jars = read_lockfile(lockfile)
     digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # each lockfile has its own folder
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
-    if not is_complete(folder, jars):
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        create_private_folder(folder.parent)
+        if differences(folder, jars):
             with open(f"{folder}.busy", "w") as lock_file:
                 fcntl.flock(lock_file, fcntl.LOCK_EX)  # the kernel releases it when the process exits
-                if not is_complete(folder, jars):
+                if differences(folder, jars):
                     _download(java, folder, lockfile)
-        except OSError as error:
-            raise EmbeddedKafkaError(
-                f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
-                "Set the environment variable KAFKA_SQL_CACHE to a writable folder.",
-                path=str(folder.parent),
-            ) from error
+    except OSError as error:
+        raise EmbeddedKafkaError(
+            f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
+            "Or set the environment variable KAFKA_SQL_CACHE to a folder that only you can write.",
+            path=str(folder.parent),
+        ) from error
     return [folder / jar.file for jar in jars]
 
 
@@ -57,7 +59,7 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     jars = read_lockfile(lockfile)
     partial = Path(f"{folder}.partial")
     shutil.rmtree(partial / "jars", ignore_errors=True)
-    partial.mkdir(exist_ok=True)
+    partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
     retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
     if errors := differences(partial / "jars", jars):
@@ -66,7 +68,7 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
             f"The download of Apache Kafka {VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It was "
             "discarded. Try again. If the error persists, the repository in ivysettings.xml serves different files."
         )
-    shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
+    shutil.rmtree(folder, ignore_errors=True)  # an incomplete or changed one
     (partial / "jars").rename(folder)
     shutil.rmtree(partial)
 

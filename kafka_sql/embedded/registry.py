@@ -23,9 +23,11 @@ from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.errors import EmbeddedKafkaError
+from kafka_sql.runtime.private_files import create_private_folder
 
 VERSION: Final = "3.0.9"
 SHA256: Final = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
+_UNPACKED_SHA256: Final = "7ab52a74ba3dce3ccaedf079ca6fd0bce8d451694591d1b2dd3c23d336af4d4f"  # see _checksum
 _NAME: Final = f"Apicurio Registry {VERSION}"
 _ARCHIVE: Final = f"apicurio-registry-app-{VERSION}-all.tar.gz"
 _JAR: Final = f"apicurio-registry-app-{VERSION}-runner.jar"
@@ -172,29 +174,37 @@ class EmbeddedRegistry:
 def _unpacked_app(java: str) -> Path:
     """Return the folder with the unpacked registry in the user's cache, downloading it if necessary.
 
-    Concurrent processes wait for the first one's download.
+    Its checksum is verified each time. Concurrent processes wait for the first one's download.
     """
     folder = cache_folder() / f"apicurio-{VERSION}"
-    if folder.is_dir():
-        return folder
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with open(f"{folder}.busy", "w") as lock_file:
-            fcntl.flock(lock_file, fcntl.LOCK_EX)
-            if not folder.is_dir():
-                _download(java, folder)
+        create_private_folder(folder.parent)
+        if _checksum(folder) != _UNPACKED_SHA256:
+            with open(f"{folder}.busy", "w") as lock_file:
+                fcntl.flock(lock_file, fcntl.LOCK_EX)
+                if _checksum(folder) != _UNPACKED_SHA256:
+                    _download(java, folder)
     except OSError as error:
         raise EmbeddedKafkaError(
             f"{_NAME} cannot be stored in {folder.parent}: {error}. "
-            "Set the environment variable KAFKA_SQL_CACHE to a writable folder.",
+            "Or set the environment variable KAFKA_SQL_CACHE to a folder that only you can write.",
             path=str(folder.parent),
         ) from error
     return folder
 
 
+def _checksum(folder: Path) -> str:
+    """Return a SHA-256 of the names and contents of all files in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
 def _download(java: str, folder: Path) -> None:
     partial = Path(f"{folder}.partial")
-    partial.mkdir(exist_ok=True)
+    partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(_MODULE)
     pattern = "jars/[artifact]-[revision](-[classifier]).[ext]"
     retrieve(java, ivy_jar(), ivy_settings(), partial, 1, ("distribution",), pattern, _NAME)
@@ -205,5 +215,6 @@ def _download(java: str, folder: Path) -> None:
     shutil.rmtree(partial / "app", ignore_errors=True)
     with tarfile.open(archive) as tar:
         tar.extractall(partial / "app", filter="data")
+    shutil.rmtree(folder, ignore_errors=True)  # a changed one
     (partial / "app").rename(folder)
     shutil.rmtree(partial)

@@ -16,6 +16,7 @@ from pyspark.find_spark_home import _find_spark_home
 from kafka_sql.embedded.jars import cache_folder
 from kafka_sql.errors import ExtensionError
 from kafka_sql.options.secrets import secrets_pattern
+from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
 
 SOURCES = Path(__file__).with_name("java")
 
@@ -27,24 +28,26 @@ def build_jar(folder: Path | None = None) -> Path:
         folder: where to create the jar. Default: KAFKA_SQL_CACHE, or the user's cache.
 
     Raises:
-        ExtensionError: the jar cannot be built.
+        ExtensionError: the jar cannot be built, or other users can replace it.
     """
     sources = sorted(SOURCES.glob("*.java"))
     parts = [*(path.read_bytes() for path in sources), secrets_pattern().encode()]
     digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # changed sources get another jar
     path = (folder or cache_folder()) / f"kafka-sql-extension-{digest}.jar"
-    if not path.exists():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        create_private_folder(path.parent)
+        if not path.exists():
             with tempfile.TemporaryDirectory(dir=path.parent) as work:
                 classes = _compile(sources, Path(work))
                 os.replace(_pack(classes, Path(work, path.name)), path)  # atomic
-        except OSError as e:
-            raise ExtensionError(
-                f"The jar cannot be written to {path.parent}: {e}. Set the environment variable KAFKA_SQL_CACHE to a "
-                "writable folder.",
-                path=str(path.parent),
-            ) from e
+        if path.is_symlink() or is_writable_by_others(path.stat()):
+            raise PermissionError(f"other users can write the existing '{path.name}' (delete it to build it again)")
+    except OSError as e:
+        raise ExtensionError(
+            f"The jar cannot be stored in {path.parent}: {e}. Or set the environment variable KAFKA_SQL_CACHE to a "
+            "folder that only you can write.",
+            path=str(path.parent),
+        ) from e
     return path
 
 

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
+
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 _NAME: Final = re.compile(r"\w+(?= as |,|\)|\s*$|\s*#|\n)")
 _PREFIX: Final = "compiled-"
@@ -28,9 +30,9 @@ _PREFIX: Final = "compiled-"
 def cache_folder(module: str) -> str | None:
     """Return the folder for the loops of a module, created if necessary; None if none can be written.
 
-    The candidates are beside the module (``__pycache__``), the user's cache folder, and a private folder among the
-    temporary files: an executor may have neither a writable installation nor a home. Folders of the module's earlier
-    sources are removed.
+    The candidates are NUMBA_CACHE_DIR, beside the module (``__pycache__``), the user's cache folder, and a private
+    folder among the temporary files: an executor may have neither a writable installation nor a home. A folder that
+    other users can write is not used. Folders of the module's earlier sources are removed.
 
     Args:
         module: its dotted name. It must have been imported from a file.
@@ -43,7 +45,7 @@ def cache_folder(module: str) -> str | None:
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, parents=True)
                 _remove_stale(folder, module)
-            if os.access(folder, os.W_OK):
+            if os.access(folder, os.W_OK) and not is_writable_by_others(folder.stat()):
                 return str(folder)
     return None
 
@@ -72,7 +74,9 @@ def private_folder(parent: str) -> str | None:
 def _parents(file: Path) -> Iterator[Path]:
     """Yield the folders that may contain the cache of the module in ``file``, best first."""
     if configured := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(configured)
+        with contextlib.suppress(OSError):
+            create_private_folder(Path(configured))
+            yield Path(configured)
     yield file.parent / "__pycache__"
     with contextlib.suppress(RuntimeError):  # the user has no home
         if (home := private_folder(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))) is not None:

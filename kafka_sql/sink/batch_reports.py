@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
@@ -62,21 +63,22 @@ def report_batch(definition: Definition, messages: Iterable[Any]) -> None:
     Args:
         messages: the tasks' commit messages. Those without ``stats``, ``query`` and ``batch`` are ignored.
     """
-    written = [m for m in messages if getattr(m, "stats", None) is not None]
-    if not written or not definition.options[opt.REGISTER_PRODUCER_METRICS]:
+    messages = [m for m in messages if getattr(m, "stats", None) is not None]
+    if not messages or not definition.options[opt.REGISTER_PRODUCER_METRICS]:
         return
-    stats = total_stats(m.stats for m in written)
+    stats = total_stats(m.stats for m in messages)
     _LOG.info("Table '%s': %s", definition.name, stats, extra={"table": definition.name})
-    query, batch = written[0].query, written[0].batch
+    query, batch = messages[0].query, messages[0].batch
     if query is not None and batch is not None:
-        transactions = sum(getattr(m, "transaction", None) is not None for m in written)
-        clients, before = Counter[str](), last_report(query)
-        if before is not None:
-            stats = replace(total_stats([before.stats, stats]), send_time=stats.send_time)
-            clients.update(before.rows_by_client)
-        for message in written:
-            clients[message.stats.client] += message.stats.rows
-        _store(query, Report(batch, definition.name, stats, transactions, dict(+clients)))
+        transactions = sum(getattr(m, "transaction", None) is not None for m in messages)
+        rows_by_client, previous = Counter[str](), last_report(query)
+        if previous is not None:
+            stats = replace(total_stats([previous.stats, stats]), send_time=stats.send_time)
+            rows_by_client.update(previous.rows_by_client)
+        for message in messages:
+            rows_by_client[message.stats.client] += message.stats.rows
+        non_zero = +rows_by_client
+        _store(query, Report(batch, definition.name, stats, transactions, dict(non_zero)))
 
 
 def last_report(query: str) -> Report | None:
@@ -91,7 +93,9 @@ def last_report(query: str) -> Report | None:
 
 def remove_report(query: str) -> None:
     """Remove the stored report of a query."""
-    _report_file(query).unlink(missing_ok=True)
+    path = _report_file(query)
+    if path.parent.exists() and _is_owned_by_this_user(path.parent):
+        path.unlink(missing_ok=True)
 
 
 def _store(query: str, report: Report) -> None:
@@ -100,16 +104,17 @@ def _store(query: str, report: Report) -> None:
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if _is_owned_by_this_user(path.parent):
-            part = path.with_suffix(f".{os.getpid()}")
-            part.write_text(json.dumps(asdict(report)))
-            part.replace(path)
+            temporary = path.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(asdict(report)))
+            temporary.replace(path)
     except OSError:
         _LOG.warning("Metrics of table '%s' could not be stored in %s", report.table, path, exc_info=True)
 
 
 def _is_owned_by_this_user(folder: Path) -> bool:
-    """Return whether this user owns the folder. Any user may create folders beside it."""
-    return folder.stat().st_uid == os.getuid()
+    """Return whether this user owns the folder. Any user may create folders and links beside it."""
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def _report_file(query: str) -> Path:

@@ -77,6 +77,22 @@ def test_a_file_that_others_can_write_is_skipped(tmp_path: Path, caplog: pytest.
     assert folder.read().keys() == {("default", "a"), ("default", "b")}
 
 
+def test_a_link_to_a_file_that_others_can_write_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = FileCatalogStore(tmp_path / "tables")  # which others cannot enter
+    for name, mode, parent_mode in (("a", 0o644, 0o755), ("b", 0o666, 0o755), ("c", 0o644, 0o777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "table.sql").write_text(f"CREATE TABLE {name}")
+        (tmp_path / name / "table.sql").chmod(mode)
+        (tmp_path / name).chmod(parent_mode)
+        (tmp_path / "tables" / f"default.{name}.sql").symlink_to(tmp_path / name / "table.sql")
+    (tmp_path / "tables" / "default.d.sql").hardlink_to(tmp_path / "b" / "table.sql")
+    with caplog.at_level(logging.WARNING):
+        assert folder.read() == {("default", "a"): "CREATE TABLE a"}
+    assert "default.b.sql is skipped: [Errno 1] it is writable by other users" in caplog.text
+    assert f"default.c.sql is skipped: [Errno 1] it is a link into '{tmp_path}/c', which is writable by" in caplog.text
+    assert "default.d.sql is skipped: [Errno 1] it is writable by other users" in caplog.text
+
+
 def test_an_invalid_path() -> None:
     with pytest.raises(CatalogFolderError, match="cannot be used"):
         FileCatalogStore("a\0b")

@@ -1,6 +1,7 @@
 """Test the jar cache, with a stub of ``java`` that creates the files that Ivy would download."""
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_sql.embedded import ivy, registry
 from kafka_sql.embedded.jar_lockfile import LOCKFILE, differences, ivy_module, read_lockfile
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.errors import EmbeddedKafkaError
@@ -85,10 +87,95 @@ def test_an_incomplete_folder_is_downloaded_again(machine: Machine) -> None:
     assert machine.run_count() == 2
 
 
+def test_a_changed_jar_is_downloaded_again(machine: Machine) -> None:
+    """The checksums are verified when the jars are used, not only when they are downloaded."""
+    java = machine.java_stub(DOWNLOAD)
+    kafka_jars(java, machine.lockfile)[1].write_text("planted")
+    assert [path.read_text() for path in kafka_jars(java, machine.lockfile)] == ["one", "two"]
+    assert machine.run_count() == 2
+
+
+def test_a_jar_beside_the_locked_ones_is_removed(machine: Machine) -> None:
+    java = machine.java_stub(DOWNLOAD)
+    folder = kafka_jars(java, machine.lockfile)[0].parent
+    (folder / "planted.jar").touch()
+    assert sorted(kafka_jars(java, machine.lockfile)) == sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_cache_that_other_users_can_write_is_refused(machine: Machine, mode: int) -> None:
+    java = machine.java_stub(DOWNLOAD)
+    kafka_jars(java, machine.lockfile)
+    machine.cache.chmod(mode)
+    with pytest.raises(EmbeddedKafkaError, match=r"other users can write to it.*chmod 700 '.*KAFKA_SQL_CACHE"):
+        kafka_jars(java, machine.lockfile)
+    assert machine.run_count() == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can change a folder's owner")
+def test_a_cache_of_another_user_is_refused(machine: Machine) -> None:
+    machine.cache.mkdir(mode=0o755)
+    os.chown(machine.cache, 12345, -1)
+    with pytest.raises(EmbeddedKafkaError, match="other users can write to it"):
+        kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)
+
+
+def test_the_cache_is_created_for_its_owner_only(machine: Machine) -> None:
+    before = os.umask(0)
+    try:
+        folder = kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)[0].parent
+    finally:
+        os.umask(before)
+    assert machine.cache.stat().st_mode & 0o777 == 0o700
+    assert folder.is_dir()
+
+
+def test_the_unpacked_registry_is_verified(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "a.jar").write_text("a")
+    checksum = registry._checksum(tmp_path)
+    assert checksum == registry._checksum(tmp_path)
+    (tmp_path / "lib" / "a.jar").write_text("b")
+    assert checksum != registry._checksum(tmp_path)
+    (tmp_path / "lib" / "a.jar").write_text("a")
+    (tmp_path / "lib" / "b.jar").touch()
+    assert checksum != registry._checksum(tmp_path)
+    assert registry._checksum(tmp_path / "missing") != checksum
+
+
+def test_a_changed_registry_is_downloaded_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    downloads = list[Path]()
+
+    def download(_: str, folder: Path) -> None:
+        downloads.append(folder)
+        folder.mkdir(exist_ok=True)
+        (folder / "app.jar").write_text("app")
+
+    app = machine.cache.parent / "app"
+    download("", app)
+    monkeypatch.setattr(registry, "_UNPACKED_SHA256", registry._checksum(app))
+    monkeypatch.setattr(registry, "_download", download)
+    folder = registry._unpacked_app("java")
+    assert registry._unpacked_app("java") == folder
+    assert downloads[1:] == [folder]
+    (folder / "app.jar").write_text("planted")
+    registry._unpacked_app("java")
+    assert downloads[1:] == [folder, folder]
+    machine.cache.chmod(0o777)
+    with pytest.raises(EmbeddedKafkaError, match="other users can write to it"):
+        registry._unpacked_app("java")
+
+
 def test_a_failed_download_is_repeated(machine: Machine) -> None:
     with pytest.raises(EmbeddedKafkaError, match="could not be downloaded: Host x not found"):
         kafka_jars(machine.java_stub("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lockfile)
     assert [path.read_text() for path in kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)] == ["one", "two"]
+
+
+def test_a_download_that_does_not_end(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ivy, "_MAX_SECONDS", 0.3)
+    with pytest.raises(EmbeddedKafkaError, match=r"could not be downloaded: it took more than 0\.3 s\. The first"):
+        kafka_jars(machine.java_stub("exec sleep 60"), machine.lockfile)
 
 
 @pytest.mark.parametrize(

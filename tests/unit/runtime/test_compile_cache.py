@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kafka_sql
-from kafka_sql.runtime.compile_cache import private_folder
+from kafka_sql.runtime.compile_cache import cache_folder, private_folder
 
 # a package with a loop, a helper and a constant in three modules
 SOURCES = {
@@ -125,6 +125,23 @@ def test_every_module_with_compiled_loops_is_named_kernels() -> None:
     compiled = {p for p in package.rglob("*.py") if "runtime.numba_support import" in p.read_text()}
     assert compiled
     assert {p for p in compiled if not p.stem.endswith("kernels")} == set()
+
+
+def test_a_configured_folder_that_other_users_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    folder = cache_folder("kafka_sql.runtime.compile_cache")
+    assert folder is not None
+    assert Path(folder).parent == tmp_path / "cache"
+    Path(folder).chmod(0o777)
+    other = cache_folder("kafka_sql.runtime.compile_cache")
+    assert other is not None
+    assert not other.startswith(str(tmp_path))
+    Path(folder).chmod(0o700)
+    (tmp_path / "cache").chmod(0o777)
+    assert cache_folder("kafka_sql.runtime.compile_cache") == other
+    Path(other).rmdir()
 
 
 def test_a_private_folder_is_created_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,25 @@ def test_last_report_accumulates_the_batches_of_a_query() -> None:
     remove_report("q")
     remove_report("q")
     assert last_report("q") is None
+
+
+def test_a_folder_that_is_not_private_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Any user may create folders and links among the temporary files."""
+    report = [TaskCommitMessage(WriteStats(1, 10, 0, 1.0, "direct"), "q", 6)]
+    folder = tmp_path / f"kafka_sql-metrics-{os.getuid()}"
+    (tmp_path / "target").mkdir(0o700)
+    folder.symlink_to(tmp_path / "target")
+    report_batch(table(), report)
+    assert last_report("q") is None
+    assert list((tmp_path / "target").iterdir()) == []
+    folder.unlink()
+    folder.mkdir()
+    folder.chmod(0o777)
+    report_batch(table(), report)
+    assert list(folder.iterdir()) == []
+    folder.chmod(0o700)
+    report_batch(table(), report)
+    assert last_report("q") is not None
 
 
 def test_rows_are_counted_by_client() -> None:

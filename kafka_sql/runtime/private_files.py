@@ -1,0 +1,27 @@
+"""Tell whether other users can change a file or a folder. Whoever can change a cache of code can run code."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def is_writable_by_others(status: os.stat_result) -> bool:
+    """Return whether a user other than this one and root can write a file or folder, by its mode or as its owner."""
+    return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in (os.getuid(), 0)
+
+
+def create_private_folder(folder: Path) -> None:
+    """Create a folder for this user, or check that only this user can write to an existing one.
+
+    Raises:
+        PermissionError: other users can write to it.
+        OSError: it cannot be created, or is no folder.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if is_writable_by_others(folder.stat()):
+        raise PermissionError(
+            f"other users can write to it, and could replace its files by their own code (restrict it to its owner: "
+            f"chmod 700 '{folder}')"
+        )
