@@ -24,10 +24,9 @@ from kafka_sql.kafka.config.properties import (
     resolve_config,
 )
 from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
-from kafka_sql.options.secret_references import mask_secrets
+from kafka_sql.kafka.librdkafka.masking import mask_message
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-_DEBUG_LOGGER = SimpleNamespace(log=lambda level, *message: _LOG.debug(*message))
 T = TypeVar("T")
 
 # Producer settings have no effect on the admin client, and some (transactional.id) would change it.
@@ -74,12 +73,11 @@ def open_client(client_class: Any, config: Mapping[str, str], settings: Mapping[
         BrokerError: librdkafka rejects the configuration.
     """
     resolved = resolve_config({k: v for k, v in config.items() if k != API_TIMEOUT})
+    events = _ClientEvents(config, resolved)
     try:
-        client = client_class({**resolved, **settings, "logger": _DEBUG_LOGGER})
+        client = client_class({**resolved, **settings, "logger": SimpleNamespace(log=events.log)})
     except KafkaException as e:
-        raise BrokerError(
-            f"The Kafka client could not start: {mask_secrets(str(e.args[0]), config, resolved)}."
-        ) from None
+        raise BrokerError(f"The Kafka client could not start: {events.mask(str(e.args[0]))}.") from None
     client.poll(0)  # creates an unsecured bearer token, which authentication needs
     return client
 
@@ -236,7 +234,7 @@ class _ClientEvents:
         self.auth_failures = AuthFailures()
 
     def mask(self, text: str) -> str:
-        return mask_secrets(text, self._config, self._settings)
+        return mask_message(text, self._config, self._settings)
 
     def on_error(self, error: KafkaError) -> None:
         message = self.mask(str(error.str()))
@@ -245,6 +243,7 @@ class _ClientEvents:
 
     def log(self, _: int, message: str, *arguments: Any) -> None:
         # the client logs each failed attempt as an error; an error that matters is raised, with its cause
-        _LOG.debug(message, *arguments)
-        if _CLOSED.search(" ".join(map(str, arguments))):
+        line = self.mask(message % arguments)
+        _LOG.debug("%s", line)
+        if _CLOSED.search(line):
             self.errors.append(_OTHER_PROTOCOL)

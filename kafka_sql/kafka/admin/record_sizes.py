@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaException
 
 from kafka_sql.errors import FetchError
-from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
+from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.types import TopicPartition
 
-_LOG = logging.getLogger("kafka_sql.kafka")
 SAMPLE_RECORDS: Final = 100  # per partition
 _SECONDS: Final = 5.0  # for all partitions
 # bounds what the sample fetches
@@ -36,18 +34,17 @@ def bytes_per_offset(config: Mapping[str, str], starts: Mapping[TopicPartition, 
         config: librdkafka's configuration of a table.
 
     Raises:
-        FetchError: the client rejects the configuration or the partitions.
+        BrokerError: the client rejects the configuration or the partitions.
     """
-    settings: dict[str, Any] = {k: v for k, v in config.items() if k != API_TIMEOUT}
+    consumer, errors = open_client(Consumer, {"group.id": "kafka_sql", **config, **_SETTINGS})
     try:
-        consumer = Consumer({**resolve_config({"group.id": "kafka_sql", **settings, **_SETTINGS}), "logger": _LOG})
         try:
             consumer.assign([confluent_kafka.TopicPartition(t, p, offset) for (t, p), offset in starts.items()])
             return _sample(consumer, starts)
         finally:
             consumer.close()
     except KafkaException as e:
-        raise FetchError(f"The size of records cannot be estimated: {e.args[0].str()}.") from None
+        raise FetchError(f"The size of records cannot be estimated: {errors.mask(e.args[0].str())}.") from None
 
 
 def _sample(consumer: Consumer, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:

@@ -16,7 +16,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
-from kafka_sql.options.secret_references import mask_secrets
+from kafka_sql.kafka.librdkafka.masking import mask_message
 
 _LOG = logging.getLogger("kafka_sql.librdkafka")
 # silent unless logging is configured: librdkafka also warns about errors from which it recovers
@@ -101,7 +101,7 @@ def open_client(
     settings = resolve_config(config)
 
     def mask(text: str) -> str:
-        return mask_secrets(text, config, settings)
+        return mask_message(text, config, settings)
 
     errors = ClientErrors(settings, mask)
     accepted: dict[str, Any] = {key: value for key, value in settings.items() if key != API_TIMEOUT}
