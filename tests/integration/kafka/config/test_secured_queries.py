@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafka_sql.errors import MissingOptionError
 from tests.secured_broker import SecuredBroker
 
 pytestmark = pytest.mark.integration
@@ -51,3 +54,33 @@ def test_queries(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path, l
     query.stop()
     written = secured.topics.consume(tables["output_table"], 2, **{"isolation.level": "read_committed"})
     assert sorted(str(m.value()) for m in written) == ["b'{\"a\":10}'", "b'{\"a\":20}'"]
+
+
+def test_statements_send_an_inherited_password_only_to_its_broker(secured: SecuredBroker, sql: Any) -> None:
+    secured.grant_query_permissions("user", "query-")
+    topic = secured.topics.create_named("query-inherited")
+    sql(f"CREATE TEMPORARY TABLE declared (a INT) {secured.table(secured.properties('SASL', 'PLAIN'), topic)}")
+    sql("INSERT INTO declared VALUES (1)")
+    connected: list[bool] = []
+
+    def accept() -> None:
+        with other.accept()[0]:
+            connected.append(True)
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        servers = f"'properties.bootstrap.servers' = '127.0.0.1:{other.getsockname()[1]}'"
+        for statement in (
+            f"SELECT * FROM declared /*+ OPTIONS({servers}) */",
+            f"INSERT INTO declared /*+ OPTIONS({servers}) */ VALUES (2)",
+            f"CREATE TEMPORARY TABLE mine WITH ({servers}) LIKE declared",
+            f"ALTER TABLE declared SET ({servers})",
+        ):
+            with pytest.raises(MissingOptionError, match=r"The statement must set them, too: '.*sasl\.jaas\.config'"):
+                sql(statement).collect()
+        assert connected == []
+        assert sql("SELECT a FROM declared /*+ OPTIONS('scan.batch.max-rows' = '1') */").collect() == [(1,)]
+        with socket.create_connection(other.getsockname()):  # the server would have noticed
+            thread.join(30)
+        assert connected == [True]
