@@ -1,7 +1,7 @@
-"""Load values that Flink itself decoded and encoded: types by their SQL names, and a row as one line of text.
+"""Load recorded cases of values that Flink decoded and encoded, and format values as those files do.
 
-A file has a line per case: columns, options, payload (as Latin-1), the row that Flink 2.3 reads (empty if it skips the
-record, or "error"), and the payload that it writes for that row.
+Each line is a case. In csv/flink_csv.jsonl: columns, options, payload (as Latin-1), the row that Flink 2.3 reads (empty
+if it skips the record, or "error"), and the payload that it writes for that row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def column_type(spec: list[str]) -> pa.DataType:
 
 
 def format_values(array: pa.Array) -> list[str]:
-    """Format each value as the files do: exact to the bit, independent of any language's text."""
+    """Format each value as the files do: exact to the bit, and independent of how a language prints it."""
     t = array.type
     valid = array.is_valid().to_pylist()
     if pt.is_struct(t):
@@ -65,11 +65,11 @@ def format_values(array: pa.Array) -> list[str]:
     elif pt.is_time(t):
         texts = [str((v or 0) // 1_000_000) for v in array.cast(pa.int64()).to_pylist()]
     else:
-        texts = [_scalar(v, t) if v is not None else "" for v in array.to_pylist()]
+        texts = [_format_scalar(v, t) if v is not None else "" for v in array.to_pylist()]
     return [text if is_valid else "~" for text, is_valid in zip(texts, valid, strict=True)]
 
 
-def _scalar(value: Any, t: pa.DataType) -> str:
+def _format_scalar(value: Any, t: pa.DataType) -> str:
     if pt.is_decimal(t):
         return f"{value.as_tuple().sign * '-'!s}{int(''.join(map(str, value.as_tuple().digits)))}@{t.scale}".replace(
             "-0@", "0@"

@@ -26,7 +26,7 @@ VALID: Final = {
 }
 
 
-def decoder(name: str) -> Decoder:
+def create_decoder(name: str) -> Decoder:
     format_ = FORMATS[name]
     return format_.decoder(SCHEMA, Options(format_.options, {"avro.encoding": "json"} if name == "avro" else {}))
 
@@ -45,9 +45,9 @@ def test_text_around_a_document(name: str) -> None:
     else:
         rows += [valid + valid]
         errors += [valid[:-1]]
-    payloads = [payload for other in (*rows, *errors, *no_row) for payload in (valid, other)] + [valid]
+    payloads = [payload for extreme in (*rows, *errors, *no_row) for payload in (valid, extreme)] + [valid]
     reported: list[DecodeError] = []
-    decoded = decoder(name).decode(pa.array(payloads, pa.binary()), reported)
+    decoded = create_decoder(name).decode(pa.array(payloads, pa.binary()), reported)
     assert decoded.payload_indices is not None
     expected = {k for k, payload in enumerate(payloads) if payload == valid or payload in rows}
     assert decoded.payload_indices.to_pylist() == sorted(expected)
@@ -56,7 +56,7 @@ def test_text_around_a_document(name: str) -> None:
 
 
 def extreme_payloads(size: int) -> dict[str, list[bytes]]:
-    """Return undecodable payloads of about a size, by format."""
+    """Return undecodable payloads of about ``size`` bytes, by format."""
     half = size // 2
     nested = [b"[" * size, b'{"a":' * (size // 5), b'{"x":' + b"[" * half + b"]" * half + b',"a":2}', b" " * size]
     return {
@@ -84,7 +84,7 @@ def check_neighbors_are_decoded(name: str, size: int) -> None:
     """Assert that each payload is reported, and that the payloads before and after it are decoded."""
     for payload in extreme_payloads(size)[name]:
         errors: list[DecodeError] = []
-        decoded = decoder(name).decode(pa.array([VALID[name], payload, VALID[name]], pa.binary()), errors)
+        decoded = create_decoder(name).decode(pa.array([VALID[name], payload, VALID[name]], pa.binary()), errors)
         assert decoded.payload_indices is not None
         assert decoded.payload_indices.to_pylist() == [0, 2]
         assert [error.row for error in errors] == [1]

@@ -1,4 +1,4 @@
-"""Errors that are reported, not raised, in each format: each payload is decoded as if it were alone."""
+"""Errors that are collected instead of raised, in each format: each payload is decoded as if it were alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_decoder
 from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, random_message
 
-Target = tuple[Decoder, list[bytes]]
+Target = tuple[Decoder, list[bytes]]  # a decoder and valid payloads
 SCHEMA = pa.schema(
     [
         ("a", pa.int64()),
@@ -59,9 +59,9 @@ def protobuf_target() -> Target:
     format_options = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
     format_, rng, valid = FORMATS["protobuf"], Random(5), []
     for k in range(20):
-        one = random_message(ORDER, rng, 2)
-        one.i = k  # type: ignore[attr-defined]
-        valid.append(one.SerializeToString())
+        message = random_message(ORDER, rng, 2)
+        message.i = k  # type: ignore[attr-defined]
+        valid.append(message.SerializeToString())
     return format_.decoder(ORDERS, Options(format_.options, format_options)), valid
 
 

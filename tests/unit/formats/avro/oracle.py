@@ -1,4 +1,4 @@
-"""fastavro as the oracle of the avro formats: values and schemas without logical types."""
+"""Use fastavro as the oracle of the avro formats, with values and schemas that have no logical types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def to_avro_values(array: pa.Array) -> list[Any]:
     if pt.is_struct(t):
         columns = [to_avro_values(array.field(k)) for k in range(t.num_fields)]
         rows: list[Any] = [dict(zip([f.name for f in t], row, strict=True)) for row in zip(*columns, strict=True)]
-        return [row if there else None for row, there in zip(rows, valid, strict=True)]
+        return [row if is_valid else None for row, is_valid in zip(rows, valid, strict=True)]
     if pt.is_list(t):
         return [to_avro_values(scalar.values) if scalar.is_valid else None for scalar in array]
     if pt.is_map(t):
@@ -67,9 +67,9 @@ def encode_rows(schema: Any, rows: list[Any]) -> list[bytes]:
     """Return the payloads of rows."""
     payloads = []
     for row in rows:
-        out = io.BytesIO()
-        fastavro.schemaless_writer(out, schema, row)
-        payloads.append(out.getvalue())
+        buffer = io.BytesIO()
+        fastavro.schemaless_writer(buffer, schema, row)
+        payloads.append(buffer.getvalue())
     return payloads
 
 

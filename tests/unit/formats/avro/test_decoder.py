@@ -30,16 +30,16 @@ from tests.unit.formats.flink_values import load_cases
 from tests.unit.formats.json.random_documents import types
 from tests.unit.formats.json.test_encoder import samples
 
-MODERN = {"avro.timestamp_mapping.legacy": "false"}
-TEXT = {"avro.encoding": "json"}
+NON_LEGACY = {"avro.timestamp_mapping.legacy": "false"}
+JSON_ENCODING = {"avro.encoding": "json"}
 
 
-def decoder(schema: pa.Schema, chosen: Mapping[str, str] | None = None) -> Any:
-    return AVRO.decoder(schema, Options(AVRO.options, chosen or {}))
+def create_decoder(schema: pa.Schema, option_values: Mapping[str, str] | None = None) -> Any:
+    return AVRO.decoder(schema, Options(AVRO.options, option_values or {}))
 
 
-def encode(batch: pa.RecordBatch, chosen: Mapping[str, str] | None = None) -> Any:
-    return AVRO.encoder(batch.schema, Options(AVRO.options, chosen or {})).encode(batch)
+def encode(batch: pa.RecordBatch, option_values: Mapping[str, str] | None = None) -> Any:
+    return AVRO.encoder(batch.schema, Options(AVRO.options, option_values or {})).encode(batch)
 
 
 def avro_names(field: pa.Field) -> pa.Field:
@@ -65,19 +65,19 @@ def test_payloads_match_fastavro_and_are_read_back(data: st.DataObject, schema: 
     row = st.fixed_dictionaries({field.name: samples(field.type) for field in schema})
     rows = data.draw(st.lists(row, min_size=start, max_size=start + 4))
     batch = pa.RecordBatch.from_pylist(rows, schema)[start:]
-    written = encode(batch, MODERN)
+    written = encode(batch, NON_LEGACY)
     written.validate(full=True)
     oracle = parse_without_logical_types(derive_schema(schema, legacy=False))
     values = to_avro_values(pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
     assert written.to_pylist() == encode_rows(oracle, values)
-    decoded = decoder(schema, MODERN).decode(written)
+    decoded = create_decoder(schema, NON_LEGACY).decode(written)
     assert decoded.payload_indices is None
     for column in decoded.columns:
         column.validate(full=True)
     assert [c.type for c in decoded.columns] == schema.types
     assert [comparable_values(c) for c in decoded.columns] == [comparable_values(c) for c in batch.columns]
-    text = encode(batch, MODERN | TEXT)
-    assert [comparable_values(c) for c in decoder(schema, MODERN | TEXT).decode(text).columns] == [
+    text = encode(batch, NON_LEGACY | JSON_ENCODING)
+    assert [comparable_values(c) for c in create_decoder(schema, NON_LEGACY | JSON_ENCODING).decode(text).columns] == [
         comparable_values(c) for c in batch.columns
     ]
 
@@ -100,24 +100,26 @@ ARROW: dict[str, pa.DataType] = {
 
 def test_schemas_and_payloads_match_flink() -> None:
     compared = 0
-    for kind, not_null, legacy, encoding, document, schema_text, payload in load_cases("avro/flink_avro.jsonl"):
-        field = pa.field("a", ARROW[kind], not not_null).with_metadata({DECLARED_TYPE: kind + " NOT NULL" * not_null})
+    for sql_type, not_null, legacy, encoding, document, schema_text, payload in load_cases("avro/flink_avro.jsonl"):
+        field = pa.field("a", ARROW[sql_type], not not_null).with_metadata(
+            {DECLARED_TYPE: sql_type + " NOT NULL" * not_null}
+        )
         schema = pa.schema([field])
-        assert derive_schema(schema, legacy) == schema_text, kind
+        assert derive_schema(schema, legacy) == schema_text, sql_type
         if "-micros" in schema_text:
             continue  # Flink 2.3 writes milliseconds there; later versions match the schema
         columns = JSON.decoder(schema, Options(JSON.options, {})).decode(pa.array([document.encode() + b"\n"])).columns
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-        chosen = {"avro.timestamp_mapping.legacy": str(legacy).lower(), "avro.encoding": encoding}
+        option_values = {"avro.timestamp_mapping.legacy": str(legacy).lower(), "avro.encoding": encoding}
         binary = payload.encode("latin-1")
-        [written] = encode(batch, chosen).to_pylist()
+        [written] = encode(batch, option_values).to_pylist()
         if encoding == "json":  # the same JSON in other characters: emoji are not escaped, exponents may differ
-            assert json.loads(written) == json.loads(binary), (kind, document)
+            assert json.loads(written) == json.loads(binary), (sql_type, document)
         else:
-            assert written == binary, (kind, document)
-        decoded_columns = decoder(schema, chosen).decode(pa.array([binary])).columns
+            assert written == binary, (sql_type, document)
+        decoded_columns = create_decoder(schema, option_values).decode(pa.array([binary])).columns
         assert [comparable_values(c) for c in decoded_columns] == [comparable_values(c) for c in columns], (
-            kind,
+            sql_type,
             document,
         )
         compared += 1
@@ -141,12 +143,12 @@ def test_schemas_and_payloads_match_flink() -> None:
 )
 def test_unsupported_columns(field: pa.Field, fragment: str) -> None:
     with pytest.raises(SchemaError) as e:
-        decoder(pa.schema([field]))
+        create_decoder(pa.schema([field]))
     assert fragment in str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("kind", "payload", "expected"),
+    ("t", "payload", "expected"),
     [
         (pa.int32(), b"\x02\x03", 1),  # trailing bytes are ignored
         (pa.int32(), b"\xff\xff\xff\xff\x0f", -(2**31)),
@@ -173,33 +175,33 @@ def test_unsupported_columns(field: pa.Field, fragment: str) -> None:
         (pa.time64("ns"), b"\x01", "not a time of day"),
     ],
 )
-def test_payload_of_a_not_null_column(kind: pa.DataType, payload: bytes, expected: Any) -> None:
-    schema = pa.schema([pa.field("a", kind, nullable=False)])
+def test_payload_of_a_not_null_column(t: pa.DataType, payload: bytes, expected: Any) -> None:
+    schema = pa.schema([pa.field("a", t, nullable=False)])
     if isinstance(expected, str) and expected != "\ufffd":
         with pytest.raises(DecodeError, match=expected) as e:
-            decoder(schema).decode(pa.array([payload]))
+            create_decoder(schema).decode(pa.array([payload]))
         assert (e.value.row, e.value.field) == (0, "a")
     else:
-        assert decoder(schema).decode(pa.array([payload])).columns[0].to_pylist() == [expected]
+        assert create_decoder(schema).decode(pa.array([payload])).columns[0].to_pylist() == [expected]
 
 
 def test_payload_of_a_nullable_column() -> None:
     schema = pa.schema([("d", pa.decimal128(3, 1)), ("r", pa.struct([("x", pa.int32())]))])
     payloads = pa.array([b"\x02\x02\x05\x02\x02\x04", b"\x00\x00", b"\x02\x04\x7f\xff\x02\x00"])
-    rows = pa.RecordBatch.from_arrays(decoder(schema).decode(payloads).columns, schema=schema).to_pylist()
+    rows = pa.RecordBatch.from_arrays(create_decoder(schema).decode(payloads).columns, schema=schema).to_pylist()
     assert [str(row["d"]) for row in rows] == ["0.5", "None", "None"]  # beyond the precision is null, as in Flink
     assert [row["r"] for row in rows] == [{"x": 2}, None, {"x": None}]
     with pytest.raises(DecodeError, match="union has no such branch") as e:
-        decoder(schema).decode(pa.array([b"\x00\x00", b"\x00\x04"]))
+        create_decoder(schema).decode(pa.array([b"\x00\x00", b"\x00\x04"]))
     assert (e.value.row, e.value.field) == (1, "r")
 
 
 def test_null_payloads_and_slices() -> None:
     schema = pa.schema([("a", pa.int32())])
-    decoded = decoder(schema).decode(pa.array([b"x", None, b"\x02\x02", None, b"\x00"])[1:])
+    decoded = create_decoder(schema).decode(pa.array([b"x", None, b"\x02\x02", None, b"\x00"])[1:])
     assert decoded.columns[0].to_pylist() == [1, None]
     assert decoded.payload_indices.to_pylist() == [1, 3]
-    assert decoder(schema).decode(pa.array([], pa.binary())).columns[0].to_pylist() == []
+    assert create_decoder(schema).decode(pa.array([], pa.binary())).columns[0].to_pylist() == []
 
 
 def test_null_in_a_not_null_field_is_not_written() -> None:
@@ -214,16 +216,16 @@ def test_columns_grow() -> None:
     batch = pa.RecordBatch.from_pydict(
         {"s": ["x" * 5000] * 50 + ["y"] * 50, "l": [["a"]] * 99 + [["b" * 9] * 20_000]}, schema
     )
-    one = decoder(schema)
-    for _ in range(2):
-        assert pa.RecordBatch.from_arrays(one.decode(encode(batch)).columns, schema=schema).equals(batch)
+    decoder = create_decoder(schema)
+    for _ in range(2):  # the second call uses the capacity that the first one needed
+        assert pa.RecordBatch.from_arrays(decoder.decode(encode(batch)).columns, schema=schema).equals(batch)
 
 
 @pytest.mark.parametrize("size", [1, 79, 80, 81, 10_000])
 def test_last_value_may_be_the_longest(size: int) -> None:
     schema = pa.schema([("s", pa.string())])
     batch = pa.RecordBatch.from_pydict({"s": ["", "x" * size]}, schema)
-    assert pa.RecordBatch.from_arrays(decoder(schema).decode(encode(batch)).columns, schema=schema).equals(batch)
+    assert pa.RecordBatch.from_arrays(create_decoder(schema).decode(encode(batch)).columns, schema=schema).equals(batch)
 
 
 @pytest.mark.parametrize(
@@ -247,11 +249,13 @@ def test_declared_precisions(text: str, expected: DeclaredType) -> None:
 
 
 def test_declared_nullability_takes_precedence() -> None:
-    kinds = {"a": "INT", "b": "STRING NOT NULL", "c": "ARRAY<INT NOT NULL>", "d": "ROW<x INT NOT NULL, y INT>"}
+    sql_types = {"a": "INT", "b": "STRING NOT NULL", "c": "ARRAY<INT NOT NULL>", "d": "ROW<x INT NOT NULL, y INT>"}
     struct = pa.struct([pa.field("x", pa.int32()), pa.field("y", pa.int32(), False)])
     types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
     for nullable in (True, False):
-        fields = [pa.field(n, t, nullable, {DECLARED_TYPE: kinds[n]}) for n, t in zip(kinds, types_, strict=True)]
+        fields = [
+            pa.field(n, t, nullable, {DECLARED_TYPE: sql_types[n]}) for n, t in zip(sql_types, types_, strict=True)
+        ]
         types = {f["name"]: f["type"] for f in json.loads(derive_schema(pa.schema(fields), legacy=True))["fields"]}
         assert (types["a"], types["b"]) == (["null", "int"], "string")
         assert types["c"] == ["null", {"type": "array", "items": "int"}]
@@ -287,16 +291,16 @@ ROWS = [
 def fuzz(records: int, seed: int, encoding: str = "binary") -> tuple[int, int]:
     """Decode mutated payloads; return how many became rows, and how many raised errors."""
     batch, options = pa.RecordBatch.from_pylist(ROWS, FUZZED), {"avro.encoding": encoding}
-    return fuzz_decoder(decoder(FUZZED, options), encode(batch, options).to_pylist(), range(20), records, seed)
+    return fuzz_decoder(create_decoder(FUZZED, options), encode(batch, options).to_pylist(), range(20), records, seed)
 
 
 def test_decodable_mutated_payloads_match_fastavro() -> None:
-    rng, good = random.Random(3), encode(pa.RecordBatch.from_pylist(ROWS, FUZZED)).to_pylist()
-    payloads = [mutate(rng, rng.choice(good)) for _ in range(2_000)]
-    bad: list[DecodeError] = []
-    decoded = decoder(FUZZED).decode(pa.array(payloads, pa.binary()), bad)
+    rng, valid = random.Random(3), encode(pa.RecordBatch.from_pylist(ROWS, FUZZED)).to_pylist()
+    payloads = [mutate(rng, rng.choice(valid)) for _ in range(2_000)]
+    errors: list[DecodeError] = []
+    decoded = create_decoder(FUZZED).decode(pa.array(payloads, pa.binary()), errors)
     schema = parse_without_logical_types(derive_schema(FUZZED, legacy=True))
-    assert len(decoded.payload_indices) + len(bad) == 2_000
+    assert len(decoded.payload_indices) + len(errors) == 2_000
     for k, row in enumerate(decoded.payload_indices.to_pylist()):
         expected = fastavro.schemaless_reader(io.BytesIO(payloads[row]), schema, None, handle_unicode_errors="replace")
         assert decoded.columns[0][k].as_py() == expected["a"]

@@ -84,21 +84,21 @@ EXTRA = ("int", "string", "boolean", "double", {"type": "array", "items": "strin
 
 
 @st.composite
-def written_as(draw: st.DrawFn, t: Any) -> Any:
-    """A writer's type for one of the reader's: a promoted type, with or without null, and fields in any order."""
+def writer_types(draw: st.DrawFn, t: Any) -> Any:
+    """Generate a writer's type that resolves to a reader's: promoted, with or without null, its fields in any order."""
     if isinstance(t, list):
-        inner = draw(written_as(t[1]))
-        if isinstance(inner, list):
-            return inner
-        return draw(st.sampled_from([inner, ["null", inner], [inner, "null"], [inner]]))
+        branch = draw(writer_types(t[1]))
+        if isinstance(branch, list):
+            return branch
+        return draw(st.sampled_from([branch, ["null", branch], [branch, "null"], [branch]]))
     if isinstance(t, str):
         return draw(st.sampled_from(PROMOTED[t]))
     if t["type"] == "array":
-        return {"type": "array", "items": draw(written_as(t["items"]))}
+        return {"type": "array", "items": draw(writer_types(t["items"]))}
     if t["type"] == "map":
-        return {"type": "map", "values": draw(written_as(t["values"]))}
+        return {"type": "map", "values": draw(writer_types(t["values"]))}
     written_fields = [f for f in t["fields"] if draw(st.integers(0, 4))]
-    fields = [{"name": f["name"], "type": draw(written_as(f["type"]))} for f in written_fields]
+    fields = [{"name": f["name"], "type": draw(writer_types(f["type"]))} for f in written_fields]
     if t["name"] == "reader":
         fields += [{"name": f"extra{k}", "type": e} for k, e in enumerate(EXTRA) if not draw(st.integers(0, 9))]
     fields = draw(st.permutations(fields)) or [{"name": "other", "type": "int"}]
@@ -106,17 +106,17 @@ def written_as(draw: st.DrawFn, t: Any) -> Any:
 
 
 @st.composite
-def datum(draw: st.DrawFn, t: Any) -> Any:
-    """A value of a writer's type."""
+def values(draw: st.DrawFn, t: Any) -> Any:
+    """Generate a value of a writer's type."""
     if isinstance(t, list):
-        return draw(datum(draw(st.sampled_from(t))))
-    kind = t if isinstance(t, str) else t["type"]
-    if kind == "record":
-        return {f["name"]: draw(datum(f["type"])) for f in t["fields"]}
-    if kind == "array":
-        return draw(st.lists(datum(t["items"]), max_size=3))
-    if kind == "map":
-        return draw(st.dictionaries(st.text(max_size=3), datum(t["values"]), max_size=3))
+        return draw(values(draw(st.sampled_from(t))))
+    type_name = t if isinstance(t, str) else t["type"]
+    if type_name == "record":
+        return {f["name"]: draw(values(f["type"])) for f in t["fields"]}
+    if type_name == "array":
+        return draw(st.lists(values(t["items"]), max_size=3))
+    if type_name == "map":
+        return draw(st.dictionaries(st.text(max_size=3), values(t["values"]), max_size=3))
     return draw(
         {
             "null": st.none(),
@@ -129,7 +129,7 @@ def datum(draw: st.DrawFn, t: Any) -> Any:
             "bytes": st.binary(max_size=5),
             "fixed": st.binary(min_size=3, max_size=3),
             "enum": st.sampled_from(["A", "B"]),
-        }[kind]
+        }[type_name]
     )
 
 
@@ -143,19 +143,19 @@ def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) 
     return to_avro_values(pa.StructArray.from_arrays(arrays, fields=list(columns)))
 
 
-def float32(value: Any) -> Any:
-    """Return a row with its double rounded to a float."""
-    number = value["f"]
-    return {**value, "f": None if number is None else float(np.float32(number))}
+def round_float(row: Any) -> Any:
+    """Return a row with its column ``f`` rounded to a float, because fastavro returns a double."""
+    number = row["f"]
+    return {**row, "f": None if number is None else float(np.float32(number))}
 
 
 @examples(80)
-@given(data=st.data(), writer=written_as(READER))
+@given(data=st.data(), writer=writer_types(READER))
 def test_resolution_matches_fastavro(data: st.DataObject, writer: Any) -> None:
-    rows = data.draw(st.lists(datum(writer), min_size=1, max_size=4))
+    rows = data.draw(st.lists(values(writer), min_size=1, max_size=4))
     schema, reader = fastavro.parse_schema(writer), fastavro.parse_schema(READER)
     payloads = encode_rows(schema, rows)
-    expected = [float32(decode_row(p, schema, reader)) for p in payloads]
+    expected = [round_float(decode_row(p, schema, reader)) for p in payloads]
     assert decode(writer, READER, COLUMNS, payloads) == expected
 
 
@@ -190,9 +190,11 @@ def test_defaults_and_aliases() -> None:
     assert decode(writer, reader, columns, [b"\x06", b"\x06"]) == [expected] * 2
 
 
-def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **field_attributes: Any) -> Any:
-    """Return a column's value in a payload."""
-    columns = pa.schema([pa.field("a", kind, **field_attributes)])
+def decode_value(
+    arrow_type: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **field_attributes: Any
+) -> Any:
+    """Return the value of the only column, ``a``, in a payload."""
+    columns = pa.schema([pa.field("a", arrow_type, **field_attributes)])
     [row] = decode(
         record({"name": "a", "type": writer}), record({"name": "a", "type": reader or writer}), columns, [payload]
     )
@@ -201,21 +203,21 @@ def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **fi
 
 def test_conversions_beyond_the_specification() -> None:
     enum = {"type": "enum", "name": "E", "symbols": ["A", "é"]}
-    assert one(pa.string(), enum, b"\x02") == "é"
-    assert one(pa.string(), ["null", enum], b"\x02\x00") == "A"
-    assert one(pa.binary(), {"type": "fixed", "name": "F", "size": 2}, b"ab") == b"ab"
+    assert decode_value(pa.string(), enum, b"\x02") == "é"
+    assert decode_value(pa.string(), ["null", enum], b"\x02\x00") == "A"
+    assert decode_value(pa.binary(), {"type": "fixed", "name": "F", "size": 2}, b"ab") == b"ab"
     decimal = {"type": "fixed", "name": "D", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
-    assert one(pa.decimal128(9, 2), decimal, b"\xff\xff\xff\x6a") == b"\xff\x6a"
+    assert decode_value(pa.decimal128(9, 2), decimal, b"\xff\xff\xff\x6a") == b"\xff\x6a"
     smaller = {"type": "enum", "name": "E", "symbols": ["A", "B"], "default": "B"}
-    assert one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x00", smaller) == "B"
-    assert one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x02", smaller) == "A"
+    assert decode_value(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x00", smaller) == "B"
+    assert decode_value(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x02", smaller) == "A"
     for payload, reader in ((b"\x04", None), (b"\x00", {"type": "enum", "name": "E", "symbols": ["A"]})):
         with pytest.raises(DecodeError, match="no such symbol"):
-            one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, payload, reader)
+            decode_value(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, payload, reader)
 
 
 @pytest.mark.parametrize(
-    ("logical", "kind", "written", "expected"),
+    ("logical", "arrow_type", "written", "expected"),
     [
         ("timestamp-millis", pa.timestamp("us"), -1, -1000),
         ("local-timestamp-micros", pa.timestamp("us"), -1, -1),
@@ -225,15 +227,17 @@ def test_conversions_beyond_the_specification() -> None:
         ("time-micros", pa.time64("ns"), 5000, 5),
     ],
 )
-def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, written: int, expected: int) -> None:
+def test_times_are_converted_from_the_unit_of_the_writer(
+    logical: str, arrow_type: pa.DataType, written: int, expected: int
+) -> None:
     writer = {"type": "int" if logical == "time-millis" else "long", "logicalType": logical}
     reader = {"type": "long", "logicalType": "timestamp-millis"}
     payload = encode_rows(fastavro.parse_schema(record({"name": "a", "type": writer["type"]})), [{"a": written}])[0]
-    assert one(kind, writer, payload, reader) == expected
+    assert decode_value(arrow_type, writer, payload, reader) == expected
 
 
 @pytest.mark.parametrize(
-    ("kind", "writer", "fragment"),
+    ("arrow_type", "writer", "fragment"),
     [
         (pa.int32(), "long", "field 'a': found long, expected a type that can be read as int32"),
         (pa.string(), "int", "field 'a': found int"),
@@ -246,19 +250,19 @@ def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, w
         (pa.struct([("x", pa.int32())]), "string", "field 'a': found string"),
     ],
 )
-def test_mismatches_fail_immediately(kind: pa.DataType, writer: Any, fragment: str) -> None:
+def test_mismatches_fail_immediately(arrow_type: pa.DataType, writer: Any, fragment: str) -> None:
     with pytest.raises(SchemaMismatch) as e:
-        one(kind, writer, b"")
+        decode_value(arrow_type, writer, b"")
     assert fragment in str(e.value)
 
 
 def test_mismatch_in_a_union_branch_fails_when_a_payload_has_it() -> None:
-    assert one(pa.int32(), ["string", "int"], b"\x02\x08", ["null", "int"]) == 4
+    assert decode_value(pa.int32(), ["string", "int"], b"\x02\x08", ["null", "int"]) == 4
     with pytest.raises(DecodeError, match="found string, expected a type that can be read as int32") as e:
-        one(pa.int32(), ["string", "int"], b"\x00\x02x", ["null", "int"])
+        decode_value(pa.int32(), ["string", "int"], b"\x00\x02x", ["null", "int"])
     assert e.value.field == "a"
     with pytest.raises(DecodeError, match="is null, but declared NOT NULL"):
-        one(pa.int32(), ["null", "int"], b"\x00", "int", nullable=False)
+        decode_value(pa.int32(), ["null", "int"], b"\x00", "int", nullable=False)
 
 
 def test_missing_field_without_a_default() -> None:

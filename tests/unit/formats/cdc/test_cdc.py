@@ -33,8 +33,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 Case = tuple[str, str, list[str], str | None, list[str] | str]
 
 
-def cases() -> list[Case]:
-    """Return format, flags (i: ignore errors, w: with schema), metadata, record, and Flink 2.3's rows or "error"."""
+def load_cases() -> list[Case]:
+    """Load cases: format, flags (i: ignore errors, w: with schema), metadata, record, and Flink's rows or "error"."""
     lines = Path(__file__).with_name("flink_changes.jsonl").read_text().splitlines()
     return [tuple(json.loads(line)) for line in lines]
 
@@ -50,7 +50,7 @@ def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | N
 
 
 def rows(decoded: Decoded, payloads: int) -> list[list[str]]:
-    """Return the rows of each payload as they are in the file."""
+    """Return the rows of each payload, formatted as in the file."""
     columns = [column.to_pylist() for column in (*decoded.columns, *decoded.metadata[1:])]
     rows_per_payload: list[list[str]] = [[] for _ in range(payloads)]
     assert decoded.payload_indices is not None
@@ -82,15 +82,15 @@ def format_value(value: Any) -> str:
 @pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
 def test_rows_match_flink(format_: str) -> None:
     groups: dict[tuple[str, tuple[str, ...]], list[Case]] = {}
-    for case in cases():
+    for case in load_cases():
         if case[0] == format_:
             groups.setdefault((case[1], tuple(case[2])), []).append(case)
     assert sum(map(len, groups.values())) >= 80
-    for (flags, metadata), of_group in groups.items():
-        good = [case for case in of_group if case[4] != "error"]
-        decoded = decode(format_, flags, list(metadata), [case[3] for case in good])
-        assert rows(decoded, len(good)) == [case[4] for case in good]
-        for case in of_group:
+    for (flags, metadata), group in groups.items():
+        valid = [case for case in group if case[4] != "error"]
+        decoded = decode(format_, flags, list(metadata), [case[3] for case in valid])
+        assert rows(decoded, len(valid)) == [case[4] for case in valid]
+        for case in group:
             if case[4] == "error":
                 with pytest.raises(DecodeError, match=r"Corrupt (Debezium|Canal|Maxwell|Ogg) JSON message: "):
                     decode(format_, flags, list(metadata), [case[3]])
@@ -108,11 +108,11 @@ def test_rows_match_flink(format_: str) -> None:
     ],
 )
 def test_errors_name_the_record_and_the_reason(format_: str, payload: str, reason: str) -> None:
-    good = json.dumps({"op": "c", "op_type": "I", "type": "insert", "after": {}, "data": {}})
+    valid = json.dumps({"op": "c", "op_type": "I", "type": "insert", "after": {}, "data": {}})
     if format_ == "canal-json":
-        good = '{"type":"CREATE"}'
+        valid = '{"type":"CREATE"}'
     with pytest.raises(DecodeError, match=reason) as caught:
-        decode(format_, "", [], [good, None, payload, good])
+        decode(format_, "", [], [valid, None, payload, valid])
     assert caught.value.row == 2
 
 
@@ -138,7 +138,7 @@ def test_canal_decodes_only_included_databases_and_tables() -> None:
     assert caught.value.row == 3
 
 
-WRITTEN = {
+WRITTEN_BY_FLINK = {  # an inserted and a deleted row
     "debezium-json": (
         '{"before":null,"after":{"id":1,"name":"a"},"op":"c"}',
         '{"before":{"id":1,"name":"a"},"after":null,"op":"d"}',
@@ -165,7 +165,7 @@ def encode(format_: str, kinds: list[str | None] | None, options: dict[str, str]
 
 @pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
 def test_written_events_match_flink(format_: str) -> None:
-    inserted, deleted = WRITTEN[format_]
+    inserted, deleted = WRITTEN_BY_FLINK[format_]
     assert encode(format_, None) == [inserted]
     assert encode(format_, ["+I", "-U", "+U", "-D", None]) == [inserted, deleted, inserted, deleted, inserted]
     with pytest.raises(EncodeError, match=r"Invalid row kind 'D'"):

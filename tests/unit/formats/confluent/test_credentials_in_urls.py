@@ -16,7 +16,7 @@ from tests.http_server import serve
 
 
 class Registry(BaseHTTPRequestHandler):
-    """A registry that accepts no credentials, and records them."""
+    """A registry that records credentials, and rejects them."""
 
     received: list[str | None]
 

@@ -1,4 +1,4 @@
-"""Schema registries that hang or send oversized or malformed responses: an error within the timeout."""
+"""Test schema registries that hang or send oversized or malformed responses: an error is raised within the timeout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def registry(respond: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Sche
         yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
 
 
-def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
+def json_response(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         data = json.dumps(content).encode()
         handler.send_response(200)
@@ -106,7 +106,7 @@ def test_registry_with_a_compression_bomb() -> None:
 def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
     with (
-        registry(document("x" * 20_000)) as registry_client,
+        registry(json_response("x" * 20_000)) as registry_client,
         pytest.raises(SchemaRegistryError, match="larger than 10,000 bytes"),
     ):
         registry_client.schema_by_id(5)
@@ -128,13 +128,13 @@ def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
-    with registry(document(content)) as registry_client, pytest.raises(SchemaRegistryError, match=expected):
+    with registry(json_response(content)) as registry_client, pytest.raises(SchemaRegistryError, match=expected):
         registry_client.schema_by_id(5)
 
 
 def test_schemas_that_reference_each_other() -> None:
     names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
-    with registry(document(names)) as registry_client:
+    with registry(json_response(names)) as registry_client:
         assert registry_client.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
 
 
@@ -144,7 +144,7 @@ def test_a_chain_of_references_as_long_as_the_limit() -> None:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         number = int(handler.path.split("/")[2].removeprefix("s")) if "subjects" in handler.path else 0
         references = [{"name": f"n{number + 1}", "subject": f"s{number + 1}", "version": 1}] if number < 1000 else []
-        document({"schema": f'"{number}"', "references": references})(handler)
+        json_response({"schema": f'"{number}"', "references": references})(handler)
 
     with registry(respond) as registry_client:
         references = registry_client.schema_by_id(5).references
@@ -155,7 +155,7 @@ def test_references_with_large_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
     references = [{"name": f"n{n}", "subject": "s", "version": 1} for n in range(3)]
     with (
-        registry(document({"schema": "x" * 4_000, "references": references})) as registry_client,
+        registry(json_response({"schema": "x" * 4_000, "references": references})) as registry_client,
         pytest.raises(SchemaRegistryError, match="refers to others with more than 10,000 characters in total"),
     ):
         registry_client.schema_by_id(5)
@@ -168,7 +168,7 @@ def test_subjects_do_not_change_the_path(subject: str) -> None:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         paths.append(handler.path)
         reference = {"name": "n", "subject": subject, "version": 1}
-        document({"id": 1, "schema": "x", "references": [reference]})(handler)
+        json_response({"id": 1, "schema": "x", "references": [reference]})(handler)
 
     with registry(respond) as registry_client:
         registry_client.latest_schema(subject)
@@ -185,7 +185,7 @@ def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
         reference = {"name": f"n{next(numbers)}", "subject": "s", "version": 1}
-        document({"schema": "x", "references": [reference]})(handler)
+        json_response({"schema": "x", "references": [reference]})(handler)
 
     with (
         registry(respond) as registry_client,

@@ -20,8 +20,7 @@ from kafka_sql.errors import (
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.formats.confluent.options import registry_settings as settings_of
+from kafka_sql.formats.confluent.options import RegistrySettings, registry_settings
 from kafka_sql.formats.confluent.tls import ssl_context
 from kafka_sql.formats.confluent.wire_format import encode_header, missing_header_errors, schema_ids, split_by_header
 from kafka_sql.formats.payload import Payload, parse_payload
@@ -30,26 +29,26 @@ from kafka_sql.options import Options
 URL = "http://localhost:8081"
 
 
-def value(**options: str) -> Payload:
+def value_payload(**options: str) -> Payload:
     """Return a table's value payload with options; ``__`` in a name means a dot."""
     named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in options.items()}
     return parse_payload("value.format", "value.", {"value.format": "avro-confluent", **named})
 
 
 def settings(options: Options) -> RegistrySettings:
-    return settings_of(AVRO_CONFLUENT_OPTIONS, options)
+    return registry_settings(AVRO_CONFLUENT_OPTIONS, options)
 
 
 def parse_settings(**options: str) -> RegistrySettings:
-    return settings(value(url=URL, **options).options)
+    return settings(value_payload(url=URL, **options).options)
 
 
 def test_settings() -> None:
     assert parse_settings() == RegistrySettings("avro-confluent", "AVRO", (URL,))
     assert parse_settings(basic_auth__user_info="me:s3").user == "me:s3"
     assert parse_settings(bearer_auth__token="abc").token == "abc"
-    assert settings(value(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
-    assert settings(value(schema_registry__url=URL).options).urls == (URL,)  # Flink's older key
+    assert settings(value_payload(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
+    assert settings(value_payload(schema_registry__url=URL).options).urls == (URL,)  # Flink's older key
 
 
 def test_properties_as_separate_options_and_as_one() -> None:
@@ -57,12 +56,12 @@ def test_properties_as_separate_options_and_as_one() -> None:
         {"properties__auto.register.schemas": "false", "properties__request.header.accept-language": "1"},
         {"properties": "auto.register.schemas:false, request.header.accept-language:1"},
     ):
-        registry_settings = parse_settings(**options)
-        assert (registry_settings.register, registry_settings.headers) == (False, (("accept-language", "1"),))
-    one = value(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
-    assert settings(one.options).user == "me:s3"
-    assert "value.avro-confluent.properties.basic.auth.user.info" in one.option_keys
-    both = value(url=URL, **{"properties__basic.auth.user.info": "a:b"}, basic_auth__user_info="c:d")
+        parsed = parse_settings(**options)
+        assert (parsed.register, parsed.headers) == (False, (("accept-language", "1"),))
+    payload = value_payload(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
+    assert settings(payload.options).user == "me:s3"
+    assert "value.avro-confluent.properties.basic.auth.user.info" in payload.option_keys
+    both = value_payload(url=URL, **{"properties__basic.auth.user.info": "a:b"}, basic_auth__user_info="c:d")
     assert settings(both.options).user == "c:d"
 
 
@@ -72,22 +71,22 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGISTRY_TOKEN", "s3cret")
     for text in ("basic.auth.user.info:me:s3cret", "bearer.auth.token=s3cret", "request.header.x:s3cret"):
         with pytest.raises(InvalidOptionError) as e:
-            value(url=URL, properties=text)
+            value_payload(url=URL, properties=text)
         assert "s3cret" not in str(e.value)
-    registry_settings = parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
-    assert registry_settings.token == "s3cret"
-    assert "s3cret" not in repr(registry_settings)
+    parsed = parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
+    assert parsed.token == "s3cret"
+    assert "s3cret" not in repr(parsed)
 
 
 def test_headers_may_be_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGISTRY_COOKIE", "s3cret")
-    registry_settings = parse_settings(**{"properties__request.header.Cookie": "${env:REGISTRY_COOKIE}"})
-    assert registry_settings.headers == (("Cookie", "s3cret"),)
-    assert "s3cret" not in repr(registry_settings)
+    parsed = parse_settings(**{"properties__request.header.Cookie": "${env:REGISTRY_COOKIE}"})
+    assert parsed.headers == (("Cookie", "s3cret"),)
+    assert "s3cret" not in repr(parsed)
 
 
 def test_urls_and_credentials_sources_are_not_quoted() -> None:
-    assert "s3cret" not in repr(settings(value(url="http://u:s3cret@host").options))
+    assert "s3cret" not in repr(settings(value_payload(url="http://u:s3cret@host").options))
     for options in (
         {"url": "httq://u:s3cret@host"},
         {"url": "u:s3cret@host"},
@@ -96,14 +95,14 @@ def test_urls_and_credentials_sources_are_not_quoted() -> None:
         {"properties__auto.register.schemas": "http://u:s3cret@host"},
     ):
         with pytest.raises(InvalidOptionError, match=r"Invalid value for option '.*': expected .*'") as e:
-            settings(value(**({"url": URL} | options)).options)
+            settings(value_payload(**({"url": URL} | options)).options)
         assert "s3cret" not in str(e.value)
         assert e.value.__cause__ is None
 
 
 def test_malformed_urls_are_not_quoted() -> None:
     with pytest.raises(InvalidOptionError, match=r"'avro-confluent.url': expected 'http://host:port'") as e:
-        SchemaRegistry(settings(value(url="http://u:s3cret/x@host").options))
+        SchemaRegistry(settings(value_payload(url="http://u:s3cret/x@host").options))
     assert "s3cret" not in str(e.value)
     assert e.value.__cause__ is None
 
@@ -129,7 +128,7 @@ def test_malformed_urls_are_not_quoted() -> None:
 )
 def test_invalid_options(options: dict[str, str], error: type[OptionError], fragment: str) -> None:
     with pytest.raises(error) as e:
-        settings(value(**({"url": URL} | options)).options)
+        settings(value_payload(**({"url": URL} | options)).options)
     assert fragment in str(e.value)
 
 

@@ -78,16 +78,16 @@ NUMBERS = st.one_of(
 @given(
     texts=st.lists(NUMBERS, min_size=1, max_size=5),
     t=st.sampled_from(SCALARS),
-    chosen=st.sampled_from(({}, {"null-literal": "1"}, {"empty-string-as-null": "true"})),
+    nulls=st.sampled_from(({}, {"null-literal": "1"}, {"empty-string-as-null": "true"})),
     trim=st.sampled_from(({}, {"trim-spaces": "true"})),
     ignore=st.sampled_from(({}, {"ignore-parse-errors": "true"})),
 )
 def test_loop_and_fallback_agree_on_numbers_of_any_length(
-    texts: list[str], t: pa.DataType, chosen: Mapping[str, str], trim: Mapping[str, str], ignore: Mapping[str, str]
+    texts: list[str], t: pa.DataType, nulls: Mapping[str, str], trim: Mapping[str, str], ignore: Mapping[str, str]
 ) -> None:
-    schema, given = pa.schema([("a", t)]), options({**chosen, **trim, **ignore})
+    schema, csv_options = pa.schema([("a", t)]), options({**nulls, **trim, **ignore})
     array = pa.array([text.encode() for text in texts])
-    assert outcome(CsvDecoder(schema, given), array) == outcome(FallbackDecoder(schema, given), array)
+    assert outcome(CsvDecoder(schema, csv_options), array) == outcome(FallbackDecoder(schema, csv_options), array)
 
 
 TYPES = [*SCALARS, pa.list_(pa.int32()), pa.struct([("x", pa.string())])]
@@ -98,7 +98,7 @@ TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
 @given(
     payloads=st.lists(st.none() | TEXTS.map(str.encode) | st.binary(max_size=9), max_size=8),
     column_types=st.lists(st.sampled_from(TYPES), min_size=1, max_size=3),
-    chosen=st.fixed_dictionaries({}, optional={
+    option_values=st.fixed_dictionaries({}, optional={
         "ignore-parse-errors": st.just("true"), "trim-spaces": st.just("true"), "allow-comments": st.just("true"),
         "escape-character": st.just("\\"), "null-literal": st.sampled_from(("", "a")),
         "empty-string-as-null": st.just("true"), "field-delimiter": st.sampled_from(("|", " ", "é")),
@@ -107,11 +107,11 @@ TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
     nullable=st.booleans(),
 )  # fmt: skip
 def test_loop_and_fallback_agree(
-    payloads: list[bytes | None], column_types: list[pa.DataType], chosen: Mapping[str, str], nullable: bool
+    payloads: list[bytes | None], column_types: list[pa.DataType], option_values: Mapping[str, str], nullable: bool
 ) -> None:
     schema = pa.schema([pa.field(str(i), t, nullable) for i, t in enumerate(column_types)])
-    array, given = pa.array(payloads, pa.binary()), options(chosen)
-    assert outcome(CsvDecoder(schema, given), array) == outcome(FallbackDecoder(schema, given), array)
+    array, csv_options = pa.array(payloads, pa.binary()), options(option_values)
+    assert outcome(CsvDecoder(schema, csv_options), array) == outcome(FallbackDecoder(schema, csv_options), array)
 
 
 @examples(100)
@@ -120,14 +120,14 @@ def test_loop_and_fallback_agree(
     escape=st.sampled_from(({}, {"escape-character": "\\"})),
 )
 def test_round_trip(rows: list[tuple[int | None, str, bytes]], escape: Mapping[str, str]) -> None:
-    chosen = {"null-literal": "~null~", **escape}
+    option_values = {"null-literal": "~null~", **escape}
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     batch = pa.RecordBatch.from_arrays(
         [pa.array(columns[0], pa.int64()), pa.array(columns[1], pa.string()), pa.array(columns[2], pa.binary())],
         ["a", "b", "c"],
     )
-    payloads = CsvEncoder(batch.schema, options(chosen)).encode(batch)
-    decoded = CsvDecoder(batch.schema, options(chosen)).decode(payloads)
+    payloads = CsvEncoder(batch.schema, options(option_values)).encode(batch)
+    decoded = CsvDecoder(batch.schema, options(option_values)).decode(payloads)
     assert [comparable_values(c) for c in decoded.columns] == [comparable_values(c) for c in batch.columns]
 
 
@@ -195,7 +195,7 @@ def test_invalid_options() -> None:
         assert Options(CSV_OPTIONS, {"csv.field-delimiter": text})[CSV_OPTIONS[0]] == character
 
 
-CHOSEN = {"ignore-parse-errors": "true", "escape-character": "\\"}
+FUZZ_OPTIONS = {"ignore-parse-errors": "true", "escape-character": "\\"}
 
 
 def fuzz(records: int, seed: int) -> int:
@@ -205,8 +205,10 @@ def fuzz(records: int, seed: int) -> int:
          ("b", pa.binary()), ("l", pa.list_(pa.float64())), ("r", pa.struct([("x", pa.date32()), ("y", pa.bool_())]))]
     )  # fmt: skip
     valid = [f'{i},"text ""{i}",{i}.5,2020-01-01 00:00:{i:02},AQID,1.5;{i},2020-01-02;true'.encode() for i in range(50)]
-    decoder = CsvDecoder(schema, options(CHOSEN))
-    return fuzz_lenient_decoder(decoder, valid, range(50), records, seed, FallbackDecoder(schema, options(CHOSEN)))
+    decoder = CsvDecoder(schema, options(FUZZ_OPTIONS))
+    return fuzz_lenient_decoder(
+        decoder, valid, range(50), records, seed, FallbackDecoder(schema, options(FUZZ_OPTIONS))
+    )
 
 
 def test_mutated_payloads() -> None:

@@ -19,12 +19,12 @@ from tests.unit.formats.flink_values import column_type, format_values, load_cas
 CASES = load_cases("csv/flink_csv.jsonl")
 
 
-def options(chosen: Mapping[str, str]) -> Options:
+def options(option_values: Mapping[str, str]) -> Options:
     """Return validated options, given without ``csv.``."""
-    return Options(CSV_OPTIONS, {f"csv.{key}": value for key, value in chosen.items()})
+    return Options(CSV_OPTIONS, {f"csv.{key}": value for key, value in option_values.items()})
 
 
-def schema_of(columns: list[list[str]]) -> pa.Schema:
+def create_schema(columns: list[list[str]]) -> pa.Schema:
     """Return a schema of columns a, b and c."""
     return pa.schema([(name, column_type(spec)) for name, spec in zip("abc", columns, strict=False)])
 
@@ -41,16 +41,16 @@ def read(decoder: CsvDecoder, payload: bytes) -> tuple[str, list[pa.Array]]:
 
 
 @pytest.mark.parametrize("start", range(0, len(CASES), 100))
-def test_every_case_of_flink(start: int) -> None:
-    for columns, chosen, text, expected, written in CASES[start : start + 100]:
-        schema, payload = schema_of(columns), text.encode("latin-1")
-        row, arrays = read(CsvDecoder(schema, options(chosen)), payload)
-        assert row == expected, (columns, chosen, payload)
-        assert read(FallbackDecoder(schema, options(chosen)), payload)[0] == expected
-        if written is not None and not any("FLOAT" in c or "DOUBLE" in c for c in columns):
+def test_rows_and_payloads_match_flink(start: int) -> None:
+    for columns, option_values, text, expected, written_by_flink in CASES[start : start + 100]:
+        schema, payload = create_schema(columns), text.encode("latin-1")
+        row, arrays = read(CsvDecoder(schema, options(option_values)), payload)
+        assert row == expected, (columns, option_values, payload)
+        assert read(FallbackDecoder(schema, options(option_values)), payload)[0] == expected
+        if written_by_flink is not None and not any("FLOAT" in c or "DOUBLE" in c for c in columns):
             batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-            encoded = CsvEncoder(schema, options(chosen)).encode(batch).to_pylist()
-            assert encoded == [written.encode("latin-1")], (columns, chosen)
+            encoded = CsvEncoder(schema, options(option_values)).encode(batch).to_pylist()
+            assert encoded == [written_by_flink.encode("latin-1")], (columns, option_values)
 
 
 def test_the_cases_cover_rows_errors_and_skipped_records() -> None:
@@ -60,10 +60,10 @@ def test_the_cases_cover_rows_errors_and_skipped_records() -> None:
     assert sum(o not in ("error", "") for o in outcomes) > 400
 
 
-def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = None) -> list[bytes]:
+def encode(columns: Mapping[str, pa.Array], option_values: Mapping[str, str] | None = None) -> list[bytes]:
     """Encode a batch."""
     batch = pa.RecordBatch.from_pydict(dict(columns))
-    payloads: list[bytes] = CsvEncoder(batch.schema, options(chosen or {})).encode(batch).to_pylist()
+    payloads: list[bytes] = CsvEncoder(batch.schema, options(option_values or {})).encode(batch).to_pylist()
     return payloads
 
 
@@ -98,10 +98,10 @@ def test_custom_null_literals_and_delimiters() -> None:
 @pytest.mark.parametrize("quote", ['"', "§"])
 def test_an_escape_character_is_doubled_unless_it_is_the_quote_character(quote: str) -> None:
     columns: dict[str, Any] = {"a": pa.array([f"x{quote}\\y"])}
-    chosen = {"field-delimiter": "|", "quote-character": quote}
+    option_values = {"field-delimiter": "|", "quote-character": quote}
     for escape, doubled in (({}, "\\"), ({"escape-character": "\\"}, "\\\\"), ({"escape-character": quote}, "\\")):
         expected = f"{quote}x{quote}{quote}{doubled}y{quote}"
-        assert encode(columns, {**chosen, **escape}) == [expected.encode()]
+        assert encode(columns, {**option_values, **escape}) == [expected.encode()]
 
 
 def test_no_columns_and_no_rows() -> None:

@@ -1,8 +1,8 @@
-"""Java's rules for times, base64 and JSON text, against Python's own libraries."""
+"""Test Java's rules for times, base64 and JSON text against Python's libraries."""
 
 from __future__ import annotations
 
-import base64 as std
+import base64 as python_base64
 import datetime as dt
 import json
 
@@ -26,8 +26,8 @@ def test_dates(day: dt.date) -> None:
 
 @given(st.integers(-700_000, 700_000).filter(lambda y: abs(y) > 9999), st.integers(1, 12), st.integers(1, 28))
 def test_dates_of_distant_years_repeat_after_400_years(year: int, month: int, day: int) -> None:
-    near = year % 400 + 400
-    expected = dt.date(near, month, day).toordinal() - EPOCH + (year - near) // 400 * 146_097
+    equivalent_year = year % 400 + 400
+    expected = dt.date(equivalent_year, month, day).toordinal() - EPOCH + (year - equivalent_year) // 400 * 146_097
     assert times.parse_date(f"{'+' if year > 0 else '-'}{abs(year)}-{month:02}-{day:02}") == expected
 
 
@@ -43,7 +43,7 @@ def test_base64(values: list[bytes | None], start: int) -> None:
     array = pa.array(values, pa.binary())[start:]
     texts = base64.encode(array)
     texts.validate(full=True)
-    assert texts.to_pylist() == [v if v is None else std.b64encode(v).decode() for v in values[start:]]
+    assert texts.to_pylist() == [v if v is None else python_base64.b64encode(v).decode() for v in values[start:]]
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
@@ -60,8 +60,8 @@ def test_compact_json_parses_to_the_document(value: object) -> None:
 def nesting(value: object) -> int:
     """Return how deep a value is nested."""
     if isinstance(value, dict | list):
-        inner = value.values() if isinstance(value, dict) else value
-        return 1 + max(map(nesting, inner), default=0)
+        children = value.values() if isinstance(value, dict) else value
+        return 1 + max(map(nesting, children), default=0)
     return 0
 
 

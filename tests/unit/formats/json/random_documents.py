@@ -30,7 +30,7 @@ SCALARS: Final = (
 NAMES: Final = ("a", "b", "c", "é", 'q"')
 
 # fmt: off
-_WORDS: Final = (
+_VALUES: Final = (
     '""', '"a"', '"true"', '" TRUE "', '"5"', '" -7 "', '"1.5"', '"1e3"', '"NaN"', '"Infinity"', '"2020-01-01"',
     '"2020-02-30"', '"12:13:14"', '"12:13:14.5678"', '"24:00:00"', '"AQID"', '"AQ=="', '"A"', '" AQID"',
     '"AQ==AQID"', '"é"', '"😀"', '"\\u00e9\\n"', '"\\ud83d\\ude00"', '"\\ud800"', '"\\u0000"', '"\\/"', '"\\x"',
@@ -68,13 +68,13 @@ def types(depth: int = 2) -> st.SearchStrategy[pa.DataType]:
     scalars = st.sampled_from(SCALARS)
     if not depth:
         return scalars
-    inner = types(depth - 1)
+    nested = types(depth - 1)
     fields = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
     rows = fields.flatmap(
-        lambda names: st.tuples(*(inner.map(lambda t, n=n: pa.field(n, t)) for n in names)).map(pa.struct)
+        lambda names: st.tuples(*(nested.map(lambda t, n=n: pa.field(n, t)) for n in names)).map(pa.struct)
     )
-    maps = inner.map(lambda t: pa.map_(pa.string(), t))
-    return st.one_of(scalars, scalars, inner.map(pa.list_), rows, maps)
+    maps = nested.map(lambda t: pa.map_(pa.string(), t))
+    return st.one_of(scalars, scalars, nested.map(pa.list_), rows, maps)
 
 
 @st.composite
@@ -86,24 +86,24 @@ def schemas(draw: st.DrawFn, not_null: bool = True) -> pa.Schema:
 
 
 @st.composite
-def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, oddity: int = 8) -> str:
-    """Generate the text of a value of type ``t``; one in ``oddity`` is of any type."""
-    choice = draw(st.integers(0, oddity))
+def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, odd_one_in: int = 8) -> str:
+    """Generate the text of a value of type ``t``; about one in ``odd_one_in`` is of any type, or malformed."""
+    choice = draw(st.integers(0, odd_one_in))
     if t is None or choice == 0:
-        return draw(st.sampled_from(_WORDS + _UNUSUAL))
+        return draw(st.sampled_from(_VALUES + _UNUSUAL))
     if choice == 1:
         return "null"
     if pt.is_struct(t):
-        return draw(objects(list(t), iso, oddity))
+        return draw(objects(list(t), iso, odd_one_in))
     if pt.is_list(t):
-        return "[" + ",".join(draw(st.lists(values(t.value_type, iso, oddity), max_size=3))) + "]"
+        return "[" + ",".join(draw(st.lists(values(t.value_type, iso, odd_one_in), max_size=3))) + "]"
     if pt.is_map(t):
-        entries = draw(st.lists(st.tuples(st.sampled_from(NAMES), values(t.item_type, iso, oddity)), max_size=3))
+        entries = draw(st.lists(st.tuples(st.sampled_from(NAMES), values(t.item_type, iso, odd_one_in)), max_size=3))
         return "{" + ",".join(f"{json.dumps(k)}:{v}" for k, v in entries) + "}"
-    return draw(_valid(t, iso))
+    return draw(_valid_scalars(t, iso))
 
 
-def _valid(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
+def _valid_scalars(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
     if pt.is_boolean(t):
         return st.sampled_from(("true", "false"))
     if pt.is_integer(t):
@@ -125,10 +125,10 @@ def _valid(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, oddity: int = 8) -> str:
+def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, odd_one_in: int = 8) -> str:
     """Generate the text of an object: a schema's fields in any order, some missing, some repeated, some unknown."""
-    items = [(f.name, draw(values(f.type, iso, oddity))) for f in fields if draw(st.integers(0, 2 * oddity))]
-    if draw(st.integers(0, oddity)) == 0:
+    items = [(f.name, draw(values(f.type, iso, odd_one_in))) for f in fields if draw(st.integers(0, 2 * odd_one_in))]
+    if draw(st.integers(0, odd_one_in)) == 0:
         items.append((draw(st.sampled_from((*NAMES, "unknown"))), draw(values(None, iso))))
     text = ",".join(
         draw(_SPACE) + json.dumps(name, ensure_ascii=draw(st.booleans())) + draw(_SPACE) + ":" + draw(_SPACE) + value
@@ -138,9 +138,9 @@ def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, oddity: int = 8)
 
 
 @st.composite
-def payloads(draw: st.DrawFn, schema: pa.Schema, iso: bool, oddity: int = 8) -> bytes | None:
+def payloads(draw: st.DrawFn, schema: pa.Schema, iso: bool, odd_one_in: int = 8) -> bytes | None:
     """Generate a payload: mostly an object; sometimes an array, truncated, followed by more text, or null."""
-    text = draw(objects(list(schema), iso, oddity))
+    text = draw(objects(list(schema), iso, odd_one_in))
     match draw(st.integers(0, 40)):
         case 0:
             return draw(

@@ -1,4 +1,4 @@
-"""Encoding JSON: the exact text, an oracle in Python, and round trips."""
+"""Encode JSON: exact texts, an oracle in Python, and round trips."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ EXACT = Context(prec=50)
 INT32, INT64 = pa.int32(), pa.int64()
 
 
-def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = None) -> list[str]:
+def encode(columns: Mapping[str, pa.Array], option_values: Mapping[str, str] | None = None) -> list[str]:
     """Encode a batch; return the payloads as text."""
     batch = pa.RecordBatch.from_pydict(dict(columns))
     return [
-        p.decode() for p in JsonEncoder(batch.schema, Options(JSON_OPTIONS, chosen or {})).encode(batch).to_pylist()
+        p.decode()
+        for p in JsonEncoder(batch.schema, Options(JSON_OPTIONS, option_values or {})).encode(batch).to_pylist()
     ]
 
 
-def values(array: pa.Array, chosen: Mapping[str, str] | None = None) -> list[str]:
+def values(array: pa.Array, option_values: Mapping[str, str] | None = None) -> list[str]:
     """Return the texts of a column's values."""
-    return [text.removeprefix('{"a":').removesuffix("}") for text in encode({"a": array}, chosen)]
+    return [text.removeprefix('{"a":').removesuffix("}") for text in encode({"a": array}, option_values)]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def values(array: pa.Array, chosen: Mapping[str, str] | None = None) -> list[str
 )
 def test_a_value(array: pa.Array, expected: list[str]) -> None:
     assert values(array) == expected
-    # A slice is written as what it shows of its array.
+    # A slice of a larger array is encoded alike.
     padded = pa.concat_arrays([array[:1], array, array[:1]])
     assert values(padded[1:-1]) == expected
 
@@ -186,10 +187,10 @@ def test_map_keys_must_be_strings() -> None:
 
 def samples(t: pa.DataType) -> st.SearchStrategy[Any]:
     """Generate Python values of a type, including null."""
-    return st.none() | _samples(t)
+    return st.none() | _non_null_samples(t)
 
 
-def _samples(t: pa.DataType) -> st.SearchStrategy[Any]:
+def _non_null_samples(t: pa.DataType) -> st.SearchStrategy[Any]:
     if pt.is_struct(t):
         return st.fixed_dictionaries({field.name: samples(field.type) for field in t})
     if pt.is_list(t):
@@ -262,9 +263,9 @@ def test_oracle_and_round_trip(data: st.DataObject, schema: pa.Schema, iso: bool
     payloads = JsonEncoder(schema, options).encode(batch)
     payloads.validate(full=True)
     expected = [oracle(r, pa.struct(list(schema)), "T" if iso else " ") for r in rows]
-    decimal = any("decimal" in str(t) for t in schema.types)
-    decoded_json = [json.loads(p, parse_float=Decimal if decimal else float) for p in payloads.to_pylist()]
-    if decimal:
+    has_decimal = any("decimal" in str(t) for t in schema.types)
+    decoded_json = [json.loads(p, parse_float=Decimal if has_decimal else float) for p in payloads.to_pylist()]
+    if has_decimal:
         # The Decimal of a float's shortest text is not the float's exact value.
         assume("float" not in str(schema) and "double" not in str(schema))
     assert comparable(decoded_json) == comparable(expected)

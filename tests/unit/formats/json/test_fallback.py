@@ -54,7 +54,7 @@ def test_loop_and_fallback_agree(
 PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
 IGNORE_ERRORS = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
 VALID = b'{"a":1,"s":"x"}'
-# Payloads that a reader of whole buffers, such as pyarrow's, would split differently or fail on.
+# Payloads that a JSON reader of whole buffers, such as pyarrow's, would split differently or reject.
 TRAPS = [
     b"null",
     b"{}null",

@@ -28,9 +28,9 @@ IGNORE = {"json.ignore-parse-errors": "true"}
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
 
 
-def decode(t: pa.DataType, value: str, chosen: Mapping[str, str] | None = None) -> Any:
+def decode(t: pa.DataType, value: str, option_values: Mapping[str, str] | None = None) -> Any:
     """Decode one record, and return the value of its column ``a``."""
-    decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, chosen or {}))
+    decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, option_values or {}))
     return comparable_values(decoder.decode(pa.array([f'{{"a":{value}}}'.encode()])).columns[0])[0]
 
 

@@ -1,4 +1,4 @@
-"""JSON objects of columns, against json.dumps: integers, decimals, nulls and slices; and the texts of doubles."""
+"""Test JSON objects against json.dumps: integers, decimals, nulls and slices; and the texts of doubles."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def test_doubles_of_few_decimals(numbers: list[int], places: int, start: int) ->
     assert encode(batch) == [b'{"n":%s}' % repr(v).encode() for v in rows] + [b'{"n":null}']
 
 
-@pytest.mark.parametrize("one", [-0.0, 1e-3, 9.999e-4, 9999999.9999, 1e7, 0.00005, 1 / 3, 0.1 + 0.2, 123.45678])
-def test_another_double_among_doubles_of_few_decimals(one: float) -> None:
-    batch = pa.RecordBatch.from_pydict({"n": [0.0, 25.5, one, -19.99]})
+@pytest.mark.parametrize("double", [-0.0, 1e-3, 9.999e-4, 9999999.9999, 1e7, 0.00005, 1 / 3, 0.1 + 0.2, 123.45678])
+def test_another_double_among_doubles_of_few_decimals(double: float) -> None:
+    batch = pa.RecordBatch.from_pydict({"n": [0.0, 25.5, double, -19.99]})
     decoded = [json.loads(text)["n"] for text in encode(batch)]
-    assert [repr(n) for n in decoded] == [repr(n) for n in (0.0, 25.5, one, -19.99)]
+    assert [repr(n) for n in decoded] == [repr(n) for n in (0.0, 25.5, double, -19.99)]
     assert encode(batch)[:2] == [b'{"n":0.0}', b'{"n":25.5}']
 
 

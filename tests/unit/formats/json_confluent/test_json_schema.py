@@ -40,7 +40,7 @@ def with_header(*texts: str | None) -> pa.BinaryArray:
 @given(st.data())
 def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.DataObject) -> None:
     schema = data.draw(schemas(not_null=False))
-    texts = data.draw(st.lists(objects(list(schema), False, oddity=10**6), min_size=1, max_size=3))
+    texts = data.draw(st.lists(objects(list(schema), False, odd_one_in=10**6), min_size=1, max_size=3))
     decoder = JSON_CONFLUENT.decoder(schema, options())
     try:
         decoded = decoder.decode(with_header(*texts))
@@ -54,8 +54,8 @@ def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.Data
         document = json.loads(payload[5:])
         if "NaN" not in payload.decode() and "Infinity" not in payload.decode():
             validator.validate(document)
-    again = decoder.decode(written)
-    assert [comparable_values(c) for c in again.columns] == [comparable_values(c) for c in decoded.columns]
+    redecoded = decoder.decode(written)
+    assert [comparable_values(c) for c in redecoded.columns] == [comparable_values(c) for c in decoded.columns]
 
 
 TYPES = {
@@ -142,18 +142,18 @@ def test_unsupported_schemas(node: Any, fragment: str) -> None:
 
 
 def test_undecodable_payloads() -> None:
-    good = with_header('{"id": 1, "name": "x"}')[0].as_py()
+    valid = with_header('{"id": 1, "name": "x"}')[0].as_py()
     decoder = JSON_CONFLUENT.decoder(PAIR, options())
-    for bad, field, fragment in (
+    for malformed, field, fragment in (
         (b"", None, "Magic number does not match"),
         (b"\0\0\0\0", None, "the payload is: 00 00 00 00"),
         (b'{"id": 1}', None, "the payload is: 7b 22"),
         (encode_header(1) + b"{", None, "JSON"),
         (encode_header(1) + b'{"id": "x"}', "id", 'found "x", expected BIGINT'),
     ):
-        for last in (good, b""):
+        for last in (valid, b""):
             with pytest.raises(DecodeError) as e:
-                decoder.decode(pa.array([good, None, bad, last]))
+                decoder.decode(pa.array([valid, None, malformed, last]))
             assert (e.value.row, e.value.field) == (2, field)
             assert fragment in str(e.value)
 
@@ -162,8 +162,8 @@ def test_ignored_errors_and_metadata() -> None:
     texts = ('{"id": 1}', None, "{", '{"id": "x", "name": "y"}', '[{"id": 2}, {"id": 3}]', "")
     payloads = pa.array([*with_header(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
     assert JSON_CONFLUENT.metadata_decoder is not None
-    given = options(ignore_parse_errors="true", subject="s")
-    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
+    lenient = options(ignore_parse_errors="true", subject="s")
+    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, lenient, ("subject", "schema-id")).decode(payloads)
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 3, 4, 4, 8]
     assert decoded.columns[0].to_pylist() == [1, None, 2, 3, 4]

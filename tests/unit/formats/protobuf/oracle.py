@@ -1,4 +1,4 @@
-"""protobuf's library as the oracle: rows of messages; and random messages."""
+"""Use protobuf's library as the oracle: convert messages to rows, and create random messages."""
 
 from __future__ import annotations
 
@@ -83,10 +83,12 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 def expected_row(message: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
     """Return a message's row."""
-    return {f.name: _field(message, message.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema}
+    return {
+        f.name: _field_value(message, message.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema
+    }
 
 
-def _field(message: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
+def _field_value(message: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
     value = getattr(message, fd.name)
     if pt.is_map(t):
         entries = [
@@ -114,8 +116,8 @@ def _value(value: Any, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool)
     if fd.message_type is not None:
         return value.value
     if fd.enum_type is not None and pt.is_string(t):
-        known = fd.enum_type.values_by_number.get(value)
-        return "UNRECOGNIZED" if known is None else known.name
+        enum_value = fd.enum_type.values_by_number.get(value)
+        return "UNRECOGNIZED" if enum_value is None else enum_value.name
     if pt.is_decimal(t):
         return Decimal(value)
     if pt.is_string(t) and isinstance(value, bytes):
@@ -125,7 +127,7 @@ def _value(value: Any, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool)
     return value
 
 
-_BITS = {
+_RANGES = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
     FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
     FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
@@ -138,8 +140,8 @@ def random_scalar(fd: FieldDescriptor, rng: Random) -> Any:
     if fd.enum_type is not None:
         numbers = [value.number for value in fd.enum_type.values]
         return rng.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
-    if fd.cpp_type in _BITS:
-        low, high = _BITS[fd.cpp_type]
+    if fd.cpp_type in _RANGES:
+        low, high = _RANGES[fd.cpp_type]
         return rng.choice([0, 1, low, high, rng.randint(low, high), rng.randint(0, 300)])
     if fd.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return rng.random() < 0.5
@@ -163,22 +165,25 @@ def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Messa
     for fd in descriptor.fields:
         if fd.type == FieldDescriptor.TYPE_GROUP or (not fd.is_required and rng.randint(0, 2)):
             continue
-        target, sub = getattr(message, fd.name), fd.message_type
-        if sub is not None and not depth:
+        field_value, field_message = getattr(message, fd.name), fd.message_type
+        if field_message is not None and not depth:
             continue
         for _ in range(rng.randint(0, 3) if fd.is_repeated else 1):
-            if sub is not None and sub.GetOptions().map_entry:
-                key, value = random_scalar(sub.fields_by_name["key"], rng), sub.fields_by_name["value"]
+            if field_message is not None and field_message.GetOptions().map_entry:
+                key, value = (
+                    random_scalar(field_message.fields_by_name["key"], rng),
+                    field_message.fields_by_name["value"],
+                )
                 if value.message_type is None:
-                    target[key] = random_scalar(value, rng)
+                    field_value[key] = random_scalar(value, rng)
                 else:
-                    target[key].CopyFrom(random_message(value.message_type, rng, depth - 1))
-            elif sub is not None:
-                submessage = target.add() if fd.is_repeated else target
+                    field_value[key].CopyFrom(random_message(value.message_type, rng, depth - 1))
+            elif field_message is not None:
+                submessage = field_value.add() if fd.is_repeated else field_value
                 submessage.SetInParent()
-                submessage.CopyFrom(random_message(sub, rng, depth - 1))
+                submessage.CopyFrom(random_message(field_message, rng, depth - 1))
             elif fd.is_repeated:
-                target.append(random_scalar(fd, rng))
+                field_value.append(random_scalar(fd, rng))
             else:
                 setattr(message, fd.name, random_scalar(fd, rng))
     return message

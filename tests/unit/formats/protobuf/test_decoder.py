@@ -37,35 +37,35 @@ def read(reader: ProtobufReader, payloads: list[bytes]) -> list[pa.Array]:
 def rows(columns: list[pa.Array], schema: pa.Schema) -> list[Any]:
     for column in columns:
         column.validate(full=True)
-    found = pa.RecordBatch.from_arrays(columns, schema=schema).to_pylist()
-    for row in found:
+    decoded_rows = pa.RecordBatch.from_arrays(columns, schema=schema).to_pylist()
+    for row in decoded_rows:
         if row.get("doc") is not None:
             row["doc"] = json.loads(row["doc"])
         for name in ("m", "ml"):
             if row.get(name) is not None:
                 row[name] = sorted(row[name], key=lambda entry: entry[0])
-    return found
+    return decoded_rows
 
 
 def expected_rows(messages: list[Message], schema: pa.Schema, defaults: bool) -> list[Any]:
-    found = [expected_row(message, schema, defaults) for message in messages]
-    for row in found:
+    library_rows = [expected_row(message, schema, defaults) for message in messages]
+    for row in library_rows:
         for name in ("m", "ml"):
             if row.get(name) is not None:
                 row[name] = sorted(row[name], key=lambda entry: entry[0])
-    return json_like(found)
+    return normalize(library_rows)
 
 
-def json_like(value: Any) -> Any:
+def normalize(value: Any) -> Any:
     """Return a value with maps sorted by key at any depth, and timestamps as the time since 1970."""
     if isinstance(value, dict):
-        return {k: json_like(value[k]) for k in sorted(value)}
+        return {k: normalize(value[k]) for k in sorted(value)}
     if isinstance(value, list):
-        found = [json_like(v) for v in value]
-        return sorted(found, key=lambda e: e[0]) if found and isinstance(found[0], tuple) else found
+        values = [normalize(v) for v in value]
+        return sorted(values, key=lambda entry: entry[0]) if values and isinstance(values[0], tuple) else values
     if isinstance(value, dt.datetime):
         return value - EPOCH
-    return tuple(json_like(v) for v in value) if isinstance(value, tuple) else value
+    return tuple(normalize(v) for v in value) if isinstance(value, tuple) else value
 
 
 @pytest.mark.parametrize("defaults", [False, True])
@@ -75,8 +75,8 @@ def test_decoded_messages_match_the_library(name: str, defaults: bool) -> None:
     rng = Random(1)
     for count in (1, 2, 3, 300):
         messages = [random_message(descriptor, rng) for _ in range(count)]
-        found = read(READERS[name, defaults], [message.SerializePartialToString() for message in messages])
-        assert repr(json_like(rows(found, schema))) == repr(expected_rows(messages, schema, defaults))
+        columns = read(READERS[name, defaults], [message.SerializePartialToString() for message in messages])
+        assert repr(normalize(rows(columns, schema))) == repr(expected_rows(messages, schema, defaults))
 
 
 def parse_with_library(descriptor: Any, payload: bytes) -> Message | None:
@@ -101,8 +101,8 @@ def test_concatenated_and_malformed_messages(name: str) -> None:
             case 0:
                 payload = payload[: rng.randint(0, len(payload))]
             case 1 if payload:
-                at = rng.randint(0, len(payload) - 1)
-                payload = payload[:at] + rng.randbytes(rng.randint(0, 3)) + payload[at + rng.randint(0, 3) :]
+                start = rng.randint(0, len(payload) - 1)
+                payload = payload[:start] + rng.randbytes(rng.randint(0, 3)) + payload[start + rng.randint(0, 3) :]
         merged = parse_with_library(descriptor, payload)
         if merged is None:
             try:
@@ -113,7 +113,7 @@ def test_concatenated_and_malformed_messages(name: str) -> None:
         else:
             decoded_count += 1
             decoded = rows(read(READERS[name, False], [payload]), schema)
-            assert repr(json_like(decoded)) == repr(expected_rows([merged], schema, False)), payload.hex(" ")
+            assert repr(normalize(decoded)) == repr(expected_rows([merged], schema, False)), payload.hex(" ")
     assert 200 < decoded_count < 590
 
 
@@ -134,8 +134,8 @@ def test_encoded_rows_match_the_library(name: str) -> None:
         payloads = writer.write(batch, b"head").to_pylist()
         assert all(p[:4] == b"head" for p in payloads)
         reparsed = [message_class.FromString(p[4:]) for p in payloads]
-        before = repr(expected_rows(messages, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
-        assert repr(expected_rows(reparsed, schema, False)) == before
+        expected = repr(expected_rows(messages, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
+        assert repr(expected_rows(reparsed, schema, False)) == expected
         for message, payload in zip(reparsed, payloads, strict=True):  # maps are unordered
             row = expected_rows([message], schema, False)
             if "[(" not in repr(row) and row[0].get("doc") is None:

@@ -1,4 +1,4 @@
-"""Test the protobuf format: its options, types that Flink lacks, and malformed records."""
+"""Test the protobuf format: its options, types that Flink's format lacks, and malformed records."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def test_null_and_empty_payloads() -> None:
 
 
 def test_malformed_messages() -> None:
-    good = ORDERS(i=1, s="x").SerializeToString()
-    for bad, field, fragment in (
-        (good[:-1], "s", "the message ends in the middle of a value (of 4 bytes)"),
+    valid = ORDERS(i=1, s="x").SerializeToString()
+    for malformed, field, fragment in (
+        (valid[:-1], "s", "the message ends in the middle of a value (of 4 bytes)"),
         (b"\x08" + b"\xff" * 10 + b"\x01", "i", "a number has too many bytes"),
         (b"\x00\x01", None, "Protocol message contained an invalid tag (byte 1 of 2); the message is: 00 01"),
         (b"\x72\x01\xff", "s", "Protocol message had invalid UTF-8"),
         (b"{}", None, "the message ends in the middle of a value"),
     ):
         with pytest.raises(DecodeError) as e:
-            decode(PAIR, [good, None, bad, b"\x00"])
-        assert (e.value.row, e.value.field) == (2, field), bad
+            decode(PAIR, [valid, None, malformed, b"\x00"])
+        assert (e.value.row, e.value.field) == (2, field), malformed
         assert fragment in str(e.value)
-    lenient = decode(PAIR, [good, None, b"\x72\x01\xff", good, b"\x00", good], options(ignore_parse_errors="true"))
+    lenient = decode(PAIR, [valid, None, b"\x72\x01\xff", valid, b"\x00", valid], options(ignore_parse_errors="true"))
     assert lenient.payload_indices.to_pylist() == [0, 3, 5]
     assert lenient.columns[1].to_pylist() == ["x"] * 3
 
@@ -98,13 +98,13 @@ def test_not_null() -> None:
     line = pa.struct([pa.field("qty", pa.int32(), False)])
     schema = pa.schema([("lines", pa.list_(line)), pa.field("i", pa.int32(), False)])
     line_class = type(ORDERS().lines.add())
-    good = ORDERS(lines=[line_class(qty=0)]).SerializeToString()
-    bad = ORDERS(lines=[line_class(qty=1), line_class()]).SerializeToString()
-    assert rows(schema, [good]) == [{"lines": [{"qty": 0}], "i": 0}]
+    valid = ORDERS(lines=[line_class(qty=0)]).SerializeToString()
+    malformed = ORDERS(lines=[line_class(qty=1), line_class()]).SerializeToString()
+    assert rows(schema, [valid]) == [{"lines": [{"qty": 0}], "i": 0}]
     with pytest.raises(DecodeError, match=r"is null, but declared NOT NULL") as e:
-        decode(schema, [good, None, bad])
+        decode(schema, [valid, None, malformed])
     assert (e.value.row, e.value.field) == (2, "lines[].qty")
-    decoded = decode(schema, [bad, good, None, bad, good], options(ignore_parse_errors="true"))
+    decoded = decode(schema, [malformed, valid, None, malformed, valid], options(ignore_parse_errors="true"))
     assert decoded.payload_indices.to_pylist() == [1, 4]
 
 
@@ -166,9 +166,9 @@ def test_default_values() -> None:
     ],
 )
 def test_mismatched_columns(schema: pa.Schema, fragment: str) -> None:
-    for make in (PROTOBUF.decoder, PROTOBUF.encoder):
+    for create in (PROTOBUF.decoder, PROTOBUF.encoder):
         with pytest.raises(SchemaError) as e:
-            make(schema, options())
+            create(schema, options())
         assert fragment in str(e.value)
 
 

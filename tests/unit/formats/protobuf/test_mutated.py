@@ -14,18 +14,17 @@ from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, random_messa
 
 def fuzz(records: int, seed: int) -> int:
     """Decode mutated messages and ignore errors; return how many became rows."""
-    rng, good = Random(seed), []
+    rng, valid = Random(seed), []
     for k in range(50):
         message = random_message(ORDER, rng, 2)
         message.i = k  # type: ignore[attr-defined]
-        good.append(message.SerializeToString())
-    schema = pa.schema(
-        [field for field in ORDERS if field.name != "doc"]
-    )  # the library decodes this one, message by message
+        valid.append(message.SerializeToString())
+    # Without doc, which the library decodes message by message
+    schema = pa.schema([field for field in ORDERS if field.name != "doc"])
     format_options = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE),
              "protobuf.ignore-parse-errors": "true"}  # fmt: skip
     return fuzz_lenient_decoder(
-        PROTOBUF.decoder(schema, Options(PROTOBUF.options, format_options)), good, range(50), records, seed
+        PROTOBUF.decoder(schema, Options(PROTOBUF.options, format_options)), valid, range(50), records, seed
     )
 
 

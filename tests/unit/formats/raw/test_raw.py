@@ -1,4 +1,4 @@
-"""The raw format, against the struct module, and against Java for malformed text."""
+"""Test the raw format against the struct module, and malformed text against what Java decodes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ NUMBERS = {
 
 def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
     """Decode payloads to the column."""
-    chosen = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
-    decoded = RAW.decoder(pa.schema([("a", t)]), chosen).decode(payloads)
+    raw_options = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
+    decoded = RAW.decoder(pa.schema([("a", t)]), raw_options).decode(payloads)
     assert decoded.payload_indices is None
     (column,) = decoded.columns
     column.validate(full=True)
@@ -42,9 +42,9 @@ def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
 
 def encode(column: pa.Array, **options: str) -> list[Any]:
     """Encode the column."""
-    chosen = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
+    raw_options = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
     batch = pa.RecordBatch.from_arrays([column], ["a"])
-    payloads = RAW.encoder(batch.schema, chosen).encode(batch)
+    payloads = RAW.encoder(batch.schema, raw_options).encode(batch)
     payloads.validate(full=True)
     assert payloads.type == pa.binary()
     return list(payloads.to_pylist())
@@ -97,7 +97,7 @@ def test_strings_share_the_memory_of_the_payloads() -> None:
 
 @pytest.mark.parametrize(
     ("payload", "replacements"),
-    [  # as many as new String(bytes, UTF_8) has
+    [  # the results of Java's new String(bytes, UTF_8)
         ("ff", "\ufffd"),
         ("80 80", "\ufffd\ufffd"),
         ("c0 80", "\ufffd\ufffd"),
