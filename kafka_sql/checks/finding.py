@@ -21,15 +21,17 @@ class Finding:
         subject: what was checked: 'reachable', 'write', 'clock' and so on.
         ok: whether the check succeeded; None if it could not be run or does not apply.
         message: details, or the error.
+        is_warning: whether the message is a warning, which is no failure.
     """
 
     table: str
     subject: str
     ok: bool | None
     message: str
+    is_warning: bool = False
 
     def __str__(self) -> str:
-        status = {True: "ok", False: "FAILED", None: "-"}[self.ok]
+        status = "WARN" if self.is_warning else {True: "ok", False: "FAILED", None: "-"}[self.ok]
         return f"{status:<6}  {self.table}  {self.subject}: {self.message}"
 
 

@@ -41,7 +41,7 @@ def _check_registry(
     table: str, part: str, payload: Payload, url_option: Option[Any], schema: pa.Schema
 ) -> Iterator[Finding]:
     connections = [
-        run_check(table, f"registry of the {part}", partial(_check_connection, resolve(address, url_option.key)))
+        run_check(table, f"registry of the {part}", partial(_check_connection, address, url_option.key))
         for address in payload.options[url_option]
     ]
     yield from connections
@@ -74,8 +74,8 @@ def _create_write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str
     return encoder.check_compatible if isinstance(encoder, SupportsWriteCheck) else None
 
 
-def _check_connection(address: str) -> str:
-    url = urlsplit(address)
+def _check_connection(address: str, option: str) -> str:
+    url = urlsplit(resolve(address, option))
     try:
         port = url.port or _DEFAULT_PORTS.get(url.scheme, 0)
     except ValueError:  # its message may contain a part of the password

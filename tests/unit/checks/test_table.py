@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,10 +12,13 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.checks import clock, table
+from kafka_sql.checks.encryption import check_encryption
 from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.checks.table import check_table
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError, TopicNotFoundError, UnsupportedVersionError
 from kafka_sql.kafka.admin.descriptions import TopicState
+from kafka_sql.table.declaration import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 SCHEMA = pa.schema([("v", pa.binary())])
@@ -195,7 +199,75 @@ def test_the_first_failure_ends_the_checks_that_depend_on_it(
     assert unresolvable["settings"][0] is False
 
 
+SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "u", "sasl.password": "p"}
+OAUTH = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.method": "oidc",
+    "sasl.oauthbearer.client.id": "me",
+    "sasl.oauthbearer.client.secret": "s",
+}
+ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+AVRO = {"format": "avro-confluent"}
+TOKEN = {"avro-confluent.bearer-auth.token": "t"}
+URL = "avro-confluent.url"
+
+
+@pytest.mark.parametrize(
+    ("properties", "options", "expected"),
+    [
+        ({}, {}, ""),
+        (
+            {**SASL, "sasl.mechanism": "PLAIN"},
+            {},
+            "the password is sent in clear text. Set 'properties.security.protocol'",
+        ),
+        ({**SASL, "sasl.mechanism": "PLAIN", "bootstrap.servers": "localhost:1,127.0.0.2:1,[::1]:1"}, {}, ""),
+        ({**SASL, "sasl.mechanism": "PLAIN", "bootstrap.servers": "localhost:1,b:1"}, {}, "in clear text"),
+        ({**SASL, "sasl.mechanism": "PLAIN", "security.protocol": " sasl_plaintext"}, {}, "in clear text"),
+        ({**SASL, "sasl.mechanism": "PLAIN", "security.protocol": "${env:PROTOCOL}"}, {}, "in clear text"),
+        ({**SASL, "sasl.mechanism": "PLAIN", "security.protocol": "SASL_SSL"}, {}, ""),
+        ({**SASL, "sasl.mechanism": "SCRAM-SHA-512"}, {}, "can try to guess the password"),
+        ({**OAUTH, ENDPOINT: "https://login.example/token"}, {}, ""),
+        ({**OAUTH, ENDPOINT: "http://login.example/token"}, {}, f"with https:// in 'properties.{ENDPOINT}'"),
+        ({**OAUTH, ENDPOINT: "HTTP://login.example/token"}, {}, "the client secret is sent in clear text"),
+        ({**OAUTH, ENDPOINT: "http://127.0.0.1:5/token"}, {}, ""),
+        (
+            {**OAUTH, ENDPOINT: "https://login.example/token", "security.protocol": "SASL_PLAINTEXT"},
+            {},
+            "the token is sent in clear text",
+        ),
+        ({}, {**AVRO, URL: "http://registry.example"}, ""),
+        (
+            {},
+            {**AVRO, URL: "http://registry.example", **TOKEN},
+            "registry of the value .* with https:// in 'avro-confl",
+        ),
+        ({}, {**AVRO, URL: "http://u:p@registry.example"}, "the credentials for the registry of the value"),
+        ({}, {**AVRO, URL: "https://u:p@registry.example", **TOKEN}, ""),
+        ({}, {**AVRO, URL: "http://localhost:5", **TOKEN}, ""),
+        (
+            {},
+            {**AVRO, URL: "http://registry.example", "avro-confluent.properties.request.header.Authorization": "t"},
+            "are sent in clear text",
+        ),
+        ({}, {**AVRO, URL: "http://registry.example", "avro-confluent.ssl.truststore.password": "p"}, ""),
+    ],
+)
+def test_credentials_without_tls(
+    monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], options: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setenv("PROTOCOL", "SASL_PLAINTEXT")
+    base = {"connector": "kafka", "topic": "t", "format": "raw", "properties.bootstrap.servers": "b:1", **options}
+    settings = {**base, **{f"properties.{key}": value for key, value in properties.items()}}
+    columns = (Column("v", "STRING", "STRING"),)
+    warnings = list(check_encryption(validate_table(Table(("db", "orders"), columns, settings))))
+    assert [(w.subject, w.ok, w.is_warning) for w in warnings] == [("encryption", True, True)] * bool(expected)
+    assert re.search(expected, " ".join(w.message for w in warnings))
+
+
 def test_a_finding_as_a_line() -> None:
+    assert str(Finding("t", "encryption", True, "exposed", is_warning=True)) == "WARN    t  encryption: exposed"
     assert str(Finding("t", "clock", True, "fine")) == "ok      t  clock: fine"
     assert str(Finding("t", "clock", None, "unknown")) == "-       t  clock: unknown"
 

@@ -1,0 +1,79 @@
+"""Warn about credentials that are sent over connections without TLS. Loopback addresses are exempt."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from kafka_sql.checks.finding import Finding
+from kafka_sql.definition import Definition
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.formats.payload import Payload
+from kafka_sql.kafka.config import kerberos
+from kafka_sql.kafka.config.properties import resolve_config
+from kafka_sql.kafka.protocol.addresses import parse_address
+from kafka_sql.options.secret_references import resolve
+from kafka_sql.options.secrets import is_secret
+
+_ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+# what whoever can read the connection to a broker, or pretends to be the broker, learns from a login
+_EXPOSED = {
+    "PLAIN": "the password is sent in clear text",
+    "OAUTHBEARER": "the token is sent in clear text",
+    "SCRAM-SHA-256": "a server that pretends to be the broker can try to guess the password",
+    "SCRAM-SHA-512": "a server that pretends to be the broker can try to guess the password",
+}
+
+
+def check_encryption(definition: Definition) -> Iterator[Finding]:
+    """Warn about logins to brokers, token endpoints and schema registries without TLS.
+
+    Raises:
+        KafkaSqlError: a reference to a secret cannot be resolved.
+    """
+    messages = [*_unencrypted_logins(resolve_config(definition.client_config))]
+    for part, payload in (("key", definition.key), ("value", definition.value)):
+        if payload is not None and _registry_is_exposed(payload):
+            messages.append(
+                f"the credentials for the registry of the {part} are sent in clear text. Use a URL with https:// in "
+                f"'{payload.format.identifier}.url'"
+            )
+    for message in messages:
+        yield Finding(definition.name, "encryption", True, message, is_warning=True)
+
+
+def _unencrypted_logins(config: Mapping[str, str]) -> Iterator[str]:
+    servers = [parse_address(server, 0)[0] for server in config["bootstrap.servers"].split(",")]
+    mechanism = kerberos.sasl_mechanism(config) or ""
+    if config.get("security.protocol") == "SASL_PLAINTEXT" and mechanism in _EXPOSED and not _are_local(servers):
+        yield f"{_EXPOSED[mechanism]}. Set 'properties.security.protocol' = 'SASL_SSL' if the brokers support it"
+    endpoint = urlsplit(config.get(_ENDPOINT, ""))
+    if mechanism == "OAUTHBEARER" and endpoint.scheme.lower() == "http" and not _are_local([endpoint.hostname or ""]):
+        yield f"the client secret is sent in clear text. Use a URL with https:// in 'properties.{_ENDPOINT}'"
+
+
+def _registry_is_exposed(payload: Payload) -> bool:
+    """Return whether credentials are sent to the format's schema registry, if it has one, over HTTP."""
+    options = {option.key: payload.options.get(option) for option in payload.format.options}
+    name = payload.format.identifier
+    try:
+        urls = [urlsplit(resolve(url, f"{name}.url")) for url in options.get(f"{name}.url") or ()]
+    except KafkaSqlError:  # the check of the registry reports it
+        return False
+    remote = [url for url in urls if url.scheme == "http" and not _are_local([url.hostname or ""])]
+    settings = {**options, **(options.get(f"{name}.properties") or {})}
+    # passwords are those of key stores, which are not sent
+    sent = [key for key, value in settings.items() if value and is_secret(key) and not key.endswith("password")]
+    return bool(remote) and (bool(sent) or any(url.username or url.password for url in remote))
+
+
+def _are_local(hosts: Iterable[str]) -> bool:
+    return all(_is_loopback(host) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
