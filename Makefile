@@ -22,7 +22,8 @@ help: ## Show this list
 demo: java $(INSTALLED) ## Start a real Kafka and run the README's example
 	$(PY) -m ddl_examples.demo
 
-test: java lint $(INSTALLED) $(ARCHIVE) ## Run the linters, then all tests
+test: java $(INSTALLED) ## Run the linters, then all tests
+	@$(MAKE) --no-print-directory $(ARCHIVE) & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit tests/integration
 
 proofs: java $(INSTALLED) ## Run the tests that take minutes each
@@ -124,7 +125,7 @@ java:
 $(INSTALLED): pyproject.toml
 	@tools/preflight.sh python
 	$(PYTHON) -m venv --clear $(VENV)
-	$(PY) -m pip install --disable-pip-version-check --editable '.[dev]'
+	tools/install.sh $(PY) --editable '.[dev]'
 	@touch $@
 
 # mkdocs and its dependencies
@@ -132,6 +133,6 @@ $(DOCUMENTED): $(INSTALLED)
 	$(PY) -m pip install --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# A class data archive of Spark, so that test applications start faster. It is optional.
+# Class data archives of Kafka and Spark, so that they start faster in tests. They are optional.
 $(ARCHIVE): $(INSTALLED)
 	-$(PY) -m tools.quick_java >/dev/null 2>&1

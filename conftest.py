@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafka_sql.embedded import cluster
 from tests.broker import Broker, choice_from_environment, start_broker
 from tests.hypothesis_examples import register_profiles
 from tests.topics import Topics
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from kafka_sql.embedded import EmbeddedRegistry
 
 
-os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
+os.environ.setdefault(quick_java.VARIABLE, quick_java.spark_options())
+cluster.FAST_JVM = quick_java.kafka_options()
 
 register_profiles()
 

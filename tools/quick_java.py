@@ -1,7 +1,7 @@
-"""Halve the start-up time of Spark in tests: use only the C1 compiler, and map classes from an archive.
+"""Halve the start-up time of Spark and Kafka in tests: use only the C1 compiler, and map classes from an archive.
 
-When run as a program, create the archive in the environment's folder, with the classes that a small application loads
-(JEP 350).
+When run as a program, create the archives in the environment's folder, with the classes that a small application and
+an empty broker load (JEP 350).
 """
 
 from __future__ import annotations
@@ -9,27 +9,40 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_sql.embedded import EmbeddedKafka, cluster
+
 VARIABLE: Final = "SPARK_SUBMIT_OPTS"  # read by spark-submit, and so by pyspark, spark-sql and the Connect server
-ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
+SPARK_ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
+KAFKA_ARCHIVE: Final = Path(sys.prefix, "kafka.jsa")
 _FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_SILENT: Final = "-Xlog:cds=off -Xlog:cds+dynamic=off"  # no warnings about classes whose location changed
+_SILENT: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")  # no warnings about classes whose location changed
+_STOP_SECONDS: Final = 120  # to write the archive
 
 
-def options() -> str:
+def spark_options() -> str:
     """Return the value for ``VARIABLE``."""
-    archive = f" -XX:SharedArchiveFile={ARCHIVE} {_SILENT}" if ARCHIVE.exists() else ""
-    return _FAST + archive
+    return " ".join([_FAST, *_mapping(SPARK_ARCHIVE)])
 
 
-def make() -> None:
+def kafka_options() -> list[str]:
+    """Return the options of a broker's JVM. A broker with another class path or Java ignores the archive."""
+    return [*cluster.FAST_JVM, *_mapping(KAFKA_ARCHIVE)]
+
+
+def _mapping(archive: Path) -> Sequence[str]:
+    return [f"-XX:SharedArchiveFile={archive}", *_SILENT] if archive.exists() else []
+
+
+def make_spark_archive() -> None:
     """Create the archive from a small application with Hive's catalog and Spark Connect."""
     from pyspark.sql import SparkSession
 
-    ARCHIVE.unlink(missing_ok=True)
-    os.environ[VARIABLE] = f"{_FAST} -XX:ArchiveClassesAtExit={ARCHIVE} {_SILENT}"
+    SPARK_ARCHIVE.unlink(missing_ok=True)
+    os.environ[VARIABLE] = " ".join([_FAST, f"-XX:ArchiveClassesAtExit={SPARK_ARCHIVE}", *_SILENT])
     with tempfile.TemporaryDirectory() as folder:
         spark = (
             SparkSession.builder.master("local[2]")
@@ -53,5 +66,17 @@ def make() -> None:
         java.proc.wait()  # the JVM writes the archive when it exits
 
 
+def make_kafka_archive() -> None:
+    """Create the archive from a broker without topics."""
+    KAFKA_ARCHIVE.unlink(missing_ok=True)
+    with EmbeddedKafka(
+        java_options=[*cluster.FAST_JVM, f"-XX:ArchiveClassesAtExit={KAFKA_ARCHIVE}", *_SILENT]
+    ) as kafka:
+        (node,) = kafka.nodes
+        node.terminate()
+        node.wait_for_exit(_STOP_SECONDS)  # the JVM writes the archive when it exits
+
+
 if __name__ == "__main__":
-    make()
+    make_kafka_archive()
+    make_spark_archive()

@@ -27,9 +27,10 @@ from kafka_sql.errors import EmbeddedKafkaError
 
 ATTEMPTS = 5  # a free port may be taken by the time the broker binds it
 
-# by another process, or by another listener in the given properties
+# by another process, or by another listener in the caller's properties
 _PORT_TAKEN = ("Address already in use", "two listeners on the same port")
-_JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a fast start and low memory use
+# for a fast start and low memory use
+FAST_JVM: Sequence[str] = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 class EmbeddedKafka:
@@ -56,13 +57,13 @@ class EmbeddedKafka:
         data: str | Path | None = None,
         port: int | None = None,
         properties: Properties | None = None,
-        java_options: Sequence[str] = _JVM,
+        java_options: Sequence[str] | None = None,
     ) -> None:
         if nodes not in (1, 3):
             raise EmbeddedKafkaError(f"The embedded Kafka supports 1 or 3 nodes, not {nodes}.")
         self.nodes: list[Node] = []
         self._count, self._port, self._properties = nodes, port, dict(properties or {})
-        self._java_options = java_options
+        self._java_options = FAST_JVM if java_options is None else java_options
         self._data = None if data is None else Path(data).absolute()
         self._folder: Path | None = None
         self._lock_fd: int | None = None
@@ -84,8 +85,8 @@ class EmbeddedKafka:
             raise EmbeddedKafkaError(f"The embedded Kafka is already running at {self.bootstrap_servers}.")
         java = find_java()
         classpath = os.pathsep.join(str(jar) for jar in kafka_jars(java))
-        logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.xml').as_uri()}"
-        command = [java, *self._java_options, logging, "-cp", classpath, "kafka.Kafka", "server.properties"]
+        logging_option = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.xml').as_uri()}"
+        command = [java, *self._java_options, logging_option, "-cp", classpath, "kafka.Kafka", "server.properties"]
         attempts = ATTEMPTS if self._port is None else 1
         while True:
             try:
@@ -129,10 +130,12 @@ class EmbeddedKafka:
         self.stop()
 
     def _launch(self, command: list[str]) -> None:
-        free = free_ports(2 * self._count)
-        ports = free[: self._count] if self._port is None else [self._port + i for i in range(self._count)]
+        available_ports = free_ports(2 * self._count)
+        ports, controller_ports = available_ports[: self._count], available_ports[self._count :]
+        if self._port is not None:
+            ports = [self._port + i for i in range(self._count)]
         ids = range(1, self._count + 1)
-        files = [properties_text(server_properties(i, ports, free[self._count :], self._properties)) for i in ids]
+        texts = [properties_text(server_properties(i, ports, controller_ports, self._properties)) for i in ids]
         try:
             if self._data is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="kafka_sql-"))
@@ -140,8 +143,8 @@ class EmbeddedKafka:
                 self._folder = self._data
                 self._lock_fd = _lock_folder(self._data)
             folders = [self._folder / f"node-{i}" for i in ids]
-            cluster = self._cluster(folders)
-            for i, folder, text in zip(ids, folders, files, strict=True):
+            cluster = self._cluster_id(folders)
+            for i, folder, text in zip(ids, folders, texts, strict=True):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the properties may contain passwords
                 if cluster_id(folder) is None:
                     format_storage(folder, i, cluster)
@@ -152,17 +155,17 @@ class EmbeddedKafka:
         for node in self.nodes:
             node.launch()
 
-    def _cluster(self, folders: list[Path]) -> str:
+    def _cluster_id(self, folders: list[Path]) -> str:
         """Return the id of the cluster whose data is in the folders; a new id if they are empty."""
         assert self._folder is not None
-        stored = sorted(self._folder.glob("node-*/data/meta.properties"))
-        if stored and [path.parent.parent for path in stored] != folders:
+        meta_files = sorted(self._folder.glob("node-*/data/meta.properties"))
+        if meta_files and [path.parent.parent for path in meta_files] != folders:
             raise EmbeddedKafkaError(
-                f"{self._folder} has the data of {len(stored)} nodes, but {self._count} were requested. "
-                f"Set nodes={len(stored)}, or use another folder.",
+                f"{self._folder} has the data of {len(meta_files)} nodes, but {self._count} were requested. "
+                f"Set nodes={len(meta_files)}, or use another folder.",
                 path=str(self._folder),
             )
-        return (cluster_id(folders[0]) if stored else None) or random_uuid()
+        return (cluster_id(folders[0]) if meta_files else None) or random_uuid()
 
 
 def _lock_folder(folder: Path) -> int:
