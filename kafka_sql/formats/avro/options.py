@@ -10,7 +10,7 @@ BINARY: Final = "binary"
 JSON: Final = "json"
 ENCODING: Final = enum(
     "avro.encoding",
-    "Avro's 'binary' encoding, or its 'json' encoding, which is readable but several times slower.",
+    "Avro's 'binary' encoding, or its 'json' encoding, which is readable but many times slower.",
     allowed=(BINARY, JSON),
     default=BINARY,
 )

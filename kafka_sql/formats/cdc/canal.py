@@ -18,13 +18,13 @@ DATABASE_INCLUDE: Final = Option(
     "canal-json.database.include",
     compile_java_pattern,
     "String",
-    "Regular expression (Java's): only records whose whole `database` it matches are read.",
+    "Regular expression in Java's syntax. Only records whose full `database` matches are read.",
 )
 TABLE_INCLUDE: Final = Option(
     "canal-json.table.include",
     compile_java_pattern,
     "String",
-    "Regular expression (Java's): only records whose whole `table` it matches are read.",
+    "Regular expression in Java's syntax. Only records whose full `table` matches are read.",
 )
 
 _IGNORE_ERRORS: Final = {IGNORE_PARSE_ERRORS.key: "true"}

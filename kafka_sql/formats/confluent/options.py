@@ -111,19 +111,22 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
                 f"{name}.ssl.truststore.location", "File of the certificates to trust: JKS, PKCS12 or PEM."
             ),
             "schema.registry.ssl.truststore.password": string(
-                f"{name}.ssl.truststore.password", "Password of that file."
+                f"{name}.ssl.truststore.password", "Password of the truststore."
             ),
             "schema.registry.ssl.keystore.location": string(
                 f"{name}.ssl.keystore.location", "File of the client's key and certificate: JKS, PKCS12 or PEM."
             ),
-            "schema.registry.ssl.keystore.password": string(f"{name}.ssl.keystore.password", "Password of that file."),
+            "schema.registry.ssl.keystore.password": string(
+                f"{name}.ssl.keystore.password", "Password of the keystore."
+            ),
             "basic.auth.credentials.source": string(
                 f"{name}.basic-auth.credentials-source",
                 f"Where user and password are: 'USER_INFO' (in '{name}.basic-auth.user-info') or 'URL'.",
             ),
             "basic.auth.user.info": string(f"{name}.basic-auth.user-info", "User and password: 'user:password'."),
             "bearer.auth.credentials.source": string(
-                f"{name}.bearer-auth.credentials-source", f"'STATIC_TOKEN': the token is in '{name}.bearer-auth.token'."
+                f"{name}.bearer-auth.credentials-source",
+                f"Where the token is: 'STATIC_TOKEN' (in '{name}.bearer-auth.token').",
             ),
             "bearer.auth.token": string(f"{name}.bearer-auth.token", "A token for the registry."),
         },
@@ -131,7 +134,7 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
             f"{name}.properties",
             _map_parser(f"{name}.properties"),
             "Map",
-            f"Other properties of the registry's Java client: '{name}.properties.auto.register.schemas' = 'false'. "
+            f"Other properties of the registry's Java client, such as '{name}.properties.auto.register.schemas'. "
             "docs/formats/avro-confluent.md lists the supported ones; the options above take precedence.",
         ),
     )

@@ -12,8 +12,8 @@ NAME: Final = "json-confluent"
 REGISTRY: Final = declare_registry_options(
     NAME,
     "JSON",
-    "The JSON Schema that is registered when the table is written to; its properties are the table's columns. By "
-    "default it is derived from the columns.",
+    "The JSON Schema that is registered when the table is written to. Its properties must include the table's columns, "
+    "and its required properties must be columns. By default it is derived from the columns.",
 )
 JSON_OPTION_NAMES: Final = rename_options(NAME)
 JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *JSON_OPTION_NAMES.values())

@@ -19,7 +19,7 @@ DESCRIPTOR: Final = string(
 )
 IGNORE_PARSE_ERRORS: Final = boolean(
     "protobuf.ignore-parse-errors",
-    "Whether to skip records that are not such a message, instead of failing.",
+    "Whether to skip records that are not a valid message of this type, instead of failing.",
     default="false",
 )
 READ_DEFAULT_VALUES: Final = boolean(
@@ -32,7 +32,7 @@ WRITE_NULL_STRING_LITERAL: Final = Option(
     "protobuf.write-null-string-literal",
     str,
     "String",
-    "What a null string in an ARRAY or MAP is written as, because protobuf has no null there.",
+    "The string to write for a null string in an ARRAY or MAP, where protobuf has no null.",
     default="",
 )
 
