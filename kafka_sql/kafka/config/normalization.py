@@ -26,6 +26,7 @@ def _spellings(*values: str) -> dict[str, str]:
 
 # the normalized value by each accepted one in lower case
 NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
+    "acks": {"all": "all", "-1": "all", "1": "1", "0": "0"},
     "check.crcs": _BOOLEAN,
     "enable.sasl.oauthbearer.unsecure.jwt": _BOOLEAN,
     "enable.ssl.certificate.verification": _BOOLEAN,

@@ -17,6 +17,7 @@ from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
+from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -203,9 +204,10 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
                 f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
             )
         elif (rejected := librdkafka_check.find_rejected({key: ""})) and librdkafka_check.is_unknown(rejected[1]):
-            raise _rejection(original_names.get(key, key), rejected[1])
+            raise _rejection(original_names.get(key, key), key, value, rejected[1])
     if rejected := librdkafka_check.find_rejected(literal):
-        raise _rejection(original_names.get(rejected[0], rejected[0]), rejected[1])
+        name, message = rejected
+        raise _rejection(original_names.get(name, name), name, literal[name], message)
     for key, expected in {API_TIMEOUT: "milliseconds", **_NUMBERS}.items():  # C accepts notations that Python does not
         if key in config:
             _check_number(original_names.get(key, key), config[key], expected)
@@ -218,15 +220,44 @@ def _check_number(key: str, value: str, expected: str) -> None:
         )
 
 
-def _rejection(key: str, message: str) -> Exception:
+def _rejection(key: str, name: str, value: str, message: str) -> Exception:
+    """Return the error for a literal that librdkafka rejects.
+
+    Args:
+        key: the property as the user wrote it.
+        name: librdkafka's name for it.
+    """
     if librdkafka_check.is_unknown(message):
         known = [*JAVA_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
         return UnknownOptionError(
             f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
             option=f"properties.{key}",
         )
-    # librdkafka's message contains the value, which may be a secret: only the allowed range is shown
-    allowed_range = f": {message.split(' allowed ')[-1].strip()}" if " allowed " in message else ""
+    may_show = not (is_secret(key) or is_url(key)) and mask_user_info(value) == value
+    shown = f" '{value}'" if may_show else ""
+    suggestion = did_you_mean(value, _ENUM_VALUES.get(name, ())) if may_show else ""
     return InvalidOptionError(
-        f"Invalid value for option 'properties.{key}'{allowed_range}.", option=f"properties.{key}"
+        f"Invalid value{shown} for option 'properties.{key}'{_describe_expected(name, message)}.{suggestion}",
+        option=f"properties.{key}",
     )
+
+
+def _describe_expected(name: str, message: str) -> str:
+    """Describe the allowed values; librdkafka's message has only the range of a number."""
+    if " allowed " in message:
+        return f": expected a number in the {message.split(' allowed ')[-1].strip()}"
+    if name in _ENUM_VALUES:
+        return ": expected one of " + ", ".join(f"'{v}'" for v in _ENUM_VALUES[name])
+    if librdkafka_check.find_rejected({name: "true"}) is None:
+        return ": expected 'true' or 'false'"
+    rejected = librdkafka_check.find_rejected({name: "1"})
+    return ": expected a number" if rejected is None or " allowed " in rejected[1] else ""
+
+
+_ENUM_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "auto.offset.reset": ("earliest", "latest", "none"),
+    "compression.codec": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    "group.protocol": ("classic", "consumer"),
+}
