@@ -25,10 +25,10 @@ def check_clock(definition: Definition, cluster: Cluster) -> Finding:
     return run_check(definition.name, "clock", lambda: _check_ahead(newest / 1000 - time.time()))
 
 
-def _check_ahead(ahead: float) -> str:
-    if ahead > _MAX_AHEAD:
+def _check_ahead(seconds_ahead: float) -> str:
+    if seconds_ahead > _MAX_AHEAD:
         raise BrokerError(
-            f"the newest record is {ahead:.0f} s ahead of this machine's clock. Synchronize the clocks of this machine "
-            "and of the producers: token and certificate validation and event times depend on them."
+            f"the newest record is {seconds_ahead:.0f} s ahead of this machine's clock. Synchronize the clocks of this "
+            "machine and of the producers: token and certificate validation and event times depend on them."
         )
-    return f"the newest record is {max(-ahead, 0):.0f} s old"
+    return f"the newest record is {max(-seconds_ahead, 0):.0f} s old"

@@ -26,9 +26,9 @@ def cancel(spark: SparkSession, tag: str) -> None:
 def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     """Return the number of completed and of all tasks in the running stages with a tag."""
     tracker = spark.sparkContext.statusTracker()
-    tagged = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
+    job_ids = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
     done = total = 0
-    for job in tagged.intersection(tracker.getActiveJobsIds()):
+    for job in job_ids.intersection(tracker.getActiveJobsIds()):
         info = tracker.getJobInfo(job)
         for stage in [tracker.getStageInfo(id) for id in (info.stageIds if info else ())]:
             if stage is not None and stage.numActiveTasks:

@@ -1,4 +1,4 @@
-"""Tab completion of keywords, functions, tables, columns, options and their values."""
+"""Complete keywords, functions, tables, columns, options and their values when the user presses Tab."""
 
 from __future__ import annotations
 
@@ -40,32 +40,33 @@ class SqlCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Return the completions at the cursor."""
-        before = document.text_before_cursor
-        before = before[split(before)[1] :]
-        context = option_context(before)
-        if context is not None and (context.typed is not None or _is_option_next(context, before)):
+        text = document.text_before_cursor
+        statement_start = text[split(text)[1] :]
+        context = option_context(statement_start)
+        if context is not None and (context.fragment is not None or _is_option_next(context, statement_start)):
             return _complete_options(context)
-        return self._complete_names(before, document.text)
+        return self._complete_names(statement_start, document.text)
 
-    def _complete_names(self, before: str, text: str) -> Iterator[Completion]:
-        match = _WORD.search(before)
-        typed = match[0] if match else ""
-        *_, last = ["", *(x.upper for x in lexer.tokenize_spark(before[: len(before) - len(typed)]))]
+    def _complete_names(self, statement_start: str, text: str) -> Iterator[Completion]:
+        match = _WORD.search(statement_start)
+        fragment = match[0] if match else ""
+        tokens = lexer.tokenize_spark(statement_start[: len(statement_start) - len(fragment)])
+        *_, previous_word = ["", *(token.upper for token in tokens)]
         tables = self.tables()
-        if "." in typed:
-            table, _, column = typed.rpartition(".")
+        if "." in fragment:
+            table, _, column = fragment.rpartition(".")
             yield from _complete_matching(column, self.columns(table.strip("`")), "column")
             return
-        yield from _complete_matching(typed, tables, "table")
-        if last in _TABLE_FOLLOWS:
+        yield from _complete_matching(fragment, tables, "table")
+        if previous_word in _TABLE_FOLLOWS:
             return
-        named = {x.name for x in lexer.tokenize_spark(text)}
+        names = {token.name for token in lexer.tokenize_spark(text)}
         for table in tables:
-            if table in named:
-                yield from _complete_matching(typed, self.columns(table), f"column of {table}")
-        if typed:
-            yield from _complete_matching(typed, sorted(KEYWORDS), "")
-            yield from _complete_matching(typed, self._functions, "function")
+            if table in names:
+                yield from _complete_matching(fragment, self.columns(table), f"column of {table}")
+        if fragment:
+            yield from _complete_matching(fragment, sorted(KEYWORDS), "")
+            yield from _complete_matching(fragment, self._functions, "function")
 
     def tables(self) -> list[str]:
         """Return the tables of the current database."""
@@ -93,24 +94,23 @@ class SqlCompleter(Completer):
         self._functions = sorted(name for name in names if name.isidentifier())
 
 
-def _is_option_next(context: OptionContext, before: str) -> bool:
+def _is_option_next(context: OptionContext, statement_start: str) -> bool:
     """Return whether to complete an option whose opening quote is not typed yet, in the brackets of WITH (...)."""
-    return not context.is_setting and before[-1:] in "(,= \n"
+    return not context.is_setting and statement_start[-1:] in "(,= \n"
 
 
 def _complete_options(context: OptionContext) -> Iterator[Completion]:
-    typed = context.typed or ""
+    fragment = context.fragment or ""
     for text, description in suggestions(context):
-        if text.lower().startswith(typed.lower()):
-            opening, closing = ("'" if context.typed is None else ""), ("'" if context.key is not None else "' = '")
-            yield Completion(opening + text + closing, -len(typed), display=text, display_meta=description)
+        if text.lower().startswith(fragment.lower()):
+            opening, closing = ("'" if context.fragment is None else ""), ("'" if context.key is not None else "' = '")
+            yield Completion(opening + text + closing, -len(fragment), display=text, display_meta=description)
 
 
-def _complete_matching(typed: str, names: Iterable[str], description: str) -> Iterator[Completion]:
+def _complete_matching(fragment: str, names: Iterable[str], description: str) -> Iterator[Completion]:
+    """Yield the names that start with a fragment. A name without a description is a keyword."""
     for name in names:
-        if name.lower().startswith(typed.lower().strip("`")):
-            keyword = description == "" and typed[:1].islower()
-            text = name.lower() if keyword else name
-            if description and not re.fullmatch(r"\w+", name):
-                text = quote(name)
-            yield Completion(text, -len(typed), display=name.lower() if keyword else name, display_meta=description)
+        if name.lower().startswith(fragment.lower().strip("`")):
+            display = name.lower() if not description and fragment[:1].islower() else name
+            text = quote(name) if description and not re.fullmatch(r"\w+", name) else display
+            yield Completion(text, -len(fragment), display=display, display_meta=description)

@@ -1,4 +1,4 @@
-"""The operations that differ between classic and Spark Connect sessions."""
+"""Define the operations that differ between classic and Spark Connect sessions."""
 
 from __future__ import annotations
 

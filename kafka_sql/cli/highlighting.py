@@ -1,4 +1,4 @@
-"""Syntax highlighting while a statement is typed."""
+"""Highlight the syntax of a statement while it is typed."""
 
 from __future__ import annotations
 

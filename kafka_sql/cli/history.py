@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory
 
-from kafka_sql.cli.masking import mask_secrets
+from kafka_sql.cli.masking import mask_statement
 
 
 class MaskedHistory(FileHistory):
@@ -24,4 +24,4 @@ class MaskedHistory(FileHistory):
 
     def store_string(self, string: str) -> None:
         """Append a statement."""
-        super().store_string(mask_secrets(string))
+        super().store_string(mask_statement(string))

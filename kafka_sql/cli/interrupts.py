@@ -60,7 +60,7 @@ def run_interruptible(
     Raises:
         Interrupted: a signal was received, even if ``work`` then returned a result.
     """
-    events: SimpleQueue[int] = SimpleQueue()
+    events: SimpleQueue[int] = SimpleQueue()  # signal numbers, and 0 when ``work`` has ended
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -73,22 +73,22 @@ def run_interruptible(
             events.put(0)
 
     thread: Any = InheritableThread(target=run, session=spark, daemon=True)
-    interrupted = 0
+    first_signal = 0
     with handle_signals(events.put):
         thread.start()
         while (event := _next_event(events)) != 0:
-            if event is None and not interrupted:
+            if event is None and not first_signal:
                 tick()
                 continue
-            if event is not None and interrupted:
+            if event is not None and first_signal:
                 _exit_now(event)
             if event is not None:
                 print_line("Stopping the statement. Press Ctrl-C again to exit immediately.")
-                interrupted = event
+                first_signal = event
             cancel()
     thread.join()
-    if interrupted:
-        raise Interrupted(interrupted) from (errors[0] if errors else None)
+    if first_signal:
+        raise Interrupted(first_signal) from (errors[0] if errors else None)
     if errors:
         raise errors[0]
     return results[0]

@@ -21,17 +21,17 @@ _SET_STATEMENT = re.compile(
 )
 
 
-def mask_secrets(sql: str) -> str:
+def mask_statement(sql: str) -> str:
     """Return the text with ``******`` for the values of secret options and for user info in URLs."""
     for pattern in (_OPTION, _SET_STATEMENT):
-        parts, position, copied = [], 0, 0
+        parts, position, copied_end = [], 0, 0
         while (match := pattern.search(sql, position)) is not None:
             position = match.end("key")  # the apparent value may be the next key
-            shown = _mask_literal(match["key"], match["value"])
-            if shown != match["value"]:
-                parts += [sql[copied : match.start("value")], shown]
-                copied = position = match.end("value")
-        sql = "".join([*parts, sql[copied:]])
+            masked_value = _mask_literal(match["key"], match["value"])
+            if masked_value != match["value"]:
+                parts += [sql[copied_end : match.start("value")], masked_value]
+                copied_end = position = match.end("value")
+        sql = "".join([*parts, sql[copied_end:]])
     return mask_user_info(sql)
 
 

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
-from kafka_sql.cli.masking import mask_secrets
+from kafka_sql.cli.masking import mask_statement
 from kafka_sql.cli.results import Lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
@@ -46,30 +46,31 @@ class Runner:
             Exception: the statement's error.
         """
         if self._verbose:
-            self.screen.rows([mask_secrets(statement)])
-        running = _RunningStatement(self, statement)
-        started = time.monotonic()
+            self.screen.rows([mask_statement(statement)])
+        execution = _Execution(self, statement)
+        start = time.monotonic()
 
         def tick() -> None:
-            if running.is_printing:
+            if execution.is_printing:
                 return
-            line = progress_bar(*self._engine.tasks(self.spark, running.tag), started)
+            line = progress_bar(*self._engine.tasks(self.spark, execution.tag), start)
             if line is not None:
-                self.screen.status(line, lambda: not running.is_printing)
+                self.screen.status(line, lambda: not execution.is_printing)
 
         try:
-            run_interruptible(self.spark, running.work, running.cancel, tick, self.screen.error)
+            run_interruptible(self.spark, execution.work, execution.cancel, tick, self.screen.error)
         except Interrupted:
-            if running.query is None or running.query.exception() is not None:
+            if execution.query is None or execution.query.exception() is not None:
                 raise
         finally:
             self.screen.clear()
-        row_count = f", Fetched {running.rows} row(s)" if running.rows else ""
-        self.screen.info(f"Time taken: {(running.first_rows_at or time.monotonic()) - started:.3f} seconds{row_count}")
+        row_count = f", Fetched {execution.rows} row(s)" if execution.rows else ""
+        seconds = (execution.first_rows_at or time.monotonic()) - start
+        self.screen.info(f"Time taken: {seconds:.3f} seconds{row_count}")
 
 
-class _RunningStatement:
-    """A running statement. ``work`` and ``cancel`` are called in different threads."""
+class _Execution:
+    """The execution of one statement. ``work`` and ``cancel`` are called in different threads."""
 
     def __init__(self, runner: Runner, statement: str) -> None:
         self.spark, self.screen, self.engine = runner.spark, runner.screen, runner._engine
@@ -102,10 +103,10 @@ class _RunningStatement:
             self.engine.cancel(self.spark, self.tag)
 
     def _print_all(self, result: DataFrame, chunks: Iterator[Lines]) -> None:
-        first = next(chunks, [])
+        first_chunk = next(chunks, [])
         self.first_rows_at = time.monotonic()
         self._print_header(result)
-        for chunk in itertools.chain([first], chunks):
+        for chunk in itertools.chain([first_chunk], chunks):
             if self._stop.is_set():
                 return
             self._print(chunk)

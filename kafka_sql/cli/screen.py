@@ -18,8 +18,8 @@ class Screen:
     def __init__(self, silent: bool = False) -> None:
         self.silent = silent
         self._lock = threading.Lock()
-        self._drawn = False
-        self._terminal = sys.stderr.isatty()
+        self._has_status_line = False
+        self._is_terminal = sys.stderr.isatty()
 
     def rows(self, lines: list[str]) -> None:
         """Print results."""
@@ -45,14 +45,14 @@ class Screen:
         Args:
             is_current: called while no other thread prints: text printed meanwhile may have made the line obsolete.
         """
-        if not self._terminal or self.silent:
+        if not self._is_terminal or self.silent:
             return
         with self._lock:
             if is_current():
                 width = shutil.get_terminal_size().columns - 1
                 sys.stderr.write(f"\r\x1b[K{text[:width]}")
                 sys.stderr.flush()
-                self._drawn = True
+                self._has_status_line = True
 
     def clear(self) -> None:
         """Remove the status line."""
@@ -60,15 +60,20 @@ class Screen:
             self._erase()
 
     def _erase(self) -> None:
-        if self._drawn:
+        if self._has_status_line:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-            self._drawn = False
+            self._has_status_line = False
 
 
-def progress_bar(done: int, total: int, since: float) -> str | None:
-    """Return the progress of a statement that started at ``since`` (monotonic time); None during the first second."""
-    seconds = time.monotonic() - since
+def progress_bar(done: int, total: int, start: float) -> str | None:
+    """Return the progress of a statement; None during its first second.
+
+    Args:
+        done, total: numbers of tasks.
+        start: when the statement started (monotonic time).
+    """
+    seconds = time.monotonic() - start
     if seconds < _PROGRESS_AFTER:
         return None
     if total == 0:

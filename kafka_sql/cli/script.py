@@ -65,8 +65,8 @@ def run_lines(runner: Runner, lines: Iterable[str]) -> None:
     for line in lines:
         pending += line
         if ";" in line:
-            complete, end = split(pending)
-            for statement in complete:
+            complete_statements, end = split(pending)
+            for statement in complete_statements:
                 location = f"stdin:{line_number + pending.count(chr(10), 0, statement.start)}"
                 run_statement(runner, statement.text, location)
             line_number += pending.count("\n", 0, end)
@@ -97,7 +97,7 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
     try:
         if command.lower() in ("quit", "exit") and not argument.strip():
             raise Quit
-        started = time.monotonic()
+        start = time.monotonic()
         if statement.startswith("!"):
             _run_shell_command(runner, statement[1:])
         elif command.lower() == "source" and argument.strip():
@@ -105,7 +105,7 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
         else:
             runner.run(statement)
             return
-        runner.screen.info(f"Time taken: {time.monotonic() - started:.3f} seconds")
+        runner.screen.info(f"Time taken: {time.monotonic() - start:.3f} seconds")
     except Interrupted as e:
         runner.screen.error("The statement was stopped.")
         raise StatementFailed(128 + e.signal) from e

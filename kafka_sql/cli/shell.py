@@ -19,7 +19,7 @@ from kafka_sql.sql.spark_errors import error_message
 
 HISTORY = Path("~/.kafka_sql_history")
 
-Read = Callable[[str], str]  # returns the text entered at a prompt; raises EOFError at the end
+PromptReader = Callable[[str], str]  # returns the text entered at a prompt; raises EOFError at the end
 
 
 def shell(runner: Runner) -> int:
@@ -29,9 +29,9 @@ def shell(runner: Runner) -> int:
     """
     read = _read_plain if _is_dumb_terminal() else _editor(runner)
     runner.screen.info(_greeting(runner.spark))
-    reported: set[str] = set()
+    reported_runs: set[str] = set()
     while True:
-        _report_ended_jobs(runner, reported)
+        _report_ended_jobs(runner, reported_runs)
         try:
             text = read(f"kafka-sql ({runner.spark.catalog.currentDatabase()})> ")
         except KeyboardInterrupt:  # the line is discarded
@@ -71,7 +71,8 @@ def _read_plain(prompt: str) -> str:
     return text
 
 
-def _editor(runner: Runner) -> Read:
+def _editor(runner: Runner) -> PromptReader:
+    """Return a reader with line editing, history, completion and highlighting."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.filters import completion_is_selected
     from prompt_toolkit.history import History, InMemoryHistory
@@ -124,12 +125,12 @@ def _greeting(spark: SparkSession) -> str:
     return f"Spark {spark.version}. End statements with ';'. Ctrl-C stops a statement, 'quit;' or Ctrl-D exits."
 
 
-def _report_ended_jobs(runner: Runner, reported: set[str]) -> None:
-    """Report the jobs that have ended since the last prompt."""
+def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:
+    """Report the jobs that have ended since the last prompt; add their run ids to ``reported_runs``."""
     for job in session_jobs(runner.spark):
         run = str(job.query.runId)
-        if run not in reported and job.status != RUNNING:
-            reported.add(run)
+        if run not in reported_runs and job.status != RUNNING:
+            reported_runs.add(run)
             if job.status == FAILED:
                 runner.screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
             elif not job.stopped:

@@ -22,26 +22,27 @@ class SplitStatement(NamedTuple):
 
 
 def split(text: str) -> tuple[list[SplitStatement], int]:
-    """Return the statements of ``text`` that end with a semicolon, and where the rest starts.
+    """Return the statements of ``text`` that end with a semicolon, and the offset after the last of them.
 
     Semicolons in strings, quoted names, comments and blocks (``BEGIN ... END`` of SQL scripts and statement sets) do
     not count. Statements that consist of comments only are omitted.
     """
-    complete, start = [], 0
+    complete_statements, start = [], 0
     while (end := _find_end(text, start)) is not None:
-        complete += _make_statement(text, start, end)
+        complete_statements += _make_statement(text, start, end)
         start = end + 1
-    return complete, start
+    return complete_statements, start
 
 
 def statements(text: str) -> Iterator[SplitStatement]:
     """Yield all statements of ``text``; the last one needs no semicolon. An unclosed comment is a statement, too."""
-    complete, rest = split(text)
-    yield from complete
-    yield from _make_statement(text, rest, len(text))
+    complete_statements, end = split(text)
+    yield from complete_statements
+    yield from _make_statement(text, end, len(text))
 
 
 def _make_statement(text: str, start: int, end: int) -> list[SplitStatement]:
+    """Return the statement ``text[start:end]``; an empty list if it consists of comments only."""
     first = next(lexer.tokenize_spark(text[start:end]), None)
     if first is not None:
         # omit leading comments: they would shift the lines in error messages
@@ -81,26 +82,27 @@ def _find_semicolon(tokens: Iterator[Token]) -> int | None:
     nothing. Columns named ``begin``, ``case`` or ``end`` are recognized by their position.
     """
     blocks: list[str] = []  # BEGIN or CASE, the innermost last
-    before = last = ""  # the two words or symbols before
-    # whether a statement, the colon of a label, the BEGIN of a handler may come next
-    starts, label, handler = True, False, False
-    for token, following in _with_next(tokens):
+    second_last = last = ""  # the two preceding words or symbols
+    is_start = True  # whether a statement may start with this token
+    may_be_colon = False  # whether this token may be the colon of a label
+    is_declaration = False  # whether the statement is DECLARE, which may contain the BEGIN of a handler
+    for token, next_word in _with_next(tokens):
         word = "" if last in (".", "AS") else token.upper
         if token.text == ";" and not blocks:
             return token.start
         if token.text in ("'", '"', "`"):  # an unclosed quote
             return None
-        begins = word == "BEGIN" and (starts or handler or (before, last) == ("STATEMENT", "SET"))
-        if begins or (word == "CASE" and blocks and last != "END"):
+        opens = word == "BEGIN" and (is_start or is_declaration or (second_last, last) == ("STATEMENT", "SET"))
+        if opens or (word == "CASE" and blocks and last != "END"):
             blocks.append(word)
-        elif word == "END" and blocks and following not in _UNCOUNTED_BLOCKS and (starts or blocks[-1] == "CASE"):
+        elif word == "END" and blocks and next_word not in _UNCOUNTED_BLOCKS and (is_start or blocks[-1] == "CASE"):
             blocks.pop()
-        if starts:
-            handler = word == "DECLARE"
-        colon = label and token.text == ":"
-        label = starts and token.type in (lexer.WORD, lexer.QUOTED)
-        starts = colon or token.text == ";" or (bool(blocks) and word in _STATEMENT_FOLLOWS)
-        before, last = last, token.upper or token.text
+        if is_start:
+            is_declaration = word == "DECLARE"
+        follows_label = may_be_colon and token.text == ":"
+        may_be_colon = is_start and token.type in (lexer.WORD, lexer.QUOTED)
+        is_start = follows_label or token.text == ";" or (bool(blocks) and word in _STATEMENT_FOLLOWS)
+        second_last, last = last, token.upper or token.text
     return None
 
 
@@ -108,6 +110,6 @@ def _with_next(tokens: Iterator[Token]) -> Iterator[tuple[Token, str]]:
     """Yield each token with the keyword after it."""
     token = next(tokens, None)
     while token is not None:
-        following = next(tokens, None)
-        yield token, following.upper if following is not None else ""
-        token = following
+        next_token = next(tokens, None)
+        yield token, next_token.upper if next_token is not None else ""
+        token = next_token

@@ -67,10 +67,10 @@ def _next_event(events: SimpleQueue[int], running: list[Job], screen: Screen) ->
 
 def job_progress(job: Job) -> str:
     """Return a short description of a running job's progress."""
-    last = job.query.lastProgress
-    if last is None:
+    progress = job.query.lastProgress
+    if progress is None:
         return f"{job.name}: starting"
-    return f"{job.name}: batch {last.batchId}, {last.processedRowsPerSecond or 0:,.0f} rows/s"
+    return f"{job.name}: batch {progress.batchId}, {progress.processedRowsPerSecond or 0:,.0f} rows/s"
 
 
 def _report_failed(failed: list[Job], screen: Screen) -> bool:

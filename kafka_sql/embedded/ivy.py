@@ -81,11 +81,11 @@ def show_progress(
     lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {VERSION}"
 ) -> Iterator[str]:
     """Yield Ivy's output and print progress: in one updated line on a terminal, otherwise a few lines."""
-    started, done, size = time.monotonic(), 0, 0
-    before, after = ("\r\x1b[K", "") if terminal else ("", "\n")
+    start, done, size = time.monotonic(), 0, 0
+    line_start, line_end = ("\r\x1b[K", "") if terminal else ("", "\n")
 
-    def report(message: str, end: str = after) -> None:
-        print(f"{before}{name}: {message}", end=end, file=out, flush=True)
+    def report(message: str, end: str = line_end) -> None:
+        print(f"{line_start}{name}: {message}", end=end, file=out, flush=True)
 
     report(f"downloading {total} files (only once)")
     for line in lines:
@@ -96,7 +96,7 @@ def show_progress(
             done += 1
             if terminal or done % 15 == 0:
                 report(f"{done} of {total} files, {size / 1000:.1f} MB")
-    report(f"{done} files, {size / 1000:.1f} MB downloaded in {time.monotonic() - started:.0f} s", end="\n")
+    report(f"{done} files, {size / 1000:.1f} MB downloaded in {time.monotonic() - start:.0f} s", end="\n")
 
 
 def failure_reason(lines: Iterable[str]) -> str:

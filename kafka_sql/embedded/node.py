@@ -166,7 +166,6 @@ def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
     waiting = list(nodes)
     while waiting := [node for node in waiting if not node.sees_nodes(expected)]:
         exited, _, _ = select.select(nodes, [], [], 0.03)
-        late = time.monotonic() > deadline
-        if exited or late:
-            node, fault = (exited[0], "exited during start-up") if exited else (waiting[0], "was not ready in time")
-            raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {fault}:\n{node.log_tail()}")
+        if exited or time.monotonic() > deadline:
+            node, problem = (exited[0], "exited during start-up") if exited else (waiting[0], "was not ready in time")
+            raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {problem}:\n{node.log_tail()}")

@@ -112,8 +112,8 @@ class JobMetrics:
         self.name = progress.get("name")
         self.sources = source_metrics(progress)
         rows, duration = int(progress.get("numInputRows", 0)), int(progress.get("batchDuration", 0))
-        end = parse_millis(progress["timestamp"]) + duration
-        times = progress.get("eventTime") or {}
+        end_time = parse_millis(progress["timestamp"]) + duration
+        event_times = progress.get("eventTime") or {}
         self.num_records_in += rows
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
         without_row = sum(s.records_without_row for s in self.sources)
@@ -121,18 +121,17 @@ class JobMetrics:
             self.records_without_row += without_row
             self._last_counted_batch = progress["batchId"]
         if rows or self.last_read is None:
-            self.last_read = end
+            self.last_read = end_time
         if bytes_in is not None:
             self.rows_measured, self.bytes_measured = self.rows_measured + rows, self.bytes_measured + bytes_in
             self.bytes_per_second = 1000 * bytes_in / duration if duration else self.bytes_per_second
         if rows:
-            newest: list[int | None] = (
-                [parse_millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
-            )
-            known = [timestamp for timestamp in newest if timestamp is not None]
-            self.event_time_lag = end - max(known) if known else None
-        if parse_millis(times.get("watermark", _NO_WATERMARK)):  # 1970 until the first batch has been read
-            self.watermark = parse_millis(times["watermark"])
+            max_timestamps = [s.max_timestamp for s in self.sources if s.max_timestamp is not None]
+            if "max" in event_times:
+                max_timestamps = [parse_millis(event_times["max"])]
+            self.event_time_lag = end_time - max(max_timestamps) if max_timestamps else None
+        if parse_millis(event_times.get("watermark", _NO_WATERMARK)):  # 1970 until the first batch has been read
+            self.watermark = parse_millis(event_times["watermark"])
 
     def add_sink_report(self, report: Report) -> None:
         """Add the statistics of a sink. A repeated batch counts again, as its rows do."""
@@ -180,11 +179,12 @@ def job_metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] |
 
 def source_metrics(progress: Json) -> list[SourceMetrics]:
     """Return the metrics of the Kafka tables among a query's sources. Other sources are ignored."""
-    tables = (_source(source) for source in progress.get("sources", ()))
-    return [source for source in tables if source is not None]
+    metrics = (_source_metrics(source) for source in progress.get("sources", ()))
+    return [source for source in metrics if source is not None]
 
 
-def _source(source: Json) -> SourceMetrics | None:
+def _source_metrics(source: Json) -> SourceMetrics | None:
+    """Return the metrics of a source; None if it is not a Kafka table, or PySpark 4.1 runs the query."""
     end, latest = parse_offset(source.get("endOffset")), parse_offset(source.get("latestOffset"))
     # PySpark 4.1 does not call reportLatestOffset, and reports the end of the batch instead
     if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "table" in latest):
@@ -198,14 +198,14 @@ def _source(source: Json) -> SourceMetrics | None:
             flatten(latest.get("committedOffsets", {})),
             int(latest.get("commitsSucceeded", 0)),
             int(latest.get("commitsFailed", 0)),
-            _without_row(parse_offset(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
+            _count_without_row(parse_offset(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
             latest.get("maxTimestamp"),
         )
     except CheckpointError:  # another source whose offsets have a version, too
         return None
 
 
-def _without_row(start: Any, end: Offsets, rows: int) -> int:
+def _count_without_row(start: Any, end: Offsets, rows: int) -> int:
     """Return the number of offsets that gave no row; 0 if records have several rows, as in changelogs."""
     if not isinstance(start, Mapping):
         return 0

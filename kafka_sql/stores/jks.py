@@ -26,11 +26,11 @@ class Entries:
 
     Attributes:
         keys: encrypted keys (EncryptedPrivateKeyInfo), each with its certificate chain.
-        trusted: trusted certificates.
+        trusted_certificates: certificates without a key.
     """
 
     keys: list[tuple[bytes, list[bytes]]]
-    trusted: list[bytes]
+    trusted_certificates: list[bytes]
 
 
 def read(data: bytes, password: str | None) -> Entries:
@@ -65,17 +65,17 @@ def decrypt_key(encrypted: bytes, password: str) -> bytes:
     try:
         _, start, _ = _tlv(encrypted, 0)
         _, _, end = _tlv(encrypted, start)  # skip the algorithm; there is only one
-        _, first, last = _tlv(encrypted, end)
+        _, start, end = _tlv(encrypted, end)
     except IndexError:
         raise UnreadableStore("the private key in the JKS file is damaged") from None
-    blob = encrypted[first:last]
-    salt, ciphertext, check = blob[:_DIGEST], blob[_DIGEST:-_DIGEST], blob[-_DIGEST:]
-    stream, encoded, plaintext = salt, _utf16(password), bytearray()
+    content = encrypted[start:end]
+    salt, ciphertext, digest = content[:_DIGEST], content[_DIGEST:-_DIGEST], content[-_DIGEST:]
+    keystream, password_bytes, plaintext = salt, _utf16(password), bytearray()
     while len(plaintext) < len(ciphertext):
-        stream = hashlib.sha1(encoded + stream).digest()
+        keystream = hashlib.sha1(password_bytes + keystream).digest()
         part = ciphertext[len(plaintext) : len(plaintext) + _DIGEST]
-        plaintext += bytes(a ^ b for a, b in zip(part, stream, strict=False))
-    if not hmac.compare_digest(hashlib.sha1(encoded + plaintext).digest(), check):
+        plaintext += bytes(a ^ b for a, b in zip(part, keystream, strict=False))
+    if not hmac.compare_digest(hashlib.sha1(password_bytes + plaintext).digest(), digest):
         raise UnreadableStore("the private key cannot be decrypted with this password", StorePart.KEY_PASSWORD)
     return bytes(plaintext)
 
@@ -94,7 +94,7 @@ def _read_entries(reader: _Reader) -> Entries:
             key = reader.take(reader.number())
             entries.keys.append((key, [reader.certificate(version) for _ in range(reader.number())]))
         elif tag == _CERTIFICATE:
-            entries.trusted.append(reader.certificate(version))
+            entries.trusted_certificates.append(reader.certificate(version))
         else:
             raise UnreadableStore("the JKS file is damaged: an entry is neither a key nor a certificate")
     return entries

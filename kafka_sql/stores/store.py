@@ -11,8 +11,8 @@ from kafka_sql.stores.errors import StorePart, UnreadableStore, catch_rust_panic
 from kafka_sql.stores.kdf_limits import check_iterations
 from kafka_sql.stores.pem import check_certificates, encode_pem, parse_certificates, parse_private_key
 
-_JCEKS: Final = (
-    "JCEKS stores are not supported. Convert it: keytool -importkeystore -srckeystore FILE -srcstoretype JCEKS "
+_JCEKS_ERROR: Final = (
+    "JCEKS stores are not supported. Convert the store: keytool -importkeystore -srckeystore FILE -srcstoretype JCEKS "
     "-destkeystore FILE.p12 -deststoretype PKCS12"
 )
 _SEQUENCE: Final = 0x30
@@ -40,7 +40,8 @@ def trusted_certificates(data: bytes, password: str | None) -> str:
     """
     if _is_pem(data):
         return trusted_certificates_of_pem(_text(data))
-    ders = jks.read(data, password).trusted if data.startswith(jks.MAGIC) else _pkcs12(data, password)[1]
+    is_jks = data.startswith(jks.MAGIC)
+    ders = jks.read(data, password).trusted_certificates if is_jks else _pkcs12(data, password)[1]
     if not ders:
         raise UnreadableStore("it has no trusted certificate; add one with keytool -importcert")
     return "".join(encode_pem("CERTIFICATE", der) for der in check_certificates(ders))
@@ -104,14 +105,14 @@ def _check_key_matches_certificate(key: bytes, chain: list[bytes]) -> None:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    encoding = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     try:
         check_certificates(chain)
-        public = load_der_private_key(key, None).public_key().public_bytes(*form)
-        certified = x509.load_der_x509_certificate(chain[0]).public_key().public_bytes(*form)
+        public_key = load_der_private_key(key, None).public_key().public_bytes(*encoding)
+        certified_key = x509.load_der_x509_certificate(chain[0]).public_key().public_bytes(*encoding)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise UnreadableStore("its key or certificate is damaged, or its type is not supported") from None
-    if certified != public:
+    if certified_key != public_key:
         raise UnreadableStore("its first certificate does not belong to its private key")
 
 
@@ -121,7 +122,7 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[bytes | None, list[bytes
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
 
     if data.startswith(jks.JCEKS):
-        raise UnreadableStore(_JCEKS)
+        raise UnreadableStore(_JCEKS_ERROR)
     if data[:1] != bytes([_SEQUENCE]) or _VERSION_3 not in data[:16]:
         raise UnreadableStore("it is not a store: expected JKS, PKCS12 or PEM")
     check_iterations(data)

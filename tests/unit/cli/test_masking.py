@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.cli.masking import mask_secrets
+from kafka_sql.cli.masking import mask_statement
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from kafka_sql.cli.masking import mask_secrets
     ],
 )
 def test_secrets_are_masked(statement: str, shown: str) -> None:
-    assert mask_secrets(statement) == shown
+    assert mask_statement(statement) == shown
 
 
 @given(st.text(), st.sampled_from(["'k.password'", '"K_PASSWORD"', "`a-secret`", "token"]))
@@ -54,7 +54,7 @@ def test_no_secret_remains_in_any_quoting(value: str, key: str) -> None:
         "'" + secret.replace("'", "''") + "'",
         '"' + secret.replace("\\", "\\\\").replace('"', '\\"') + '"',
     ):
-        assert "hunter2" not in mask_secrets(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
+        assert "hunter2" not in mask_statement(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_no_secret_remains_in_any_quoting(value: str, key: str) -> None:
 )
 def test_long_texts_are_masked_in_linear_time(unit: str) -> None:
     start = time.process_time()
-    mask_secrets("token" + unit * (200_000 // len(unit)))
+    mask_statement("token" + unit * (200_000 // len(unit)))
     assert time.process_time() - start < 10  # seconds; a tenth of that in fact

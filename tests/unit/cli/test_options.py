@@ -11,37 +11,38 @@ from kafka_sql.options.connector import KAFKA_OPTIONS, STARTUP_MODE
 HEAD = "CREATE TABLE t (a INT) WITH ("
 
 
-def suggested(before: str) -> list[str]:
-    context = option_context(before)
+def suggested_texts(text: str) -> list[str]:
+    """Return the suggestions at the end of a statement's text."""
+    context = option_context(text)
     assert context is not None
     return [text for text, _ in suggestions(context)]
 
 
 def test_keys_of_the_connector_and_of_all_formats() -> None:
-    keys = suggested(HEAD + "'")
+    keys = suggested_texts(HEAD + "'")
     assert set(keys) >= {o.key for o in KAFKA_OPTIONS} | {"json.ignore-parse-errors", "raw.charset"}
 
 
-def test_neither_keys_typed_before_nor_those_of_other_formats_are_suggested() -> None:
-    keys = suggested(HEAD + "'topic' = 't', 'format' = 'json', '")
+def test_keys_that_are_already_set_or_belong_to_other_formats_are_not_suggested() -> None:
+    keys = suggested_texts(HEAD + "'topic' = 't', 'format' = 'json', '")
     assert not {"topic", "format", "raw.charset"} & set(keys)
     assert "json.ignore-parse-errors" in keys
 
 
-def test_the_prefix_of_the_formats_key_is_its_options_prefix() -> None:
-    assert "value.json.ignore-parse-errors" in suggested(HEAD + "'value.format' = 'json', 'val")
+def test_options_of_a_value_format_have_the_prefix_value() -> None:
+    assert "value.json.ignore-parse-errors" in suggested_texts(HEAD + "'value.format' = 'json', 'val")
 
 
 def test_values() -> None:
-    assert suggested(HEAD + "'scan.startup.mode' = '") == list(STARTUP_MODE.allowed)
-    assert suggested(HEAD + "'format' = ") == list(FORMATS)
-    assert suggested(HEAD + "'topic' = '") == []
-    assert suggested("SET 'execution.runtime-mode' = '") == ["batch", "streaming"]
-    assert "pipeline.name" in suggested("SET 'pip")
+    assert suggested_texts(HEAD + "'scan.startup.mode' = '") == list(STARTUP_MODE.allowed)
+    assert suggested_texts(HEAD + "'format' = ") == list(FORMATS)
+    assert suggested_texts(HEAD + "'topic' = '") == []
+    assert suggested_texts("SET 'execution.runtime-mode' = '") == ["batch", "streaming"]
+    assert "pipeline.name" in suggested_texts("SET 'pip")
 
 
 @pytest.mark.parametrize(
-    ("before", "key", "typed"),
+    ("text", "key", "fragment"),
     [
         (HEAD, None, None),
         (HEAD + "'sc", None, "sc"),
@@ -51,14 +52,14 @@ def test_values() -> None:
         ("-- don't\n" + HEAD + "'x", None, "x"),
     ],
 )
-def test_option_at_the_cursor(before: str, key: str | None, typed: str | None) -> None:
-    context = option_context(before)
+def test_option_at_the_cursor(text: str, key: str | None, fragment: str | None) -> None:
+    context = option_context(text)
     assert context is not None
-    assert (context.key, context.typed) == (key, typed)
+    assert (context.key, context.fragment) == (key, fragment)
 
 
 @pytest.mark.parametrize(
-    "before",
+    "text",
     [
         "",
         "SELECT 'a",
@@ -69,5 +70,5 @@ def test_option_at_the_cursor(before: str, key: str | None, typed: str | None) -
         "CREATE",
     ],
 )
-def test_no_option_at_the_cursor(before: str) -> None:
-    assert option_context(before) is None
+def test_no_option_at_the_cursor(text: str) -> None:
+    assert option_context(text) is None
