@@ -21,7 +21,7 @@
         "Kafka table " ~ relation ~ ": column '" ~ column.name ~ "' needs a data_type. Use Flink's types: BIGINT, STRING, TIMESTAMP_LTZ(3)."
       ) -%}
     {%- endif -%}
-    {%- do lines.append(kafka_sql.name(column.name) ~ " " ~ column.data_type) -%}
+    {%- do lines.append(kafka_sql.quote_name(column.name) ~ " " ~ column.data_type) -%}
   {%- endfor -%}
   {%- if not lines -%}
     {%- do exceptions.raise_compiler_error("Kafka table " ~ relation ~ ": columns are missing. List them in YAML, each with its data_type.") -%}
@@ -29,7 +29,7 @@
   {%- do lines.extend(kafka.constraints or []) -%}
   {%- set options = [] -%}
   {%- for key, value in kafka.with.items() -%}
-    {%- do options.append(kafka_sql.text(key) ~ " = " ~ kafka_sql.text(value)) -%}
+    {%- do options.append(kafka_sql.quote_string(key) ~ " = " ~ kafka_sql.quote_string(value)) -%}
   {%- endfor -%}
   CREATE TABLE IF NOT EXISTS {{ relation }} (
     {{ lines | join(",\n    ") }}
@@ -39,7 +39,7 @@
 {%- endmacro %}
 
 
-{% macro name(text) %}{{ return("`" ~ text | replace("`", "``") ~ "`") }}{% endmacro %}
+{% macro quote_name(name) %}{{ return("`" ~ name | replace("`", "``") ~ "`") }}{% endmacro %}
 
 
-{% macro text(value) %}{{ return("'" ~ (value | string) | replace("'", "''") ~ "'") }}{% endmacro %}
+{% macro quote_string(value) %}{{ return("'" ~ (value | string) | replace("'", "''") ~ "'") }}{% endmacro %}

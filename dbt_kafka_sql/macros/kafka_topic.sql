@@ -1,7 +1,7 @@
 {#- Write a model to a topic: create the table from the model's columns and meta.kafka, then INSERT INTO.
 
-    Each run writes all rows of the model again, unless meta.kafka.new_records_of names the relation whose new records
-    the model reads: then a run writes only those since the last run. See new_records.sql. -#}
+    Each run writes all rows of the model again. If meta.kafka.new_records_of names the relation that the model reads,
+    a run writes only its records since the last run. See new_records.sql. -#}
 {% materialization kafka_topic, adapter='spark' %}
   {%- set target = this.incorporate(type='table') -%}
   {%- set existing = adapter.get_relation(database=database, schema=schema, identifier=this.identifier) -%}
@@ -17,15 +17,15 @@
   {%- do run_query(kafka_sql.create_table(target, model.columns, kafka)) -%}
   {%- if kafka.new_records_of -%}
     {%- set name = kafka.new_records_of -%}
-    {%- set read = ref(name) if name is string else source(*name) -%}
-    {%- do kafka_sql.open_range(read) -%}
+    {%- set input = ref(name) if name is string else source(*name) -%}
+    {%- do kafka_sql.open_range(input) -%}
   {%- endif -%}
   {%- call statement('main') -%}
     INSERT INTO {{ target }} BY NAME
     {{ sql }}
   {%- endcall -%}
   {%- if kafka.new_records_of -%}
-    {%- do kafka_sql.close_range(read) -%}
+    {%- do kafka_sql.close_range(input) -%}
   {%- endif -%}
 
   {{ run_hooks(post_hooks) }}

@@ -3,7 +3,7 @@
     The relation needs the metadata columns `partition` and `offset`, and `topic` if it reads several topics, because
     offsets are unique only within a topic partition. The offsets of the last run are read
 
-    - in an incremental model, from the model's table, which must keep these columns: rows and offsets are one write;
+    - in an incremental model, from the model's table, which must keep these columns. Rows and offsets are written at once;
     - in a kafka_topic model, from the table <model>__offsets, which has one row per partition and run. It is written
       after the topic: if a run fails in between, the next run writes its records again, and none is lost. -#}
 {% macro new_records(relation) %}
@@ -13,11 +13,11 @@
       {%- do exceptions.raise_compiler_error("new_records(" ~ relation ~ "): the relation is missing in the model's meta.kafka.new_records_of.") -%}
     {%- endif -%}
     (SELECT r.* FROM {{ relation }} r JOIN {{ kafka_sql.range_of(this) }} o
-      ON {{ kafka_sql.same(keys, 'r', 'o') }} WHERE r.`offset` >= o.`start` AND r.`offset` < o.`end`)
+      ON {{ kafka_sql.join_condition(keys, 'r', 'o') }} WHERE r.`offset` >= o.`start` AND r.`offset` < o.`end`)
   {%- elif is_incremental() -%}
     (SELECT r.* FROM {{ relation }} r LEFT JOIN
       (SELECT {{ keys | join(', ') }}, max(`offset`) AS `last` FROM {{ this }} GROUP BY {{ keys | join(', ') }}) o
-      ON {{ kafka_sql.same(keys, 'r', 'o') }} WHERE o.`last` IS NULL OR r.`offset` > o.`last`)
+      ON {{ kafka_sql.join_condition(keys, 'r', 'o') }} WHERE o.`last` IS NULL OR r.`offset` > o.`last`)
   {%- else -%}
     {{ relation }}
   {%- endif -%}
@@ -32,16 +32,16 @@
     {%- do run_query("DROP TABLE IF EXISTS " ~ offsets) -%}
   {%- endif -%}
   {%- set keys = kafka_sql.partition_columns(relation) -%}
-  {%- set by = keys | join(', ') -%}
+  {%- set key_list = keys | join(', ') -%}
   {%- set topic = "`topic` STRING, " if keys | length > 1 else "" -%}
   {%- do run_query("CREATE TABLE IF NOT EXISTS " ~ offsets ~ " (" ~ topic ~ "`partition` INT, `end` BIGINT) USING parquet") -%}
   {%- do run_query("DROP TABLE IF EXISTS " ~ range) -%}
   {%- set ends -%}
     CREATE TABLE {{ range }} USING parquet AS
     SELECT n.{{ keys | join(', n.') }}, coalesce(d.`end`, 0) AS `start`, n.`end`
-    FROM (SELECT {{ by }}, max(`offset`) + 1 AS `end` FROM {{ relation }} GROUP BY {{ by }}) n
-    LEFT JOIN (SELECT {{ by }}, max(`end`) AS `end` FROM {{ offsets }} GROUP BY {{ by }}) d
-      ON {{ kafka_sql.same(keys, 'n', 'd') }}
+    FROM (SELECT {{ key_list }}, max(`offset`) + 1 AS `end` FROM {{ relation }} GROUP BY {{ key_list }}) n
+    LEFT JOIN (SELECT {{ key_list }}, max(`end`) AS `end` FROM {{ offsets }} GROUP BY {{ key_list }}) d
+      ON {{ kafka_sql.join_condition(keys, 'n', 'd') }}
     WHERE d.`end` IS NULL OR n.`end` > d.`end`
   {%- endset -%}
   {%- do run_query(ends) -%}
@@ -50,9 +50,9 @@
 
 {#- Record that the run has written these offsets. -#}
 {% macro close_range(relation) %}
-  {%- set by = kafka_sql.partition_columns(relation) | join(', ') -%}
+  {%- set key_list = kafka_sql.partition_columns(relation) | join(', ') -%}
   {%- do run_query(
-    "INSERT INTO " ~ kafka_sql.offsets_of(this) ~ " SELECT " ~ by ~ ", `end` FROM " ~ kafka_sql.range_of(this)
+    "INSERT INTO " ~ kafka_sql.offsets_of(this) ~ " SELECT " ~ key_list ~ ", `end` FROM " ~ kafka_sql.range_of(this)
   ) -%}
 {% endmacro %}
 
@@ -96,16 +96,19 @@
 {% endmacro %}
 
 
-{% macro same(keys, left, right) %}
+{#- Return the condition that two aliases have the same values in the key columns. -#}
+{% macro join_condition(keys, left, right) %}
   {%- for key in keys -%}{{ left }}.{{ key }} = {{ right }}.{{ key }}{{ " AND " if not loop.last }}{%- endfor -%}
 {% endmacro %}
 
 
+{#- Return the table with the end offsets of each run of a kafka_topic model. -#}
 {% macro offsets_of(relation) %}
   {{- return(relation.incorporate(path={'identifier': relation.identifier ~ '__offsets'}, type='table')) -}}
 {% endmacro %}
 
 
+{#- Return the table with the offsets that the current run of a kafka_topic model reads. -#}
 {% macro range_of(relation) %}
   {{- return(relation.incorporate(path={'identifier': relation.identifier ~ '__range'}, type='table')) -}}
 {% endmacro %}
