@@ -129,7 +129,7 @@ class Tables:
                 if old is not None and not replace:
                     raise TableExistsError(
                         f"Table '{old.definition.name}' already exists. DROP TABLE it first, or use "
-                        "CREATE TABLE IF NOT EXISTS.",
+                        "CREATE OR REPLACE TABLE or CREATE TABLE IF NOT EXISTS.",
                         table=old.definition.name,
                     )
                 self._sync.check_file_is_applied(name)

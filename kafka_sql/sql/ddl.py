@@ -38,7 +38,7 @@ def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataF
         declaration = merge_like(declaration, _source_declaration(tables, declaration.like.base))
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
-    tables.create(to_table(add_inferred_columns(declaration)))
+    tables.create(to_table(add_inferred_columns(declaration)), replace=declaration.replace)
     return empty_dataframe(spark)
 
 

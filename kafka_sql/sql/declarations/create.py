@@ -121,12 +121,6 @@ def _check_clauses(declaration: Declaration) -> None:
         )
     if declaration.unsupported is not None:
         raise UnsupportedSqlError(f"CREATE TABLE {name}: {_UNSUPPORTED_CLAUSES[declaration.unsupported]}", table=name)
-    if declaration.replace and declaration.query is None:
-        raise UnsupportedSqlError(
-            f"CREATE OR REPLACE TABLE {name} is supported only with AS and a query. Use ALTER TABLE to change the "
-            "table, or DROP TABLE and CREATE TABLE to redefine it.",
-            table=name,
-        )
     if declaration.like is not None or declaration.query is not None:
         clause = "LIKE" if declaration.like is not None else "AS"
         raise UnsupportedSqlError(

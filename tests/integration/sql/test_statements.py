@@ -91,6 +91,10 @@ def test_create_table_as(sql: Any, topics: Topics) -> None:
     ]  # the records stay in the topic
     sql(f"REPLACE TABLE created (n AS a * 2, a BIGINT) {topics.with_options(topic)} AS SELECT 3 AS a")
     assert sql("SELECT n, a FROM created ORDER BY a").collect() == [(2, 1), (4, 2), (6, 3)]
+    sql(f"CREATE OR REPLACE TABLE created (a LONG) {topics.with_options(topic)}")
+    assert columns(sql, "created") == ["a"]
+    with pytest.raises(TableExistsError, match="use CREATE OR REPLACE TABLE or CREATE TABLE IF NOT EXISTS"):
+        sql(f"CREATE TABLE created (a INT) {topics.with_options(topic)}")
 
 
 def test_a_query_that_fails_leaves_no_table(sql: Any, topics: Topics) -> None:

@@ -197,11 +197,6 @@ def test_invalid_columns(elements: str, error: type[KafkaSqlError], message: str
         ),
         (f"CREATE TABLE t {WITH} AS SELECT 1", UnsupportedSqlError, "CREATE TABLE t: AS requires a Spark session"),
         (
-            f"CREATE OR REPLACE TABLE t (a INT) {WITH}",
-            UnsupportedSqlError,
-            "CREATE OR REPLACE TABLE t is supported only with AS",
-        ),
-        (
             "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'hunter1', 'topic' = 'hunter2')",
             ConflictingOptionsError,
             "CREATE TABLE t: option 'topic' is set more than once. Remove the duplicates.",
