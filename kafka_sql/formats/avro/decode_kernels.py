@@ -180,19 +180,19 @@ def _append_integer(operation: int, opcode: int, values: int, entry: int, cursor
         else:
             store(values + 2 * entry, types.int16(value))
         return cursor
-    a = load_int64(operation, opcodes.A)
+    operand = load_int64(operation, opcodes.A)
     if opcode == opcodes.LONG:
-        value, cursor = read_varint(cursor, end, _INT_SIZE if a == 1 else _LONG_SIZE)
+        value, cursor = read_varint(cursor, end, _INT_SIZE if operand == 1 else _LONG_SIZE)
         store(values + 8 * entry, value)
         return cursor
     if opcode <= opcodes.TIME:
         value, cursor = read_varint(cursor, end, _INT_SIZE if load_int64(operation, opcodes.B) == 1 else _LONG_SIZE)
-        scaled = value * a if a > 0 else value // -a
+        scaled = value * operand if operand > 0 else value // -operand
         store(values + 8 * entry, scaled)
         if opcode == opcodes.TIME and cursor >= 0 and (scaled < 0 or scaled >= load_int64(operation, opcodes.C)):
             return -opcodes.BAD_TIME
-        return -opcodes.TOO_LARGE if a > 0 and scaled // a != value else cursor
-    value, cursor = read_varint(cursor, end, _INT_SIZE if a == 1 else _LONG_SIZE)
+        return -opcodes.TOO_LARGE if operand > 0 and scaled // operand != value else cursor
+    value, cursor = read_varint(cursor, end, _INT_SIZE if operand == 1 else _LONG_SIZE)
     if opcode == opcodes.LONG_TO_FLOAT:
         store(values + 4 * entry, types.float32(value))
     else:
@@ -227,9 +227,9 @@ def _append_bytes(
     batch: Batch, operation: int, opcode: int, slot: int, values: int, entry: int, cursor: int, end: int
 ) -> int:
     """Append a string, bytes, an enum's symbol or a literal."""
-    a = load_int64(operation, opcodes.A)
+    operand = load_int64(operation, opcodes.A)
     if opcode <= opcodes.FIXED:
-        length = a
+        length = operand
         if opcode == opcodes.BYTES:
             length, cursor = read_varint(cursor, end, _LONG_SIZE)
             if cursor < 0:
@@ -240,24 +240,24 @@ def _append_bytes(
             return -opcodes.TRUNCATED
         source, cursor = cursor, cursor + length
     else:
-        literal = a
+        literal = operand
         if opcode == opcodes.ENUM:
             symbol, cursor = read_varint(cursor, end, _INT_SIZE)
             if cursor < 0:
                 return cursor
-            if symbol < 0 or symbol >= a:
+            if symbol < 0 or symbol >= operand:
                 return -opcodes.BAD_SYMBOL
             literal = load_int64(operation, opcodes.B) + symbol
         source = batch.literals + load_int64(batch.literal_ranges, 2 * literal)
         length = load_int64(batch.literal_ranges, 2 * literal + 1)
         if length < 0:
             return -opcodes.BAD_SYMBOL
-    used = load_int64(batch.bytes_used, slot)
-    if used + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+    used_bytes = load_int64(batch.bytes_used, slot)
+    if used_bytes + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
         return -opcodes.FULL_OF_BYTES
-    copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used, source, length)
-    store_int64(batch.bytes_used, slot, used + length)
-    store(values + 4 * entry + 4, types.int32(used + length))
+    copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used_bytes, source, length)
+    store_int64(batch.bytes_used, slot, used_bytes + length)
+    store(values + 4 * entry + 4, types.int32(used_bytes + length))
     return cursor
 
 
@@ -368,12 +368,12 @@ def _append_list(batch: Batch, slot: int, child: int) -> bool:
 @inline_helper
 def _skip_value(operation: int, opcode: int, cursor: int, end: int) -> int:
     """Skip a value that no column needs."""
-    a = load_int64(operation, opcodes.A)
+    operand = load_int64(operation, opcodes.A)
     if opcode == opcodes.SKIP_NUMBER:
         _, cursor = read_varint(cursor, end, _LONG_SIZE)
         return cursor
     if opcode == opcodes.SKIP_FIXED:
-        return cursor + a if a <= end - cursor else -opcodes.TRUNCATED
+        return cursor + operand if operand <= end - cursor else -opcodes.TRUNCATED
     count, cursor = read_varint(cursor, end, _LONG_SIZE)
     if opcode == opcodes.SKIP_BYTES:
         if cursor < 0:

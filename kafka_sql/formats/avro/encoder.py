@@ -135,8 +135,10 @@ class AvroWriter:
         )
         if outcome < 0:
             raise self._error(outcome, int(failed_operation[0]))
-        used = int(offsets[-1])
-        data = output[:used] if used * 2 > size else output[:used].copy()  # a copy frees the unused memory
+        used_bytes = int(offsets[-1])
+        data = (
+            output[:used_bytes] if used_bytes * 2 > size else output[:used_bytes].copy()
+        )  # a copy frees the unused memory
         return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
     def _error(self, outcome: int, operation: int) -> EncodeError:
@@ -158,25 +160,27 @@ def _emit_value(
         path: how to find its array.
         name: its path in errors.
     """
-    t, input_ = column.type, len(plan.inputs)
+    arrow_type, input_ = column.type, len(plan.inputs)
     plan.inputs.append(_Input(path))
     type_, null_branch, branch = _split_union(avro, name)
     union = plan.emit(name, encode_kernels.UNION, input_, depth, null_branch, branch)
-    if pt.is_struct(t) and type_.type_name == "record" and len(type_.fields) == t.num_fields:
-        for index, (child, avro_field) in enumerate(zip(t, type_.fields, strict=True)):
+    if pt.is_struct(arrow_type) and type_.type_name == "record" and len(type_.fields) == arrow_type.num_fields:
+        for index, (child, avro_field) in enumerate(zip(arrow_type, type_.fields, strict=True)):
             _emit_value(plan, child, avro_field.type, (*path, index), depth, f"{name}.{child.name}")
-    elif (pt.is_list(t) and type_.type_name == "array") or (pt.is_map(t) and type_.type_name == "map"):
+    elif (pt.is_list(arrow_type) and type_.type_name == "array") or (
+        pt.is_map(arrow_type) and type_.type_name == "map"
+    ):
         plan.max_depth = max(plan.max_depth, depth + 1)
         start = plan.emit(name, encode_kernels.ARRAY, input_, depth)
-        if pt.is_map(t):
-            _emit_value(plan, t.key_field, AvroType("string"), (*path, "keys"), depth + 1, name)
-            _emit_value(plan, t.item_field, type_.element, (*path, "items"), depth + 1, f"{name}[]")
+        if pt.is_map(arrow_type):
+            _emit_value(plan, arrow_type.key_field, AvroType("string"), (*path, "keys"), depth + 1, name)
+            _emit_value(plan, arrow_type.item_field, type_.element, (*path, "items"), depth + 1, f"{name}[]")
         else:
-            _emit_value(plan, t.value_field, type_.element, (*path, "values"), depth + 1, f"{name}[]")
+            _emit_value(plan, arrow_type.value_field, type_.element, (*path, "values"), depth + 1, f"{name}[]")
         plan.emit(name, encode_kernels.NEXT, input_, depth + 1, start + 1)
         plan.operations[start][encode_kernels.C] = len(plan.operations)
     else:
-        opcode, a = _scalar_operation(t, type_, name)
+        opcode, a = _scalar_operation(arrow_type, type_, name)
         if type_.type_name == "enum":
             plan.inputs[input_] = _Input(path, type_.symbols)
         plan.emit(name, opcode, input_, depth, a)
@@ -198,22 +202,24 @@ def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
     return avro.items[branch], 1 - branch, branch
 
 
-def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
+def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
     """Return the opcode that writes a value, and its argument A."""
     type_name = avro.type_name
-    is_string = pt.is_string(t) or pt.is_large_string(t)
-    is_binary = pt.is_binary(t) or pt.is_large_binary(t)
-    if pt.is_boolean(t) and type_name == "boolean":
+    is_string = pt.is_string(arrow_type) or pt.is_large_string(arrow_type)
+    is_binary = pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)
+    if pt.is_boolean(arrow_type) and type_name == "boolean":
         return encode_kernels.BOOLEAN, 0
-    if ((pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t)) and type_name == "int":
-        return {8: encode_kernels.BYTE, 16: encode_kernels.SHORT, 32: encode_kernels.INT}[t.bit_width], 0
-    if pt.is_integer(t) and type_name == "long":
+    if ((pt.is_integer(arrow_type) and arrow_type.bit_width < 64) or pt.is_date(arrow_type)) and type_name == "int":
+        return {8: encode_kernels.BYTE, 16: encode_kernels.SHORT, 32: encode_kernels.INT}[arrow_type.bit_width], 0
+    if pt.is_integer(arrow_type) and type_name == "long":
         return encode_kernels.LONG, 1
-    if (pt.is_timestamp(t) and type_name == "long") or (pt.is_time(t) and type_name in ("int", "long")):
-        return encode_kernels.LONG, write_factor(avro, t)
-    if pt.is_floating(t) and type_name == ("float" if t.bit_width == 32 else "double"):
-        return (encode_kernels.FLOAT, 0) if t.bit_width == 32 else (encode_kernels.DOUBLE, 0)
-    if pt.is_decimal(t) and avro.logical_type == "decimal" and avro.scale == t.scale:
+    if (pt.is_timestamp(arrow_type) and type_name == "long") or (
+        pt.is_time(arrow_type) and type_name in ("int", "long")
+    ):
+        return encode_kernels.LONG, write_factor(avro, arrow_type)
+    if pt.is_floating(arrow_type) and type_name == ("float" if arrow_type.bit_width == 32 else "double"):
+        return (encode_kernels.FLOAT, 0) if arrow_type.bit_width == 32 else (encode_kernels.DOUBLE, 0)
+    if pt.is_decimal(arrow_type) and avro.logical_type == "decimal" and avro.scale == arrow_type.scale:
         return (encode_kernels.DECIMAL, 0) if type_name == "bytes" else (encode_kernels.DECIMAL_FIXED, avro.size)
     if is_string and type_name == "enum":
         return encode_kernels.INT, 0
@@ -221,7 +227,9 @@ def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, i
         return encode_kernels.BYTES, 0
     if is_binary and type_name == "fixed":
         return encode_kernels.FIXED, avro.size
-    raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.", column=name)
+    raise SchemaError(
+        f"The Avro schema has {avro} for the field '{name}', which is {arrow_type} in the table.", column=name
+    )
 
 
 def null_error(path: str) -> EncodeError:
@@ -231,10 +239,10 @@ def null_error(path: str) -> EncodeError:
     )
 
 
-def write_factor(avro: AvroType, t: pa.DataType) -> int:
+def write_factor(avro: AvroType, arrow_type: pa.DataType) -> int:
     """Return the factor from the column's time unit to Avro's; a divisor is negative."""
     unit = avro.logical_type.rpartition("-")[2]
-    return _FROM_NANOS.get(unit, -1_000_000) if pt.is_time(t) else _FROM_MICROS.get(unit, -1000)
+    return _FROM_NANOS.get(unit, -1_000_000) if pt.is_time(arrow_type) else _FROM_MICROS.get(unit, -1000)
 
 
 def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
@@ -251,8 +259,8 @@ def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
     if input_.symbols:
         codes = pc.index_in(array, pa.array(input_.symbols))
         if codes.null_count > array.null_count:
-            unknown = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
+            unknown_symbol = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
             symbols = ", ".join(input_.symbols)
-            raise EncodeError(f"'{unknown}' is not a symbol of the Avro enum. The symbols are: {symbols}.")
+            raise EncodeError(f"'{unknown_symbol}' is not a symbol of the Avro enum. The symbols are: {symbols}.")
         return codes
     return array

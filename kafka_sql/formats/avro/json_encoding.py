@@ -99,20 +99,20 @@ def _json_values(array: pa.Array, avro: AvroType, path: str) -> list[str]:
         return ["{" + f"{name}:{next(values)}" + "}" if valid else "null" for valid in array.is_valid().to_pylist()]
     if array.null_count:
         raise null_error(path)
-    t = array.type
-    if pt.is_struct(t):
+    arrow_type = array.type
+    if pt.is_struct(arrow_type):
         fields = enumerate(avro.fields)
         return _json_objects(avro, [_json_values(array.field(k), f.type, f"{path}.{f.name}") for k, f in fields])
-    if pt.is_list(t):
+    if pt.is_list(arrow_type):
         items = _json_values(array.flatten(), avro.element, f"{path}[]")
         return ["[" + ",".join(elements) + "]" for elements in _split_by_row(items, array)]
-    if pt.is_map(t):
+    if pt.is_map(arrow_type):
         keys = [quote(key) for scalar in array for key in scalar.values.field(0).to_pylist()]
         values_by_row = [scalar.values.field(1) for scalar in array]
         items = _json_values(pa.concat_arrays(values_by_row), avro.element, f"{path}[]") if values_by_row else []
         entries = list(map(":".join, zip(keys, items, strict=True)))
         return ["{" + ",".join(row) + "}" for row in _split_by_row(entries, array)]
-    return [_json_scalar(value, t, avro) for value in _python_values(array)]
+    return [_json_scalar(value, arrow_type, avro) for value in _python_values(array)]
 
 
 def _branch_name(branch: AvroType) -> str:
@@ -128,17 +128,17 @@ def _split_by_row(items: list[str], array: pa.Array) -> list[list[str]]:
 
 def _python_values(array: pa.Array) -> list[Any]:
     """Return values as Python objects; dates and times as integers."""
-    t = array.type
-    if pt.is_date(t):
+    arrow_type = array.type
+    if pt.is_date(arrow_type):
         return list(array.cast(pa.int32()).to_pylist())
-    return list(array.cast(pa.int64()).to_pylist() if pt.is_temporal(t) else array.to_pylist())
+    return list(array.cast(pa.int64()).to_pylist() if pt.is_temporal(arrow_type) else array.to_pylist())
 
 
-def _json_scalar(value: Any, t: pa.DataType, avro: AvroType) -> str:
-    if pt.is_timestamp(t) or pt.is_time(t):
-        factor = write_factor(avro, t)
+def _json_scalar(value: Any, arrow_type: pa.DataType, avro: AvroType) -> str:
+    if pt.is_timestamp(arrow_type) or pt.is_time(arrow_type):
+        factor = write_factor(avro, arrow_type)
         return str(value * factor if factor > 0 else value // -factor)
-    if pt.is_decimal(t):
+    if pt.is_decimal(arrow_type):
         number = _unscaled(value)
         value = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
     if isinstance(value, bytes):
@@ -146,7 +146,7 @@ def _json_scalar(value: Any, t: pa.DataType, avro: AvroType) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return double_text(value if t.bit_width == 64 else float(str(np.float32(value))))
+        return double_text(value if arrow_type.bit_width == 64 else float(str(np.float32(value))))
     return quote(value) if isinstance(value, str) else str(value)
 
 
@@ -155,10 +155,10 @@ def _unscaled(value: Decimal) -> int:
     return (-1 if sign else 1) * int("".join(map(str, digits)))
 
 
-def _converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
+def _converter(avro: AvroType, arrow_type: pa.DataType, path: str) -> Convert:
     """Return a function that converts parsed JSON to a value. It raises ValueError: the path, NUL, and the reason."""
     if avro.type_name == "union":
-        name, convert_branch = _branch_name(avro.items[1]), _converter(avro.items[1], t, path)
+        name, convert_branch = _branch_name(avro.items[1]), _converter(avro.items[1], arrow_type, path)
 
         def convert_union(value: Any) -> Any:
             if value is None:
@@ -170,7 +170,7 @@ def _converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
         return convert_union
     if avro.type_name == "record":
         fields = [
-            (f.name, _converter(f.type, t.field(k).type, f"{path}.{f.name}" if path else f.name))
+            (f.name, _converter(f.type, arrow_type.field(k).type, f"{path}.{f.name}" if path else f.name))
             for k, f in enumerate(avro.fields)
         ]
 
@@ -184,12 +184,12 @@ def _converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
 
         return convert_record
     if avro.type_name == "array":
-        convert_element = _converter(avro.element, t.value_type, f"{path}[]")
+        convert_element = _converter(avro.element, arrow_type.value_type, f"{path}[]")
         return lambda value: [convert_element(v) for v in _require(value, list, path, "a JSON array")]
     if avro.type_name == "map":
-        convert_item = _converter(avro.element, t.item_type, f"{path}[]")
+        convert_item = _converter(avro.element, arrow_type.item_type, f"{path}[]")
         return lambda value: [(k, convert_item(v)) for k, v in _require(value, dict, path, "a JSON object").items()]
-    return _scalar_converter(avro, t, path)
+    return _scalar_converter(avro, arrow_type, path)
 
 
 def _require(value: Any, type_: type, path: str, expected: str) -> Any:
@@ -199,27 +199,27 @@ def _require(value: Any, type_: type, path: str, expected: str) -> Any:
     return value
 
 
-def _scalar_converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
+def _scalar_converter(avro: AvroType, arrow_type: pa.DataType, path: str) -> Convert:
     match avro.type_name:
         case "boolean":
             return lambda value: _require(value, bool, path, "true or false")
         case "string":
             return lambda value: _require(value, str, path, "a string")
         case "bytes":
-            return lambda value: _convert_bytes(_require(value, str, path, "a string"), t, path)
+            return lambda value: _convert_bytes(_require(value, str, path, "a string"), arrow_type, path)
         case "float" | "double":
             return lambda value: _convert_float(value, path)
     bits = 31 if avro.type_name == "int" else 63
-    factor = read_factor(avro, avro, t) if pt.is_timestamp(t) or pt.is_time(t) else 1
+    factor = read_factor(avro, avro, arrow_type) if pt.is_timestamp(arrow_type) or pt.is_time(arrow_type) else 1
 
     def convert_integer(value: Any) -> int:
         if not isinstance(value, Integral) or not -(1 << bits) <= int(value) < 1 << bits:
             raise ValueError(f"{path}\0expected an integer of {bits + 1} bits")
         scaled = int(value) * factor if factor > 0 else int(value) // -factor
-        if pt.is_integer(t) and t.bit_width < 32:  # truncated as in Java
-            half = 1 << (t.bit_width - 1)
+        if pt.is_integer(arrow_type) and arrow_type.bit_width < 32:  # truncated as in Java
+            half = 1 << (arrow_type.bit_width - 1)
             scaled = (scaled + half) % (2 * half) - half
-        if not -(2**63) <= scaled < 2**63 or (pt.is_time(t) and not 0 <= scaled < _NANOS_PER_DAY):
+        if not -(2**63) <= scaled < 2**63 or (pt.is_time(arrow_type) and not 0 <= scaled < _NANOS_PER_DAY):
             raise ValueError(f"{path}\0is out of the column type's range")
         return scaled
 
@@ -234,17 +234,17 @@ def _convert_float(value: Any, path: str) -> float:
     raise ValueError(f"{path}\0expected a number")
 
 
-def _convert_bytes(text: str, t: pa.DataType, path: str) -> Any:
+def _convert_bytes(text: str, arrow_type: pa.DataType, path: str) -> Any:
     """Return bytes, or a decimal, of a string with a character per byte."""
     try:
         data = text.encode("latin-1")
     except UnicodeEncodeError as e:
         raise ValueError(f"{path}\0expected a string of the characters \\u0000 to \\u00ff, one per byte") from e
-    if not pt.is_decimal(t):
+    if not pt.is_decimal(arrow_type):
         return data
     if not data:
         raise ValueError(f"{path}\0a decimal has no bytes")
     number = int.from_bytes(data, "big", signed=True)
-    if abs(number) >= 10**t.precision:
+    if abs(number) >= 10**arrow_type.precision:
         return None
-    return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -t.scale))
+    return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -arrow_type.scale))

@@ -97,7 +97,11 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
     """
     tree, slot_count = build_nodes(list(schema))
     plan = DecodePlan(tree, slot_count)
-    records = [t for t in (writer.items if writer.type_name == "union" else (writer,)) if t.type_name == "record"]
+    records = [
+        arrow_type
+        for arrow_type in (writer.items if writer.type_name == "union" else (writer,))
+        if arrow_type.type_name == "record"
+    ]
     if len(records) != 1:
         raise SchemaMismatch(f"the payload is {writer}, expected a record with the table's columns as its fields")
     if writer.type_name == "union":
@@ -144,13 +148,13 @@ def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: C
             raise SchemaMismatch("is null, but declared NOT NULL")
         _emit_null(plan, node, path)
     else:
-        non_null_reader, t = _non_null(reader), node.field.type
-        if pt.is_struct(t):
+        non_null_reader, arrow_type = _non_null(reader), node.field.type
+        if pt.is_struct(arrow_type):
             if writer.type_name != "record":
                 raise _mismatch(writer, node)
             plan.emit(path, opcodes.NOT_NULL, node.slot)
             _resolve_record(plan, writer, non_null_reader, node.children, path)
-        elif pt.is_list(t) or pt.is_map(t):
+        elif pt.is_list(arrow_type) or pt.is_map(arrow_type):
             _resolve_list(plan, writer, non_null_reader, node, path)
         else:
             _resolve_scalar(plan, writer, non_null_reader, node, path)
@@ -168,25 +172,25 @@ def _emit_null(plan: DecodePlan, node: ColumnNode, path: str) -> None:
 
 
 def _resolve_record(plan: DecodePlan, writer: AvroType, reader: AvroType, columns: list[ColumnNode], path: str) -> None:
-    positions = {name: k for k, f in enumerate(reader.fields) for name in (*f.aliases, f.name)}
+    positions = {name: index for index, f in enumerate(reader.fields) for name in (*f.aliases, f.name)}
     writer_names = {f.name for f in writer.fields}
     resolved = set()
     for field_ in writer.fields:
-        k = positions.get(field_.name)
-        if k is not None and field_.name != reader.fields[k].name and reader.fields[k].name in writer_names:
-            k = None  # matches an alias only, and another field has the name itself
-        if k is None or k in resolved:
+        index = positions.get(field_.name)
+        if index is not None and field_.name != reader.fields[index].name and reader.fields[index].name in writer_names:
+            index = None  # matches an alias only, and another field has the name itself
+        if index is None or index in resolved:
             _emit_skip(plan, field_.type, _child_path(path, field_.name))
             continue
-        resolved.add(k)
-        child_path = _child_path(path, reader.fields[k].name)
+        resolved.add(index)
+        child_path = _child_path(path, reader.fields[index].name)
         try:
-            _resolve_value(plan, field_.type, reader.fields[k].type, columns[k], child_path)
+            _resolve_value(plan, field_.type, reader.fields[index].type, columns[index], child_path)
         except SchemaMismatch as e:
             raise e if str(e).startswith("field '") else SchemaMismatch(f"field '{child_path}': {e}") from e
-    for k, reader_field in enumerate(reader.fields):
-        if k not in resolved:
-            _emit_missing(plan, reader_field, columns[k], _child_path(path, reader_field.name))
+    for index, reader_field in enumerate(reader.fields):
+        if index not in resolved:
+            _emit_missing(plan, reader_field, columns[index], _child_path(path, reader_field.name))
 
 
 def _child_path(path: str, name: str) -> str:
@@ -259,45 +263,47 @@ def _emit_loop(plan: DecodePlan, slot: int, child_slot: int, emit_body: Callable
 
 
 def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
-    t, type_name = node.field.type, writer.type_name
+    arrow_type, type_name = node.field.type, writer.type_name
     is_int = int(type_name == "int")
     is_number = type_name in ("int", "long")
-    if pt.is_boolean(t) and type_name == "boolean":
+    if pt.is_boolean(arrow_type) and type_name == "boolean":
         plan.emit(path, opcodes.BOOLEAN, node.slot)
-    elif (pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t):
+    elif (pt.is_integer(arrow_type) and arrow_type.bit_width < 64) or pt.is_date(arrow_type):
         if type_name != "int":
             raise _mismatch(writer, node)
-        plan.emit(path, {8: opcodes.BYTE, 16: opcodes.SHORT, 32: opcodes.INT}[t.bit_width], node.slot)
-    elif pt.is_integer(t) and is_number:
+        plan.emit(path, {8: opcodes.BYTE, 16: opcodes.SHORT, 32: opcodes.INT}[arrow_type.bit_width], node.slot)
+    elif pt.is_integer(arrow_type) and is_number:
         plan.emit(path, opcodes.LONG, node.slot, is_int)
-    elif pt.is_floating(t) and is_number:
-        plan.emit(path, opcodes.LONG_TO_FLOAT if t.bit_width == 32 else opcodes.LONG_TO_DOUBLE, node.slot, is_int)
-    elif pt.is_floating(t) and type_name == "float":
-        plan.emit(path, opcodes.FLOAT if t.bit_width == 32 else opcodes.FLOAT_TO_DOUBLE, node.slot)
-    elif pt.is_float64(t) and type_name == "double":
+    elif pt.is_floating(arrow_type) and is_number:
+        plan.emit(
+            path, opcodes.LONG_TO_FLOAT if arrow_type.bit_width == 32 else opcodes.LONG_TO_DOUBLE, node.slot, is_int
+        )
+    elif pt.is_floating(arrow_type) and type_name == "float":
+        plan.emit(path, opcodes.FLOAT if arrow_type.bit_width == 32 else opcodes.FLOAT_TO_DOUBLE, node.slot)
+    elif pt.is_float64(arrow_type) and type_name == "double":
         plan.emit(path, opcodes.DOUBLE, node.slot)
-    elif pt.is_timestamp(t) and is_number:
-        plan.emit(path, opcodes.SCALED, node.slot, read_factor(writer, reader, t), is_int)
-    elif pt.is_time(t) and is_number:
-        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, t), is_int, _NANOS_PER_DAY)
-    elif pt.is_decimal(t) and type_name in ("bytes", "fixed"):
+    elif pt.is_timestamp(arrow_type) and is_number:
+        plan.emit(path, opcodes.SCALED, node.slot, read_factor(writer, reader, arrow_type), is_int)
+    elif pt.is_time(arrow_type) and is_number:
+        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, arrow_type), is_int, _NANOS_PER_DAY)
+    elif pt.is_decimal(arrow_type) and type_name in ("bytes", "fixed"):
         _emit_decimal(plan, writer, node, path)
     elif node.width == VARIABLE and type_name in ("string", "bytes"):
         plan.emit(path, opcodes.BYTES, node.slot)
-    elif (pt.is_binary(t) or pt.is_large_binary(t)) and type_name == "fixed":
+    elif (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)) and type_name == "fixed":
         plan.emit(path, opcodes.FIXED, node.slot, writer.size)
-    elif (pt.is_string(t) or pt.is_large_string(t)) and type_name == "enum":
+    elif (pt.is_string(arrow_type) or pt.is_large_string(arrow_type)) and type_name == "enum":
         _emit_enum(plan, writer, reader, node, path)
     else:
         raise _mismatch(writer, node)
 
 
-def read_factor(writer: AvroType, reader: AvroType, t: pa.DataType) -> int:
+def read_factor(writer: AvroType, reader: AvroType, arrow_type: pa.DataType) -> int:
     """Return the factor from the writer's time unit to the column's; a divisor is negative.
 
     If the writer's schema has no unit, it is the reader's.
     """
-    units = _TO_NANOS if pt.is_time(t) else _TO_MICROS
+    units = _TO_NANOS if pt.is_time(arrow_type) else _TO_MICROS
     for avro in (writer, reader):
         unit = avro.logical_type.rpartition("-")[2]
         if unit in units:
@@ -306,9 +312,11 @@ def read_factor(writer: AvroType, reader: AvroType, t: pa.DataType) -> int:
 
 
 def _emit_decimal(plan: DecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:
-    t = node.field.type
-    if writer.logical_type == "decimal" and writer.scale != t.scale:
-        raise SchemaMismatch(f"found a decimal of scale {writer.scale}, expected DECIMAL({t.precision}, {t.scale})")
+    arrow_type = node.field.type
+    if writer.logical_type == "decimal" and writer.scale != arrow_type.scale:
+        raise SchemaMismatch(
+            f"found a decimal of scale {writer.scale}, expected DECIMAL({arrow_type.precision}, {arrow_type.scale})"
+        )
     opcode = opcodes.DECIMAL if writer.type_name == "bytes" else opcodes.DECIMAL_FIXED
     plan.emit(path, opcode, node.slot, writer.size, 0, int(node.field.nullable))
 

@@ -56,44 +56,50 @@ def _type(field: pa.Field, path: str, record: str, declared: DeclaredType, legac
         legacy: whether to use the legacy mapping, as Flink always does inside ARRAY and MAP.
         strict: whether to reject types that the legacy mapping does not support.
     """
-    t = field.type
-    if pt.is_struct(t):
+    arrow_type = field.type
+    if pt.is_struct(arrow_type):
         fields = [
             _field(f, f"{path}.{f.name}", f"{record}_{f.name}", declared.child(i), legacy, strict)
-            for i, f in enumerate(t)
+            for i, f in enumerate(arrow_type)
         ]
         avro: Any = {"type": "record", "name": record, "fields": fields}
-    elif pt.is_list(t):
-        avro = {"type": "array", "items": _type(t.value_field, f"{path}[]", record, declared.child(0), True, strict)}
-    elif pt.is_map(t):
-        if not pt.is_string(t.key_type):
+    elif pt.is_list(arrow_type):
+        avro = {
+            "type": "array",
+            "items": _type(arrow_type.value_field, f"{path}[]", record, declared.child(0), True, strict),
+        }
+    elif pt.is_map(arrow_type):
+        if not pt.is_string(arrow_type.key_type):
             raise SchemaError(
                 "Avro format doesn't support non-string as key type of map. "
-                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>.",
+                f"The type of column '{path}' is: {arrow_type}. Declare it as MAP<STRING, ...>.",
                 column=path,
             )
-        avro = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, declared.child(1), True, strict)}
+        avro = {
+            "type": "map",
+            "values": _type(arrow_type.item_field, f"{path}[]", record, declared.child(1), True, strict),
+        }
     else:
-        avro = _scalar(t, path, declared, legacy, strict)
+        avro = _scalar(arrow_type, path, declared, legacy, strict)
     return ["null", avro] if declared.allows_null(field) else avro
 
 
-def _scalar(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> Any:
-    if pt.is_boolean(t):
+def _scalar(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> Any:
+    if pt.is_boolean(arrow_type):
         return "boolean"
-    if pt.is_signed_integer(t):
-        return "long" if t.bit_width == 64 else "int"
-    if pt.is_float32(t) or pt.is_float64(t):
-        return "float" if t.bit_width == 32 else "double"
-    if pt.is_string(t) or pt.is_large_string(t):
+    if pt.is_signed_integer(arrow_type):
+        return "long" if arrow_type.bit_width == 64 else "int"
+    if pt.is_float32(arrow_type) or pt.is_float64(arrow_type):
+        return "float" if arrow_type.bit_width == 32 else "double"
+    if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
         return "string"
-    if pt.is_binary(t) or pt.is_large_binary(t):
+    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return "bytes"
-    if pt.is_decimal128(t):
-        return {"type": "bytes", "logicalType": "decimal", "precision": t.precision, "scale": t.scale}
-    if pt.is_date32(t):
+    if pt.is_decimal128(arrow_type):
+        return {"type": "bytes", "logicalType": "decimal", "precision": arrow_type.precision, "scale": arrow_type.scale}
+    if pt.is_date32(arrow_type):
         return {"type": "int", "logicalType": "date"}
-    if pt.is_time64(t):
+    if pt.is_time64(arrow_type):
         if (declared.precision or 0) > 3:
             raise SchemaError(
                 f"Avro does not support TIME type with precision: {declared.precision}, it only supports precision "
@@ -101,20 +107,20 @@ def _scalar(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, str
                 column=path,
             )
         return {"type": "int", "logicalType": "time-millis"}
-    if pt.is_timestamp(t):
-        return {"type": "long", "logicalType": _timestamp(t, path, declared, legacy, strict)}
-    raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.", column=path)
+    if pt.is_timestamp(arrow_type):
+        return {"type": "long", "logicalType": _timestamp(arrow_type, path, declared, legacy, strict)}
+    raise SchemaError(f"Unsupported to derive Schema for type: {arrow_type} of column '{path}'.", column=path)
 
 
-def _timestamp(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
+def _timestamp(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
     precision = _DEFAULT_PRECISION if declared.precision is None else declared.precision
     unit = "millis" if precision <= 3 else "micros"
-    if legacy and t.tz is None and precision <= 3:
+    if legacy and arrow_type.tz is None and precision <= 3:
         return "timestamp-millis"
     if not strict:  # also inside ARRAY and MAP, where Flink does not support types that the legacy mapping lacks
-        return f"timestamp-{unit}" if t.tz is not None else f"local-timestamp-{unit}"
+        return f"timestamp-{unit}" if arrow_type.tz is not None else f"local-timestamp-{unit}"
     remedy = "or set the format's option 'timestamp_mapping.legacy' to 'false'"
-    if t.tz is not None:
+    if arrow_type.tz is not None:
         raise SchemaError(
             f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Declare it as TIMESTAMP(3), "
             f"{remedy}.",

@@ -45,8 +45,8 @@ def _address(buffer: pa.Buffer | None) -> int:
     return 0 if buffer is None else int(buffer.address)
 
 
-def _is_variable_length(t: pa.DataType) -> bool:
-    return bool(pt.is_string(t) or pt.is_binary(t))
+def _is_variable_length(arrow_type: pa.DataType) -> bool:
+    return bool(pt.is_string(arrow_type) or pt.is_binary(arrow_type))
 
 
 @inline_helper

@@ -154,9 +154,9 @@ def finish_entry(batch: Batch, slot: int, entry: int) -> None:
 @inline_helper
 def finish_bytes(batch: Batch, slot: int, entry: int, stop: int) -> None:
     """Count an entry whose bytes have been written up to the address ``stop``."""
-    used = stop - slot_cell(batch.slots, slot, column_buffers.DATA)
-    store_int64(batch.bytes_used, slot, used)
-    store(slot_cell(batch.slots, slot, column_buffers.VALUES) + 4 * entry + 4, types.int32(used))
+    used_bytes = stop - slot_cell(batch.slots, slot, column_buffers.DATA)
+    store_int64(batch.bytes_used, slot, used_bytes)
+    store(slot_cell(batch.slots, slot, column_buffers.VALUES) + 4 * entry + 4, types.int32(used_bytes))
     finish_entry(batch, slot, entry)
 
 

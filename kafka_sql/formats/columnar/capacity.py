@@ -40,5 +40,5 @@ class CapacityEstimate:
         self._bytes[slot] = max(2 * self._bytes[slot], _per_row(int(buffers.bytes_used[slot]), rows))
 
 
-def _per_row(used: int, rows: int) -> float:
-    return 1.25 * used / max(rows, 1)  # with a margin, as the remaining rows may be larger
+def _per_row(amount: int, rows: int) -> float:
+    return 1.25 * amount / max(rows, 1)  # with a margin, as the remaining rows may be larger

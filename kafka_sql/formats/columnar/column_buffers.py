@@ -52,14 +52,14 @@ class ColumnNode:
     @cached_property
     def width(self) -> int:
         """Bytes of a value, or STRUCT, VARIABLE or LIST."""
-        t = self.field.type
-        if pt.is_struct(t):
+        arrow_type = self.field.type
+        if pt.is_struct(arrow_type):
             return STRUCT
-        if pt.is_list(t) or pt.is_map(t):
+        if pt.is_list(arrow_type) or pt.is_map(arrow_type):
             return LIST
-        if pt.is_boolean(t):
+        if pt.is_boolean(arrow_type):
             return 1
-        return VARIABLE if _is_variable_length(t) else int(t.bit_width) // 8
+        return VARIABLE if _is_variable_length(arrow_type) else int(arrow_type.bit_width) // 8
 
 
 def build_nodes(fields: list[pa.Field], slot: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
@@ -77,13 +77,13 @@ def build_nodes(fields: list[pa.Field], slot: int = 0, nested: bool = False) -> 
     return nodes, slot
 
 
-def child_fields(t: pa.DataType) -> list[pa.Field]:
+def child_fields(arrow_type: pa.DataType) -> list[pa.Field]:
     """Return the fields inside a type."""
-    if pt.is_struct(t):
-        return list(t)
-    if pt.is_list(t):
-        return [t.value_field]
-    return [t.key_field, t.item_field] if pt.is_map(t) else []
+    if pt.is_struct(arrow_type):
+        return list(arrow_type)
+    if pt.is_list(arrow_type):
+        return [arrow_type.value_field]
+    return [arrow_type.key_field, arrow_type.item_field] if pt.is_map(arrow_type) else []
 
 
 class ColumnBuffers:
@@ -164,36 +164,38 @@ class ColumnBuffers:
         Args:
             is_utf8: whether the loop has checked that all strings are UTF-8.
         """
-        t, count = node.field.type, int(self.counts[node.slot])
+        arrow_type, count = node.field.type, int(self.counts[node.slot])
         values, valid, data = self._memory[node.slot]
         validity = None
         if self.nulls[node.slot]:
             validity = pa.py_buffer(np.packbits(valid[:count], bitorder="little"))
-        if pt.is_boolean(t):
+        if pt.is_boolean(arrow_type):
             bits = pa.py_buffer(np.packbits(values[:count], bitorder="little"))
-            return pa.Array.from_buffers(t, count, [validity, bits])
+            return pa.Array.from_buffers(arrow_type, count, [validity, bits])
         if node.width > 0:
-            if pt.is_decimal(t):
+            if pt.is_decimal(arrow_type):
                 return self._decimal_array(node, validity, values, count)
-            return pa.Array.from_buffers(t, count, [validity, pa.py_buffer(values[: count * node.width])])
+            return pa.Array.from_buffers(arrow_type, count, [validity, pa.py_buffer(values[: count * node.width])])
         if node.width == STRUCT:
             return pa.Array.from_buffers(
-                t, count, [validity], children=[self.to_arrow(c, is_utf8) for c in node.children]
+                arrow_type, count, [validity], children=[self.to_arrow(c, is_utf8) for c in node.children]
             )
         offsets = pa.py_buffer(values[: (count + 1) * 4])
         if node.width == LIST:
             children = [self.to_arrow(c, is_utf8) for c in node.children]
-            if pt.is_map(t):
+            if pt.is_map(arrow_type):
                 children = [pa.StructArray.from_arrays(children, fields=[c.field for c in node.children])]
-                return _deduplicate_keys(pa.Array.from_buffers(t, count, [validity, offsets], children=children))
-            return pa.Array.from_buffers(t, count, [validity, offsets], children=children)
-        used = pa.py_buffer(data[: self.bytes_used[node.slot]])
-        binary = pa.Array.from_buffers(pa.binary(), count, [validity, offsets, used])
-        if pt.is_binary(t) or pt.is_large_binary(t):
-            return binary.cast(t)
+                return _deduplicate_keys(
+                    pa.Array.from_buffers(arrow_type, count, [validity, offsets], children=children)
+                )
+            return pa.Array.from_buffers(arrow_type, count, [validity, offsets], children=children)
+        used_bytes = pa.py_buffer(data[: self.bytes_used[node.slot]])
+        binary = pa.Array.from_buffers(pa.binary(), count, [validity, offsets, used_bytes])
+        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
+            return binary.cast(arrow_type)
         if is_utf8:
-            return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(t)
-        return _to_utf8(binary).cast(t)
+            return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(arrow_type)
+        return _to_utf8(binary).cast(arrow_type)
 
     def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
@@ -203,10 +205,10 @@ class ColumnBuffers:
         Raises:
             OverflowError: a value of a NOT NULL field exceeds the precision; its arguments are slot and entries.
         """
-        t = node.field.type
-        wide = pa.decimal128(38, t.scale)
+        arrow_type = node.field.type
+        wide = pa.decimal128(38, arrow_type.scale)
         array = pa.Array.from_buffers(wide, count, [validity, pa.py_buffer(values[: count * 16])])
-        limit = (10**t.precision - 1).to_bytes(16, "little")
+        limit = (10**arrow_type.precision - 1).to_bytes(16, "little")
         high = pa.Array.from_buffers(wide, 1, [None, pa.py_buffer(limit)])[0]
         fits = pc.and_(pc.less_equal(array, high), pc.greater_equal(array, pc.negate(high)))
         if pc.all(fits).as_py() is False:
@@ -214,7 +216,7 @@ class ColumnBuffers:
                 raise OverflowError(node.slot, np.flatnonzero(~fits.fill_null(True).to_numpy(zero_copy_only=False)))
             array = pc.if_else(fits, array, pa.scalar(None, wide))
         buffers = array.buffers()
-        return pa.Array.from_buffers(t, count, [buffers[0], buffers[1]], offset=array.offset)
+        return pa.Array.from_buffers(arrow_type, count, [buffers[0], buffers[1]], offset=array.offset)
 
 
 def _resized(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
@@ -229,8 +231,13 @@ def _all_nodes(tree: list[ColumnNode]) -> list[ColumnNode]:
     return [node for root in tree for node in (root, *_all_nodes(root.children))]
 
 
-def _is_variable_length(t: pa.DataType) -> bool:
-    return bool(pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t))
+def _is_variable_length(arrow_type: pa.DataType) -> bool:
+    return bool(
+        pt.is_string(arrow_type)
+        or pt.is_large_string(arrow_type)
+        or pt.is_binary(arrow_type)
+        or pt.is_large_binary(arrow_type)
+    )
 
 
 def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:

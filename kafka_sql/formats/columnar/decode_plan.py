@@ -69,20 +69,20 @@ class DecodePlan:
 
     def _add_node(self, node: ColumnNode) -> int:
         """Fill the row of a node; return how many levels it has."""
-        row, t = self.slot_table[node.slot], node.field.type
+        row, arrow_type = self.slot_table[node.slot], node.field.type
         row[NULLABLE] = node.field.nullable
         depth = max(map(self._add_node, node.children), default=0)
         row[END_SLOT] = node.slot + 1 if not node.children else self.slot_table[node.children[-1].slot, END_SLOT]
         for child in node.children:
             self.slot_table[child.slot, PARENT_SLOT] = node.slot
-        if pt.is_struct(t):
+        if pt.is_struct(arrow_type):
             row[TYPE] = ROW
             self._add_names(node.slot, node.children)
-        elif pt.is_list(t) or pt.is_map(t):
-            row[TYPE] = MAP if pt.is_map(t) else ARRAY
+        elif pt.is_list(arrow_type) or pt.is_map(arrow_type):
+            row[TYPE] = MAP if pt.is_map(arrow_type) else ARRAY
             row[CHILD_SLOT], row[VALUE_SLOT] = node.children[0].slot, node.children[-1].slot
         else:
-            _fill_scalar(row, t)
+            _fill_scalar(row, arrow_type)
             return 0
         return depth + 1
 
@@ -95,18 +95,26 @@ class DecodePlan:
             self._name_bytes += b'"' + name + b'"'
 
 
-def _fill_scalar(row: npt.NDArray[np.int64], t: pa.DataType) -> None:
-    if pt.is_integer(t):
-        row[TYPE] = _INTEGERS[t.bit_width]
-        row[MIN_VALUE], row[MAX_VALUE] = -(2 ** (t.bit_width - 1)), 2 ** (t.bit_width - 1) - 1
-    elif pt.is_floating(t):
-        row[TYPE] = FLOAT if t.bit_width == 32 else DOUBLE
-    elif pt.is_decimal(t):
-        row[TYPE], row[SCALE] = DECIMAL, t.scale
-        row[MIN_VALUE : MAX_VALUE + 1] = np.frombuffer((10**t.precision).to_bytes(16, "little"), np.int64)
-    elif pt.is_timestamp(t):
-        row[TYPE], row[SCALE] = TIMESTAMP, t.tz is not None
-    elif pt.is_binary(t) or pt.is_large_binary(t):
+def _fill_scalar(row: npt.NDArray[np.int64], arrow_type: pa.DataType) -> None:
+    if pt.is_integer(arrow_type):
+        row[TYPE] = _INTEGERS[arrow_type.bit_width]
+        row[MIN_VALUE], row[MAX_VALUE] = -(2 ** (arrow_type.bit_width - 1)), 2 ** (arrow_type.bit_width - 1) - 1
+    elif pt.is_floating(arrow_type):
+        row[TYPE] = FLOAT if arrow_type.bit_width == 32 else DOUBLE
+    elif pt.is_decimal(arrow_type):
+        row[TYPE], row[SCALE] = DECIMAL, arrow_type.scale
+        row[MIN_VALUE : MAX_VALUE + 1] = np.frombuffer((10**arrow_type.precision).to_bytes(16, "little"), np.int64)
+    elif pt.is_timestamp(arrow_type):
+        row[TYPE], row[SCALE] = TIMESTAMP, arrow_type.tz is not None
+    elif pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         row[TYPE] = BYTES
     else:
-        row[TYPE] = BOOLEAN if pt.is_boolean(t) else DATE if pt.is_date(t) else TIME if pt.is_time(t) else STRING
+        row[TYPE] = (
+            BOOLEAN
+            if pt.is_boolean(arrow_type)
+            else DATE
+            if pt.is_date(arrow_type)
+            else TIME
+            if pt.is_time(arrow_type)
+            else STRING
+        )

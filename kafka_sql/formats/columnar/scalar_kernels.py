@@ -171,20 +171,20 @@ def parse_date(cursor: int, end: int) -> int:
     """Parse a date such as ``2020-12-30``, of ten bytes; return the days since 1970-01-01, or INVALID."""
     if end - cursor < 10 or load(cursor + 4, types.uint8) != 45 or load(cursor + 7, types.uint8) != 45:
         return INVALID
-    y, m, d = _parse_digits(cursor, 4), _parse_digits(cursor + 5, 2), _parse_digits(cursor + 8, 2)
-    if y < 0 or m < 1 or m > 12 or d < 1:
+    year, month, day = _parse_digits(cursor, 4), _parse_digits(cursor + 5, 2), _parse_digits(cursor + 8, 2)
+    if year < 0 or month < 1 or month > 12 or day < 1:
         return INVALID
-    leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     length = 31
-    if m == 2:
+    if month == 2:
         length = 29 if leap else 28
-    elif m in (4, 6, 9, 11):
+    elif month in (4, 6, 9, 11):
         length = 30
-    if d > length:
+    if day > length:
         return INVALID
-    shifted = y - 1 + 400  # not negative, so that division rounds down
-    months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
-    return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
+    shifted = year - 1 + 400  # not negative, so that division rounds down
+    months = (367 * month - 362) // 12 - (0 if month <= 2 else 1 if leap else 2)
+    return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + day - 719_163 - 146_097
 
 
 @helper
@@ -192,8 +192,8 @@ def parse_time(cursor: int, end: int) -> tuple[int, int]:
     """Parse a time such as ``12:13:14.5``; return the nanoseconds since midnight, or INVALID, and where it ends."""
     if end - cursor < 8 or load(cursor + 2, types.uint8) != 58 or load(cursor + 5, types.uint8) != 58:
         return INVALID, cursor
-    h, m, s = _parse_digits(cursor, 2), _parse_digits(cursor + 3, 2), _parse_digits(cursor + 6, 2)
-    if h < 0 or h > 23 or m < 0 or m > 59 or s < 0 or s > 59:
+    hour, minute, second = _parse_digits(cursor, 2), _parse_digits(cursor + 3, 2), _parse_digits(cursor + 6, 2)
+    if hour < 0 or hour > 23 or minute < 0 or minute > 59 or second < 0 or second > 59:
         return INVALID, cursor
     cursor += 8
     fraction, unit = 0, 1_000_000_000
@@ -208,7 +208,7 @@ def parse_time(cursor: int, end: int) -> tuple[int, int]:
             fraction = fraction * 10 + digit
             unit //= 10
             cursor += 1
-    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, cursor
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000_000 + fraction * unit, cursor
 
 
 @helper
@@ -243,23 +243,29 @@ def decode_base64(cursor: int, end: int, target: int) -> tuple[int, int]:
         where the text and the bytes end.
     """
     while end - cursor >= 4:
-        a, b, c, d = (
+        first, second, third, fourth = (
             types.int64(_BASE64[load(cursor, types.uint8)]),
             types.int64(_BASE64[load(cursor + 1, types.uint8)]),
             types.int64(_BASE64[load(cursor + 2, types.uint8)]),
             types.int64(_BASE64[load(cursor + 3, types.uint8)]),
         )
-        if a >= _PAD or b >= _PAD or c == _NOT_BASE64 or d == _NOT_BASE64 or (c == _PAD and d != _PAD):
+        if (
+            first >= _PAD
+            or second >= _PAD
+            or third == _NOT_BASE64
+            or fourth == _NOT_BASE64
+            or (third == _PAD and fourth != _PAD)
+        ):
             break
-        store(target, types.uint8((a << 2) | (b >> 4)))
+        store(target, types.uint8((first << 2) | (second >> 4)))
         target += 1
-        if c != _PAD:
-            store(target, types.uint8(((b & 15) << 4) | (c >> 2)))
+        if third != _PAD:
+            store(target, types.uint8(((second & 15) << 4) | (third >> 2)))
             target += 1
-        if d != _PAD:
-            store(target, types.uint8(((c & 3) << 6) | d))
+        if fourth != _PAD:
+            store(target, types.uint8(((third & 3) << 6) | fourth))
             target += 1
         cursor += 4
-        if d == _PAD:
+        if fourth == _PAD:
             break
     return cursor, target

@@ -19,11 +19,11 @@ _SCALARS: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
     pt.is_binary,
     pt.is_large_binary,
     pt.is_date32,
-    lambda t: pt.is_time64(t) and t.unit == "ns",
-    lambda t: pt.is_timestamp(t) and t.unit == "us",
+    lambda arrow_type: pt.is_time64(arrow_type) and arrow_type.unit == "ns",
+    lambda arrow_type: pt.is_timestamp(arrow_type) and arrow_type.unit == "us",
 )
 
 
-def is_scalar(t: pa.DataType) -> bool:
+def is_scalar(arrow_type: pa.DataType) -> bool:
     """Return whether Spark uses an Arrow type for one of Flink's types that are not nested."""
-    return any(matches(t) for matches in _SCALARS)
+    return any(matches(arrow_type) for matches in _SCALARS)

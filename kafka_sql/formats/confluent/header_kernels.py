@@ -19,11 +19,11 @@ def copy_without_headers(
         output: uint8, with space for all.
         output_offsets: int32, as long as ``offsets``: takes where each begins and ends in ``output``.
     """
-    source, target, used = np.int64(data.ctypes.data), np.int64(output.ctypes.data), np.int64(0)
+    source, target, used_bytes = np.int64(data.ctypes.data), np.int64(output.ctypes.data), np.int64(0)
     for k in range(len(offsets) - 1):
-        output_offsets[k] = used
+        output_offsets[k] = used_bytes
         start = np.int64(offsets[k]) + header_size
         length = np.int64(offsets[k + 1]) - start
-        copy(target + used, source + start, length)
-        used += length
-    output_offsets[len(offsets) - 1] = used
+        copy(target + used_bytes, source + start, length)
+        used_bytes += length
+    output_offsets[len(offsets) - 1] = used_bytes

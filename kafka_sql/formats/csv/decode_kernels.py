@@ -171,10 +171,10 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
     is_variable = slot_cell(batch.slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE
     target = slot_cell(batch.slots, slot, column_buffers.DATA)
     if is_variable:
-        used = load_int64(batch.bytes_used, slot)
-        if used + size + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+        used_bytes = load_int64(batch.bytes_used, slot)
+        if used_bytes + size + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
             return report_full_bytes(batch, slot)
-        target += used
+        target += used_bytes
     if escaped:
         # The text differs from the bytes. Only a STRING that cannot be null is unescaped here.
         if type_ != decode_plan.STRING or rules.null_size >= 0:

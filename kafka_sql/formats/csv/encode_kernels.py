@@ -18,27 +18,27 @@ def measure_quoted(
         limit: UTF-16 units beyond which a value is always quoted.
         sizes: int32, n: the result.
     """
-    for i in range(len(offsets) - 1):
+    for row in range(len(offsets) - 1):
         units, doubled, quoted = 0, 0, False
-        for position in range(offsets[i], offsets[i + 1]):
-            b = data[position]
-            if b < 0x80 or b >= 0xC0:
-                units += 2 if b >= 0xF0 else 1
-            if b < min_safe or b == escape:
+        for position in range(offsets[row], offsets[row + 1]):
+            byte = data[position]
+            if byte < 0x80 or byte >= 0xC0:
+                units += 2 if byte >= 0xF0 else 1
+            if byte < min_safe or byte == escape:
                 quoted = True
-                doubled += b == quote
+                doubled += byte == quote
         if units > limit:
             quoted = True
-        sizes[i] = offsets[i + 1] - offsets[i] + (doubled + 2 if quoted else 0)
+        sizes[row] = offsets[row + 1] - offsets[row] + (doubled + 2 if quoted else 0)
 
 
 @compiled
 def measure_escapes(data: np.ndarray, offsets: np.ndarray, escape: int, sizes: np.ndarray) -> None:
     """Add to ``sizes`` the escapes in quoted values, which are doubled."""
-    for i in range(len(offsets) - 1):
-        if sizes[i] > offsets[i + 1] - offsets[i]:
-            for position in range(offsets[i], offsets[i + 1]):
-                sizes[i] += data[position] == escape
+    for row in range(len(offsets) - 1):
+        if sizes[row] > offsets[row + 1] - offsets[row]:
+            for position in range(offsets[row], offsets[row + 1]):
+                sizes[row] += data[position] == escape
 
 
 @compiled
@@ -51,17 +51,17 @@ def write_quoted(
         escape: a byte that is doubled in quotes; -1 if there is none.
         targets: int32, n + 1: offsets of the values in ``output``.
     """
-    for i in range(len(offsets) - 1):
-        target, quoted = targets[i], targets[i + 1] - targets[i] > offsets[i + 1] - offsets[i]
+    for row in range(len(offsets) - 1):
+        target, quoted = targets[row], targets[row + 1] - targets[row] > offsets[row + 1] - offsets[row]
         if quoted:
             output[target] = quote
             target += 1
-        for position in range(offsets[i], offsets[i + 1]):
-            b = data[position]
-            if quoted and (b in (quote, escape)):
-                output[target] = b
+        for position in range(offsets[row], offsets[row + 1]):
+            byte = data[position]
+            if quoted and (byte in (quote, escape)):
+                output[target] = byte
                 target += 1
-            output[target] = b
+            output[target] = byte
             target += 1
         if quoted:
             output[target] = quote

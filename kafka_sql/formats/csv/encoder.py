@@ -49,10 +49,10 @@ class CsvEncoder:
         return joined.cast(pa.binary())
 
     def _text(self, column: pa.Array) -> pa.StringArray:
-        t = column.type
-        if pt.is_list(t):
+        arrow_type = column.type
+        if pt.is_list(arrow_type):
             text = self._join_elements(column)
-        elif pt.is_struct(t):
+        elif pt.is_struct(arrow_type):
             children = [self._scalar(child) for child in column.flatten()]
             text = pc.binary_join_element_wise(
                 *children, self._dialect.element_separator, null_handling="replace", null_replacement=self._null
@@ -60,15 +60,20 @@ class CsvEncoder:
             text = pc.if_else(column.is_valid(), text, None) if column.null_count else text
         else:
             text = self._scalar(column)
-            if pt.is_boolean(t) or pt.is_integer(t) or pt.is_floating(t) or pt.is_decimal(t):
+            if (
+                pt.is_boolean(arrow_type)
+                or pt.is_integer(arrow_type)
+                or pt.is_floating(arrow_type)
+                or pt.is_decimal(arrow_type)
+            ):
                 return text  # never quoted
         return quote_where_needed(text, self._dialect)
 
     def _scalar(self, column: pa.Array) -> pa.StringArray:
-        t = column.type
-        if pt.is_string(t) or pt.is_large_string(t):
+        arrow_type = column.type
+        if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
             return column.cast(pa.string())
-        if pt.is_floating(t):
+        if pt.is_floating(arrow_type):
             return pc.replace_substring(scalar_text(column, False, True).array, '"', "")  # NaN and the infinities
         return scalar_text(column, iso=False, plain_decimals=self._plain_decimals).array
 
@@ -87,7 +92,13 @@ def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArra
         return texts
     min_safe = max(map(ord, dialect.separator + dialect.quote)) + 1
     if not dialect.is_ascii:
-        return pa.array([t if t is None else _quote_text(t, dialect, min_safe) for t in texts.to_pylist()], pa.string())
+        return pa.array(
+            [
+                arrow_type if arrow_type is None else _quote_text(arrow_type, dialect, min_safe)
+                for arrow_type in texts.to_pylist()
+            ],
+            pa.string(),
+        )
     offsets, data = value_offsets_and_bytes(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)

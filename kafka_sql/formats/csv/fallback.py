@@ -68,14 +68,14 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
 
 
 def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None], Any]:
-    t = field.type
-    nested = pt.is_struct(t) or pt.is_list(t)
-    if pt.is_struct(t):
-        converter = _row_converter(path, t, dialect)
-    elif pt.is_list(t):
-        converter = _array_converter(path, t, dialect)
+    arrow_type = field.type
+    nested = pt.is_struct(arrow_type) or pt.is_list(arrow_type)
+    if pt.is_struct(arrow_type):
+        converter = _row_converter(path, arrow_type, dialect)
+    elif pt.is_list(arrow_type):
+        converter = _array_converter(path, arrow_type, dialect)
     else:
-        converter = _scalar_converter(path, t)
+        converter = _scalar_converter(path, arrow_type)
 
     def convert(text: str | None) -> Any:
         value = None
@@ -103,18 +103,18 @@ def _split_elements(text: str, dialect: Dialect) -> list[str]:
     return [part.strip(_SPACE) for part in parts] if dialect.trim_spaces else parts
 
 
-def _array_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
+def _array_converter(path: str, arrow_type: pa.DataType, dialect: Dialect) -> Convert:
     def convert(text: str) -> list[Any]:
         return [
-            _field_converter(f"{path}[{i}]", t.value_field, dialect)(element)
+            _field_converter(f"{path}[{i}]", arrow_type.value_field, dialect)(element)
             for i, element in enumerate(_split_elements(text, dialect))
         ]
 
     return convert
 
 
-def _row_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
-    converters = [_field_converter(f"{path}.{child.name}", child, dialect) for child in t]
+def _row_converter(path: str, arrow_type: pa.DataType, dialect: Dialect) -> Convert:
+    converters = [_field_converter(f"{path}.{child.name}", child, dialect) for child in arrow_type]
 
     def convert(text: str) -> dict[str, Any] | None:
         values: list[str | None] = [*_split_elements(text, dialect)]
@@ -124,13 +124,16 @@ def _row_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
             if not dialect.ignore_errors:
                 raise _Mismatch(path, f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
             values += [None] * (len(converters) - len(values))
-        return {child.name: c(value) for child, c, value in zip(t, converters, values, strict=False)}
+        return {
+            child.name: character(value)
+            for child, character, value in zip(arrow_type, converters, values, strict=False)
+        }
 
     return convert
 
 
-def _scalar_converter(path: str, t: pa.DataType) -> Convert:
-    converter = _text_converter(t)
+def _scalar_converter(path: str, arrow_type: pa.DataType) -> Convert:
+    converter = _text_converter(arrow_type)
 
     def convert(text: str) -> Any:
         try:
@@ -141,20 +144,20 @@ def _scalar_converter(path: str, t: pa.DataType) -> Convert:
     return convert
 
 
-def _text_converter(t: pa.DataType) -> Convert:
-    if pt.is_string(t) or pt.is_large_string(t):
+def _text_converter(arrow_type: pa.DataType) -> Convert:
+    if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
         return str
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return _parse_date
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return times.parse_local_time
-    if pt.is_timestamp(t):
-        parse_timestamp = times.timestamp_parser(iso=False, local_zone=t.tz is not None)
+    if pt.is_timestamp(arrow_type):
+        parse_timestamp = times.timestamp_parser(iso=False, local_zone=arrow_type.tz is not None)
         return lambda text: parse_timestamp(text.strip(_SPACE))
-    if pt.is_binary(t) or pt.is_large_binary(t):
+    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return lambda text: to_bytes(text.strip(_SPACE))
-    convert = scalar_converter(t, iso=False, as_decimals=False)
-    if pt.is_decimal(t):
+    convert = scalar_converter(arrow_type, iso=False, as_decimals=False)
+    if pt.is_decimal(arrow_type):
         return lambda text: convert(text if text == text.strip(_SPACE) else "")
     return convert
 
@@ -267,19 +270,19 @@ class _LineReader:
             raise ValueError(f"has too many entries: expected at most {columns}, found also '{value[:20]}'")
 
     def _skip_comments(self) -> None:
-        while (c := self._peek()) and c in "# \r\n":
+        while (character := self._peek()) and character in "# \r\n":
             self._position += 1
-            if c == "#":
-                while (c := self._peek()) and c not in _LINE_ENDS:
+            if character == "#":
+                while (character := self._peek()) and character not in _LINE_ENDS:
                     self._position += 1
 
     def _peek(self) -> str:
         return self._text[self._position : self._position + 1]
 
     def _next(self) -> str:
-        c = self._peek()
+        character = self._peek()
         self._position += 1
-        return c
+        return character
 
     def _read_run(self, pattern: re.Pattern[str]) -> str:
         """Read the characters that a pattern matches."""
@@ -290,14 +293,19 @@ class _LineReader:
 
     def _read_value(self) -> str:
         if self._dialect.trim_spaces:
-            while (c := self._peek()) and c in _SPACE and c != self._dialect.separator and c not in _LINE_ENDS:
+            while (
+                (character := self._peek())
+                and character in _SPACE
+                and character != self._dialect.separator
+                and character not in _LINE_ENDS
+            ):
                 self._position += 1
         if self._dialect.quote and self._peek() == self._dialect.quote:
             self._position += 1
             return self._read_quoted()
         parts = [self._read_run(self._unquoted_run)]
-        while not self._ends_value(c := self._next()):
-            parts.append(self._read_escaped() if c == self._dialect.escape else c)
+        while not self._ends_value(character := self._next()):
+            parts.append(self._read_escaped() if character == self._dialect.escape else character)
             parts.append(self._read_run(self._unquoted_run))
         value = "".join(parts)
         return value.rstrip(_SPACE) if self._dialect.trim_spaces else value
@@ -306,33 +314,33 @@ class _LineReader:
         parts = []
         while True:
             parts.append(self._read_run(self._quoted_run))
-            c = self._next()
-            if c == self._dialect.quote:
+            character = self._next()
+            if character == self._dialect.quote:
                 if self._peek() != self._dialect.quote:
                     break
                 self._position += 1
-            elif c == _END:
+            elif character == _END:
                 raise ValueError("is not valid CSV: missing closing quote for value")
-            elif c == self._dialect.escape:
-                c = self._read_escaped()
-            parts.append(c)
-        while not self._ends_value(c := self._next()):
-            if c > " ":
+            elif character == self._dialect.escape:
+                character = self._read_escaped()
+            parts.append(character)
+        while not self._ends_value(character := self._next()):
+            if character > " ":
                 raise ValueError(
-                    f"is not valid CSV: unexpected character '{c}': expected column separator character "
+                    f"is not valid CSV: unexpected character '{character}': expected column separator character "
                     f"('{self._dialect.separator}') or end-of-line"
                 )
         return "".join(parts)
 
-    def _ends_value(self, c: str) -> bool:
+    def _ends_value(self, character: str) -> bool:
         """Return whether a character ends a value. Record whether another value follows."""
-        if c == self._dialect.separator:
+        if character == self._dialect.separator:
             return True
-        self._has_next = c != _END and c not in _LINE_ENDS
+        self._has_next = character != _END and character not in _LINE_ENDS
         return not self._has_next
 
     def _read_escaped(self) -> str:
-        c = self._next()
-        if c == _END:
+        character = self._next()
+        if character == _END:
             raise ValueError("is not valid CSV: unexpected end in escaped character")
-        return _ESCAPES.get(c, c)
+        return _ESCAPES.get(character, character)

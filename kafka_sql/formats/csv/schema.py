@@ -16,15 +16,15 @@ def check_schema(schema: pa.Schema) -> None:
         SchemaError: with the column.
     """
     for field in schema:
-        t = field.type
-        if is_scalar(t):
+        arrow_type = field.type
+        if is_scalar(arrow_type):
             continue
-        if not pt.is_list(t) and not pt.is_struct(t):
+        if not pt.is_list(arrow_type) and not pt.is_struct(arrow_type):
             raise SchemaError(
-                f"Unsupported type '{t}' for field '{field.name}': the csv format does not support it.",
+                f"Unsupported type '{arrow_type}' for field '{field.name}': the csv format does not support it.",
                 column=field.name,
             )
-        for element in [t.value_type] if pt.is_list(t) else [child.type for child in t]:
+        for element in [arrow_type.value_type] if pt.is_list(arrow_type) else [child.type for child in arrow_type]:
             if not is_scalar(element):
                 raise SchemaError(
                     f"Only simple types are supported in the second level nesting of fields '{field.name}' but was: "

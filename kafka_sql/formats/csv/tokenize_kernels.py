@@ -17,7 +17,7 @@ _HASH: Final = 35
 
 
 @inline_helper
-def _find_any(cursor: int, end: int, last_word: int, a: int, b: int, c: int, d: int) -> int:
+def _find_any(cursor: int, end: int, last_word: int, word_a: int, word_b: int, word_c: int, word_d: int) -> int:
     """Return the address of the first byte equal to any of four broadcast bytes, or ``end``.
 
     Args:
@@ -25,13 +25,18 @@ def _find_any(cursor: int, end: int, last_word: int, a: int, b: int, c: int, d: 
     """
     while cursor < end and cursor <= last_word:
         word = load(cursor, types.uint64)
-        mask = zero_byte_mask(word ^ a) | zero_byte_mask(word ^ b) | zero_byte_mask(word ^ c) | zero_byte_mask(word ^ d)
+        mask = (
+            zero_byte_mask(word ^ word_a)
+            | zero_byte_mask(word ^ word_b)
+            | zero_byte_mask(word ^ word_c)
+            | zero_byte_mask(word ^ word_d)
+        )
         if mask != np.uint64(0):
             return min(cursor + (trailing_zeros(mask) >> 3), end)
         cursor += 8
     while cursor < end:
         word = np.uint64(load(cursor, types.uint8)) * LOW_BITS
-        if word in (a, b, c, d):
+        if word in (word_a, word_b, word_c, word_d):
             break
         cursor += 1
     return min(cursor, end)

@@ -51,5 +51,5 @@ def _with_exponent(text: pa.StringArray) -> pa.StringArray:
 
 
 def _with_scale(array: pa.Array, scale: int) -> pa.Array:
-    t = pa.decimal128(array.type.precision, scale)
-    return pa.Array.from_buffers(t, len(array), array.buffers(), offset=array.offset)
+    arrow_type = pa.decimal128(array.type.precision, scale)
+    return pa.Array.from_buffers(arrow_type, len(array), array.buffers(), offset=array.offset)

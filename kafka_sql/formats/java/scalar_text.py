@@ -39,20 +39,20 @@ def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
     Raises:
         EncodeError: the year of a date or timestamp is out of range.
     """
-    t = array.type
-    if pt.is_boolean(t) or pt.is_integer(t):
+    arrow_type = array.type
+    if pt.is_boolean(arrow_type) or pt.is_integer(arrow_type):
         return ScalarText(array.cast(pa.string()), unquoted=False)
-    if pt.is_floating(t):
+    if pt.is_floating(arrow_type):
         return ScalarText(_float_text(array), unquoted=False)
-    if pt.is_decimal(t):
+    if pt.is_decimal(arrow_type):
         return ScalarText(to_plain_string(array) if plain_decimals else to_stripped_string(array), unquoted=False)
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return ScalarText(_add_sign(array.cast(pa.string()), array.cast(pa.int32()), _DAY_10000), unquoted=True)
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return ScalarText(_strip_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), unquoted=True)
-    if pt.is_timestamp(t):
+    if pt.is_timestamp(arrow_type):
         return ScalarText(_timestamp_text(array, iso), unquoted=True)
-    if pt.is_binary(t) or pt.is_large_binary(t):
+    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return ScalarText(base64.encode(array.cast(pa.binary())), unquoted=True)
     return ScalarText(escape(array.cast(pa.string())), unquoted=True)
 

@@ -136,27 +136,31 @@ def string_converter(parse: Callable[[str], int]) -> Convert:
     return convert
 
 
-def scalar_converter(t: pa.DataType, iso: bool, as_decimals: bool) -> Convert:
+def scalar_converter(arrow_type: pa.DataType, iso: bool, as_decimals: bool) -> Convert:
     """Return the converter to a type that is not nested.
 
     Args:
         iso: timestamps are ISO-8601, not SQL.
         as_decimals: as in ``compact_json``.
     """
-    if pt.is_boolean(t):
+    if pt.is_boolean(arrow_type):
         return to_boolean
-    if pt.is_integer(t):
-        return integer_converter(t.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[t.bit_width])
-    if pt.is_floating(t):
-        return to_float if t.bit_width == 32 else to_double
-    if pt.is_decimal(t):
-        return decimal_converter(t.precision, t.scale)
-    if pt.is_date(t):
+    if pt.is_integer(arrow_type):
+        return integer_converter(
+            arrow_type.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[arrow_type.bit_width]
+        )
+    if pt.is_floating(arrow_type):
+        return to_float if arrow_type.bit_width == 32 else to_double
+    if pt.is_decimal(arrow_type):
+        return decimal_converter(arrow_type.precision, arrow_type.scale)
+    if pt.is_date(arrow_type):
         return string_converter(times.parse_date)
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return string_converter(times.parse_time)
-    if pt.is_timestamp(t):
-        return string_converter(times.timestamp_parser(iso, local_zone=t.tz is not None))
+    if pt.is_timestamp(arrow_type):
+        return string_converter(times.timestamp_parser(iso, local_zone=arrow_type.tz is not None))
     return (
-        to_bytes if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(to_string, as_decimals=as_decimals)
+        to_bytes
+        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)
+        else functools.partial(to_string, as_decimals=as_decimals)
     )

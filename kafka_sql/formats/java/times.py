@@ -92,27 +92,28 @@ def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
     return parse
 
 
-def _days(year: str, month: str, day: str, smart: bool) -> int | None:
+def _days(year_text: str, month_text: str, day_text: str, smart: bool) -> int | None:
     """Return the days since 1970-01-01 in the proleptic Gregorian calendar, or None if the day does not exist."""
-    y, m, d = int(year), int(month), int(day)
-    if not (abs(y) <= 999_999_999 and 1 <= m <= 12 and 1 <= d <= 31) or (y == 0 and year[0] == "-"):
+    year, month, day = int(year_text), int(month_text), int(day_text)
+    if not (abs(year) <= 999_999_999 and 1 <= month <= 12 and 1 <= day <= 31) or (year == 0 and year_text[0] == "-"):
         return None
-    leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
-    length = 29 if m == 2 and leap else 28 if m == 2 else 30 if m in (4, 6, 9, 11) else 31
-    if d > length:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    length = 29 if month == 2 and leap else 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    if day > length:
         if not smart:
             return None
-        d = length
-    years = y - 1  # full years since 0001-01-01
-    months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
-    return years * 365 + years // 4 - years // 100 + years // 400 + months + d - 719_163
+        day = length
+    years = year - 1  # full years since 0001-01-01
+    months = (367 * month - 362) // 12 - (0 if month <= 2 else 1 if leap else 2)
+    return years * 365 + years // 4 - years // 100 + years // 400 + months + day - 719_163
 
 
-def _nanos(hour: str, minute: str, second: str, fraction: str | None, smart: bool) -> int | None:
+def _nanos(hour_text: str, minute_text: str, second_text: str, fraction_text: str | None, smart: bool) -> int | None:
     """Return the nanoseconds since midnight, or None if the time is invalid; a smart 24:00:00 is one day."""
-    h, m, s, f = int(hour), int(minute), int(second), int((fraction or "").ljust(9, "0"))
-    if smart and (h, m, s, f) == (24, 0, 0, 0):
+    hour, minute, second = int(hour_text), int(minute_text), int(second_text)
+    fraction = int((fraction_text or "").ljust(9, "0"))  # nanoseconds
+    if smart and (hour, minute, second, fraction) == (24, 0, 0, 0):
         return 86_400_000_000_000
-    if h > 23 or m > 59 or s > 59:
+    if hour > 23 or minute > 59 or second > 59:
         return None
-    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + f
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000_000 + fraction

@@ -275,10 +275,10 @@ def _read_string(batch: Batch, slot: int, entry: int, cursor: int, end: int) -> 
     """Append a STRING or BYTES value; return the address after it, or an outcome."""
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
-    used = load_int64(batch.bytes_used, slot)
-    if used + (end - cursor) + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+    used_bytes = load_int64(batch.bytes_used, slot)
+    if used_bytes + (end - cursor) + 8 > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
         return report_full_bytes(batch, slot)
-    target = slot_cell(batch.slots, slot, column_buffers.DATA) + used
+    target = slot_cell(batch.slots, slot, column_buffers.DATA) + used_bytes
     quoted = load(cursor, types.uint8) == QUOTE
     if plan_cell(batch.plan, slot, decode_plan.TYPE) == decode_plan.BYTES:
         if not quoted:

@@ -145,12 +145,12 @@ def _write_float(target: int, field: int, row: int) -> int:
 
 
 @compiled
-def to_ten_thousandths(numbers: np.ndarray, out: np.ndarray) -> bool:
+def to_ten_thousandths(numbers: np.ndarray, output: np.ndarray) -> bool:
     """Multiply doubles by 10,000; return False if one has more than four decimals, or is written with an exponent.
 
     Args:
         numbers: float64.
-        out: int64, of the same length.
+        output: int64, of the same length.
     """
     for i in range(len(numbers)):
         number = numbers[i]
@@ -160,7 +160,7 @@ def to_ten_thousandths(numbers: np.ndarray, out: np.ndarray) -> bool:
         in_range = 1e-3 <= magnitude < 1e7 or (magnitude == 0.0 and not np.signbit(number))
         if not in_range or scaled / 10_000.0 != magnitude:
             return False
-        out[i] = types.int64(scaled) if number > 0.0 else -types.int64(scaled)
+        output[i] = types.int64(scaled) if number > 0.0 else -types.int64(scaled)
     return True
 
 

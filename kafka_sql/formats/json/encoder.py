@@ -54,12 +54,12 @@ class JsonEncoder:
         return write_objects(names, values, rows, self._skip_null)
 
     def _text(self, column: pa.Array) -> ScalarText:
-        t = column.type
-        if pt.is_struct(t):
-            text = self._objects([field.name for field in t], column.flatten(), len(column))
-        elif pt.is_list(t):
+        arrow_type = column.type
+        if pt.is_struct(arrow_type):
+            text = self._objects([field.name for field in arrow_type], column.flatten(), len(column))
+        elif pt.is_list(arrow_type):
             text = _join_lists("[", _list_offsets(column), _fill_null(self._text(column.flatten())), "]")
-        elif pt.is_map(t):
+        elif pt.is_map(arrow_type):
             text = self._maps(column)
         else:
             return scalar_text(column, self._iso, self._plain_decimals)

@@ -89,8 +89,10 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
     return read_rows
 
 
-def _has_decimal(t: pa.DataType) -> bool:
-    return pt.is_decimal(t) or any(_has_decimal(t.field(i).type) for i in range(t.num_fields))
+def _has_decimal(arrow_type: pa.DataType) -> bool:
+    return pt.is_decimal(arrow_type) or any(
+        _has_decimal(arrow_type.field(i).type) for i in range(arrow_type.num_fields)
+    )
 
 
 def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> Convert:
@@ -112,8 +114,8 @@ def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> C
     return convert
 
 
-def _array_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    converter = _nullable_converter(t.value_field, rules, as_decimals)
+def _array_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
+    converter = _nullable_converter(arrow_type.value_field, rules, as_decimals)
 
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list):
@@ -123,8 +125,8 @@ def _array_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert
     return convert
 
 
-def _map_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    converter = _nullable_converter(t.item_field, rules, as_decimals)
+def _map_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
+    converter = _nullable_converter(arrow_type.item_field, rules, as_decimals)
 
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
@@ -159,14 +161,14 @@ def _nullable_converter(field: pa.Field, rules: Rules, as_decimals: bool) -> Con
     return convert
 
 
-def _value_converter(t: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    if pt.is_struct(t):
-        return _row_converter(list(t), rules, as_decimals)
-    if pt.is_list(t):
-        return _array_converter(t, rules, as_decimals)
-    if pt.is_map(t):
-        return _map_converter(t, rules, as_decimals)
-    converter = scalar_converter(t, rules.iso, as_decimals)
+def _value_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
+    if pt.is_struct(arrow_type):
+        return _row_converter(list(arrow_type), rules, as_decimals)
+    if pt.is_list(arrow_type):
+        return _array_converter(arrow_type, rules, as_decimals)
+    if pt.is_map(arrow_type):
+        return _map_converter(arrow_type, rules, as_decimals)
+    converter = scalar_converter(arrow_type, rules.iso, as_decimals)
 
     def convert(value: Any) -> Any:
         try:

@@ -45,9 +45,9 @@ def _encode_name(name: str) -> _Name:
     return _Name(padded, padded.ctypes.data, len(text))
 
 
-def is_written_by_loop(t: pa.DataType) -> bool:
+def is_written_by_loop(arrow_type: pa.DataType) -> bool:
     """Return whether the loop writes the values of a column of this type. It copies the text of other columns."""
-    return t in _INTEGERS or t in _FLOATS or t == pa.bool_()
+    return arrow_type in _INTEGERS or arrow_type in _FLOATS or arrow_type == pa.bool_()
 
 
 def write_objects(

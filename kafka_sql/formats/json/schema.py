@@ -19,19 +19,21 @@ def check_schema(schema: pa.Schema) -> None:
         _check(field.name, field.type)
 
 
-def _check(path: str, t: pa.DataType) -> None:
-    if pt.is_list(t):
-        _check(f"{path}[]", t.value_type)
-    elif pt.is_struct(t):
-        for field in t:
+def _check(path: str, arrow_type: pa.DataType) -> None:
+    if pt.is_list(arrow_type):
+        _check(f"{path}[]", arrow_type.value_type)
+    elif pt.is_struct(arrow_type):
+        for field in arrow_type:
             _check(f"{path}.{field.name}", field.type)
-    elif pt.is_map(t):
-        if not pt.is_string(t.key_type):
+    elif pt.is_map(arrow_type):
+        if not pt.is_string(arrow_type.key_type):
             raise SchemaError(
                 "JSON format doesn't support non-string as key type of map. "
-                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>.",
+                f"The type of column '{path}' is: {arrow_type}. Declare it as MAP<STRING, ...>.",
                 column=path,
             )
-        _check(f"{path}[]", t.item_type)
-    elif not is_scalar(t):
-        raise SchemaError(f"Unsupported type of column '{path}': the json format does not support {t}.", column=path)
+        _check(f"{path}[]", arrow_type.item_type)
+    elif not is_scalar(arrow_type):
+        raise SchemaError(
+            f"Unsupported type of column '{path}': the json format does not support {arrow_type}.", column=path
+        )

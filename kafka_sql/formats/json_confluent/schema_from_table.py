@@ -67,30 +67,30 @@ def _value_schema(field: pa.Field, declared: DeclaredType) -> dict[str, Any]:
     return {"oneOf": [{"type": "null"}, node]} if declared.allows_null(field) else node
 
 
-def _type_schema(t: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
-    if pt.is_struct(t):
-        return _object_schema([(f, declared.child(i)) for i, f in enumerate(t)])
-    if pt.is_list(t):
-        return {"type": "array", "items": _value_schema(t.value_field, declared.child(0))}
-    if pt.is_map(t):
-        values = _value_schema(t.item_field, declared.child(1))
+def _type_schema(arrow_type: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
+    if pt.is_struct(arrow_type):
+        return _object_schema([(f, declared.child(i)) for i, f in enumerate(arrow_type)])
+    if pt.is_list(arrow_type):
+        return {"type": "array", "items": _value_schema(arrow_type.value_field, declared.child(0))}
+    if pt.is_map(arrow_type):
+        values = _value_schema(arrow_type.item_field, declared.child(1))
         return {"type": "object", "connect.type": "map", "additionalProperties": values}
-    if pt.is_boolean(t):
+    if pt.is_boolean(arrow_type):
         return {"type": "boolean"}
-    if pt.is_integer(t):
-        return {"type": "integer", "connect.type": f"int{t.bit_width}"}
-    if pt.is_floating(t):
-        return {"type": "number", "connect.type": f"float{t.bit_width}"}
-    if pt.is_decimal(t):
-        parameters = {"scale": str(t.scale), PRECISION: str(t.precision)}
+    if pt.is_integer(arrow_type):
+        return {"type": "integer", "connect.type": f"int{arrow_type.bit_width}"}
+    if pt.is_floating(arrow_type):
+        return {"type": "number", "connect.type": f"float{arrow_type.bit_width}"}
+    if pt.is_decimal(arrow_type):
+        parameters = {"scale": str(arrow_type.scale), PRECISION: str(arrow_type.precision)}
         return {"type": "number", "title": DECIMAL, "connect.type": "bytes", "connect.parameters": parameters}
-    if pt.is_binary(t) or pt.is_large_binary(t):
+    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return {"type": "string", "connect.type": "bytes", "contentEncoding": "base64"}
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return {"type": "string", "format": "date"}
-    if pt.is_time(t) or pt.is_timestamp(t):
-        type_name = "time" if pt.is_time(t) else "timestamp" if t.tz is None else "timestamp_ltz"
-        default = 0 if pt.is_time(t) else _DEFAULT_PRECISION
+    if pt.is_time(arrow_type) or pt.is_timestamp(arrow_type):
+        type_name = "time" if pt.is_time(arrow_type) else "timestamp" if arrow_type.tz is None else "timestamp_ltz"
+        default = 0 if pt.is_time(arrow_type) else _DEFAULT_PRECISION
         precision = default if declared.precision is None else declared.precision
         return {"type": "string", "flink.type": type_name, "flink.precision": precision}
     return {"type": "string"}

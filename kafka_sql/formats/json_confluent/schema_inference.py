@@ -106,7 +106,7 @@ class _Schemas:
                 sql_type, nullable = self._type(branches[0], document, ref_chain, path)
                 return sql_type, nullable or len(branches) < len(node[keyword])
         types = node.get("type", _type_of_enum(node))
-        type_names = [t for t in (types if isinstance(types, list) else [types]) if t != "null"]
+        type_names = [type_name for type_name in (types if isinstance(types, list) else [types]) if type_name != "null"]
         nullable = isinstance(types, list) and "null" in types
         if len(type_names) != 1:
             raise _unsupported(node, path)

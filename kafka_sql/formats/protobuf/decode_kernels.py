@@ -275,7 +275,7 @@ def _append_defaults(batch: Batch, message: int) -> bool:
     first = batch.defaults + _DEFAULT_SIZE * load_int64(message, opcodes.FIRST_DEFAULT)
     for default in range(first, first + _DEFAULT_SIZE * load_int64(message, opcodes.DEFAULT_COUNT), _DEFAULT_SIZE):
         opcode, slot = load_int64(default, opcodes.DEFAULT_OPCODE), load_int64(default, opcodes.DEFAULT_SLOT)
-        a = load_int64(default, opcodes.DEFAULT_A)
+        operand = load_int64(default, opcodes.DEFAULT_A)
         entry, values = load_int64(batch.counts, slot), slot_cell(batch.slots, slot, column_buffers.VALUES)
         if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
             _fail(batch, opcodes.FULL, slot, -1)
@@ -285,22 +285,22 @@ def _append_defaults(batch: Batch, message: int) -> bool:
         store_int64(batch.nulls, slot, load_int64(batch.nulls, slot) + is_null)
         store(slot_cell(batch.slots, slot, column_buffers.VALID) + entry, types.uint8(1 - is_null))
         if opcode <= opcodes.NUMBER_NULL:
-            bits = np.int64(0) if is_null else load_int64(batch.constants, a)
+            bits = np.int64(0) if is_null else load_int64(batch.constants, operand)
             _store_default(values, entry, slot_cell(batch.slots, slot, column_buffers.WIDTH), bits)
         elif opcode <= opcodes.BYTES_NULL:
-            used = load_int64(batch.bytes_used, slot)
+            used_bytes = load_int64(batch.bytes_used, slot)
             if opcode == opcodes.BYTES_DEFAULT:
-                length = load_int64(batch.literal_ranges, 2 * a + 1)
-                if used + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+                length = load_int64(batch.literal_ranges, 2 * operand + 1)
+                if used_bytes + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
                     _fail(batch, opcodes.FULL_OF_BYTES, slot, -1)
                     return False
-                literal = batch.literals + load_int64(batch.literal_ranges, 2 * a)
-                copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used, literal, length)
-                used += length
-                store_int64(batch.bytes_used, slot, used)
-            store(values + 4 * entry + 4, types.int32(used))
+                literal = batch.literals + load_int64(batch.literal_ranges, 2 * operand)
+                copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used_bytes, literal, length)
+                used_bytes += length
+                store_int64(batch.bytes_used, slot, used_bytes)
+            store(values + 4 * entry + 4, types.int32(used_bytes))
         elif opcode <= opcodes.LIST_NULL:
-            store(values + 4 * entry + 4, types.int32(load_int64(batch.counts, a)))
+            store(values + 4 * entry + 4, types.int32(load_int64(batch.counts, operand)))
     return True
 
 
@@ -461,12 +461,12 @@ def _store_number(opcode: int, values: int, entry: int, bits: int) -> None:
 
 
 @inline_helper
-def _store_bytes(batch: Batch, slot: int, values: int, entry: int, used: int, cursor: int, stop: int) -> int:
-    """Write an entry's bytes after the ``used`` bytes of the entries before it."""
+def _store_bytes(batch: Batch, slot: int, values: int, entry: int, used_bytes: int, cursor: int, stop: int) -> int:
+    """Write an entry's bytes after the ``used_bytes`` of the entries before it."""
     length = stop - cursor
-    if used + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
+    if used_bytes + length > slot_cell(batch.slots, slot, column_buffers.BYTES_CAPACITY):
         return _fail(batch, opcodes.FULL_OF_BYTES, slot, -1)
-    copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used, cursor, length)
-    store_int64(batch.bytes_used, slot, used + length)
-    store(values + 4 * entry + 4, types.int32(used + length))
+    copy(slot_cell(batch.slots, slot, column_buffers.DATA) + used_bytes, cursor, length)
+    store_int64(batch.bytes_used, slot, used_bytes + length)
+    store(values + 4 * entry + 4, types.int32(used_bytes + length))
     return stop

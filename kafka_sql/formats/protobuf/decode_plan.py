@@ -115,7 +115,7 @@ def _plan_message(
         defaults += _defaults(plan, mapping, node)
     for fd in message.fields:  # fields without a column that the loop must see
         if fd.number not in cells and (is_required(fd) or any(f.number in cells for f in _oneof_fields(fd))):
-            cells[fd.number] = [fd.number, opcodes.UNMAPPED, -1, 0, 0, -1, 0, 0, 0, -1]
+            cells[fd.number] = _field_cells(fd.number, opcodes.UNMAPPED, -1)
             paths[fd.number] = fd.name
     first, numbers = len(plan.fields), sorted(cells)
     for number in numbers:
@@ -152,19 +152,47 @@ def _wire_type(opcode: int) -> int:
     return opcodes.I64 if opcode <= opcodes.FIXED_8_UNSIGNED else opcodes.LEN
 
 
+def _field_cells(
+    number: int,
+    opcode: int,
+    slot: int,
+    operands: tuple[int, int] = (0, 0),
+    list_slot: int = -1,
+    is_serialized: bool = False,
+    wire_type: int = -1,
+) -> list[int]:
+    """Return the cells of a field, without the members of its oneof."""
+    cells = [0] * opcodes.FIELD_CELLS
+    cells[opcodes.NUMBER], cells[opcodes.OPCODE], cells[opcodes.SLOT] = number, opcode, slot
+    cells[opcodes.A], cells[opcodes.B] = operands
+    cells[opcodes.LIST_SLOT], cells[opcodes.IS_SERIALIZED], cells[opcodes.WIRE_TYPE] = (
+        list_slot,
+        is_serialized,
+        wire_type,
+    )
+    return cells
+
+
 def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
-    a, b = _enum_numbers(plan, mapping)
+    operands = _enum_numbers(plan, mapping)
     if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
         columns = list(zip(mapping.children, node.children, strict=True))
-        a = _add_message(plan, mapping.message, columns, [], depth + 1)
-    is_serialized = int(mapping.opcode == opcodes.BYTES and mapping.message is not None)
-    return [mapping.fd.number, mapping.opcode, node.slot, a, b, -1, 0, 0, is_serialized, _wire_type(mapping.opcode)]
+        operands = _add_message(plan, mapping.message, columns, [], depth + 1), 0
+    is_serialized = mapping.opcode == opcodes.BYTES and mapping.message is not None
+    return _field_cells(
+        mapping.fd.number,
+        mapping.opcode,
+        node.slot,
+        operands,
+        is_serialized=is_serialized,
+        wire_type=_wire_type(mapping.opcode),
+    )
 
 
 def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     element = node.children[0]
-    a, b = _enum_numbers(plan, mapping.children[0])
+    operands = _enum_numbers(plan, mapping.children[0])
     if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
         if pt.is_map(node.field.type):
@@ -173,8 +201,15 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
             fields = mapping.children[0].children
             columns = list(zip(fields, element.children, strict=True))
             row_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
-        a = _add_message(plan, mapping.message, columns, row_defaults, depth + 1)
-    return [mapping.fd.number, mapping.opcode, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.opcode)]
+        operands = _add_message(plan, mapping.message, columns, row_defaults, depth + 1), 0
+    return _field_cells(
+        mapping.fd.number,
+        mapping.opcode,
+        element.slot,
+        operands,
+        list_slot=node.slot,
+        wire_type=_wire_type(mapping.opcode),
+    )
 
 
 def _add_message(
@@ -242,9 +277,9 @@ def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
 
 def _signed_bits(mapping: FieldMapping, value: Any) -> int:
     """Return a number's bits as a signed integer."""
-    t = mapping.wire.type
-    if pt.is_floating(t):
-        source, target = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
+    arrow_type = mapping.wire.type
+    if pt.is_floating(arrow_type):
+        source, target = ("<f", "<i") if arrow_type.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
     if mapping.opcode in (opcodes.VARINT_32, opcodes.FIXED_4):

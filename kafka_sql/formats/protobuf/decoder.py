@@ -111,9 +111,9 @@ class ProtobufReader:
             return self._read(data, starts, ends, indices, self._ignore_errors)
         columns, decoded = self._read(data, starts, ends, indices, True)
         malformed = np.flatnonzero(~np.isin(indices, decoded)).tolist() if len(decoded) < len(indices) else []
-        for n in malformed:  # decode it again alone, to get its error
+        for index in malformed:  # decode it again alone, to get its error
             try:
-                self._read(data, starts[n : n + 1], ends[n : n + 1], indices[n : n + 1], False)
+                self._read(data, starts[index : index + 1], ends[index : index + 1], indices[index : index + 1], False)
             except DecodeError as e:
                 errors.append(e)
         return columns, decoded
@@ -202,13 +202,13 @@ class ProtobufReader:
     ) -> tuple[Bytes, Indices, Indices]:
         """Serialize the messages ``not_canonical`` again with protobuf's library, which merges repeated occurrences."""
         starts, ends, parts, size = starts.copy(), ends.copy(), [data], len(data)
-        for n in not_canonical.tolist():
+        for index in not_canonical.tolist():
             try:
-                merged = self._message.FromString(data[starts[n] : ends[n]].tobytes())
+                merged = self._message.FromString(data[starts[index] : ends[index]].tobytes())
                 message = merged.SerializePartialToString(deterministic=True)  # maps sorted by key in every process
             except MessageError:
                 message = b"\x08"  # truncated: the decode loop reports it
-            starts[n], ends[n] = size, size + len(message)
+            starts[index], ends[index] = size, size + len(message)
             parts.append(np.frombuffer(message, np.uint8))
             size += len(message)
         return np.concatenate(parts), starts, ends
@@ -246,27 +246,33 @@ def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> l
         rows: the row of each value.
     """
     nulls = []
-    t = field.type
+    arrow_type = field.type
     valid = np.asarray(array.is_valid())
     if not field.nullable and not valid.all():
         nulls.append((path, rows[~valid]))
-    if pt.is_struct(t):
+    if pt.is_struct(arrow_type):
         mask = pa.array(valid)
-        for n, child in enumerate(t):
+        for index, child in enumerate(arrow_type):
             if _has_not_null(child):
-                nulls += _find_nulls(array.field(n).filter(mask), child, rows[valid], f"{path}.{child.name}")
-    elif (pt.is_list(t) and _has_not_null(t.value_field)) or (pt.is_map(t) and _has_not_null(t.item_field)):
+                nulls += _find_nulls(array.field(index).filter(mask), child, rows[valid], f"{path}.{child.name}")
+    elif (pt.is_list(arrow_type) and _has_not_null(arrow_type.value_field)) or (
+        pt.is_map(arrow_type) and _has_not_null(arrow_type.item_field)
+    ):
         lengths = np.diff(np.asarray(array.offsets)) * valid
-        values, child = (array.items, t.item_field) if pt.is_map(t) else (array.values, t.value_field)
+        values, child = (
+            (array.items, arrow_type.item_field) if pt.is_map(arrow_type) else (array.values, arrow_type.value_field)
+        )
         nulls += _find_nulls(values, child, np.repeat(rows, lengths), f"{path}[]")
     return nulls
 
 
 def _has_not_null(field: pa.Field) -> bool:
     """Return whether a field, or anything inside it, is declared NOT NULL."""
-    t: Any = field.type
+    arrow_type: Any = field.type
     if not field.nullable:
         return True
-    if pt.is_struct(t):
-        return any(_has_not_null(child) for child in t)
-    return (pt.is_list(t) and _has_not_null(t.value_field)) or (pt.is_map(t) and _has_not_null(t.item_field))
+    if pt.is_struct(arrow_type):
+        return any(_has_not_null(child) for child in arrow_type)
+    return (pt.is_list(arrow_type) and _has_not_null(arrow_type.value_field)) or (
+        pt.is_map(arrow_type) and _has_not_null(arrow_type.item_field)
+    )

@@ -249,12 +249,12 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
 
 
 def _value_type(mapping: FieldMapping) -> int:
-    t, field_type = mapping.wire.type, mapping.fd.type
-    if pt.is_decimal(t):
+    arrow_type, field_type = mapping.wire.type, mapping.fd.type
+    if pt.is_decimal(arrow_type):
         return (
             encode_kernels.DECIMAL if field_type == FieldDescriptor.TYPE_UINT64 else encode_kernels.DECIMAL_AS_FIXED64
         )
-    if pt.is_int64(t) and field_type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32):
+    if pt.is_int64(arrow_type) and field_type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32):
         return encode_kernels.LONG if field_type == FieldDescriptor.TYPE_UINT32 else encode_kernels.LONG_AS_FIXED32
     return _TYPES[field_type]
 

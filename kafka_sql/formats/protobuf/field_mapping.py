@@ -112,17 +112,17 @@ def map_fields(
 def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
     if not is_repeated(fd):
         return _map_single(field, fd, path, allow_evolution)
-    t, message = field.type, fd.message_type
+    arrow_type, message = field.type, fd.message_type
     if message is not None and message.GetOptions().map_entry:
-        if not pt.is_map(t):
-            raise _mismatch(fd, "MAP", t, path)
-        key = _map_single(t.key_field, message.fields_by_name["key"], path, allow_evolution)
-        value = _map_single(t.item_field, message.fields_by_name["value"], f"{path}[]", allow_evolution)
+        if not pt.is_map(arrow_type):
+            raise _mismatch(fd, "MAP", arrow_type, path)
+        key = _map_single(arrow_type.key_field, message.fields_by_name["key"], path, allow_evolution)
+        value = _map_single(arrow_type.item_field, message.fields_by_name["value"], f"{path}[]", allow_evolution)
         wire = pa.field(field.name, pa.map_(key.wire.with_nullable(False), value.wire))
         return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, (key, value), is_repeated=True)
-    if not pt.is_list(t):
-        raise _mismatch(fd, "ARRAY", t, path)
-    element = _map_single(t.value_field, fd, f"{path}[]", allow_evolution)
+    if not pt.is_list(arrow_type):
+        raise _mismatch(fd, "ARRAY", arrow_type, path)
+    element = _map_single(arrow_type.value_field, fd, f"{path}[]", allow_evolution)
     wire = pa.field(field.name, pa.list_(element.wire))
     return FieldMapping(path, fd, field, wire, element.opcode, message, (element,), is_repeated=True)
 
@@ -147,27 +147,27 @@ def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution
     return FieldMapping(path, fd, field, pa.field(field.name, wire_type), opcode)
 
 
-def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, allow_evolution: bool) -> int | None:
+def _scalar_opcode(arrow_type: pa.DataType, fd: FieldDescriptor, allow_evolution: bool) -> int | None:
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
     field_type = fd.type
-    if field_type == FieldDescriptor.TYPE_ENUM and (is_string(t) or pt.is_signed_integer(t)):
+    if field_type == FieldDescriptor.TYPE_ENUM and (is_string(arrow_type) or pt.is_signed_integer(arrow_type)):
         is_closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
         return opcodes.CLOSED_ENUM if is_closed else opcodes.VARINT_32
-    if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(t):
+    if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(arrow_type):
         return opcodes.BOOL
-    if field_type == FieldDescriptor.TYPE_FLOAT and pt.is_float32(t):
+    if field_type == FieldDescriptor.TYPE_FLOAT and pt.is_float32(arrow_type):
         return opcodes.FIXED_4
-    if field_type == FieldDescriptor.TYPE_DOUBLE and pt.is_float64(t):
+    if field_type == FieldDescriptor.TYPE_DOUBLE and pt.is_float64(arrow_type):
         return opcodes.FIXED_8
-    if pt.is_int32(t):
+    if pt.is_int32(arrow_type):
         return _INT_OPCODES.get(field_type)
-    if pt.is_int64(t):
+    if pt.is_int64(arrow_type):
         return _BIGINT_OPCODES.get(field_type, _WIDENED_OPCODES.get(field_type) if allow_evolution else None)
-    if t == _DECIMAL_20:
+    if arrow_type == _DECIMAL_20:
         return _DECIMAL_OPCODES.get(field_type)
-    if field_type == FieldDescriptor.TYPE_STRING and is_string(t):
+    if field_type == FieldDescriptor.TYPE_STRING and is_string(arrow_type):
         return opcodes.BYTES if is_proto2(fd) else opcodes.STRING  # proto2 does not require UTF-8
-    if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
+    if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)):
         return opcodes.BYTES
     return None
 
@@ -180,36 +180,38 @@ def is_proto2(fd: FieldDescriptor) -> bool:
 
 
 def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
-    t, message = field.type, fd.message_type
+    arrow_type, message = field.type, fd.message_type
     name = message.full_name
-    if name in JSON_TYPES and is_string(t):
+    if name in JSON_TYPES and is_string(arrow_type):
         wire = pa.field(field.name, pa.binary())
         return FieldMapping(path, fd, field, wire, opcodes.BYTES, message, is_well_known=True)
-    if pt.is_struct(t):
-        children = map_fields(t, message, path, allow_evolution)
-    elif name == TIMESTAMP and pt.is_timestamp(t):
+    if pt.is_struct(arrow_type):
+        children = map_fields(arrow_type, message, path, allow_evolution)
+    elif name == TIMESTAMP and pt.is_timestamp(arrow_type):
         children = map_fields(_SECONDS_AND_NANOS, message, path)
     elif name in WRAPPERS:
         children = map_fields(pa.struct([field.with_name("value")]), message, path, allow_evolution)
     else:
-        raise _mismatch(fd, "ROW", t, path)
+        raise _mismatch(fd, "ROW", arrow_type, path)
     wire = pa.field(field.name, pa.struct([child.wire for child in children]))
-    return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, children, is_well_known=not pt.is_struct(t))
+    return FieldMapping(
+        path, fd, field, wire, opcodes.MESSAGE, message, children, is_well_known=not pt.is_struct(arrow_type)
+    )
 
 
-def is_string(t: pa.DataType) -> bool:
+def is_string(arrow_type: pa.DataType) -> bool:
     """Return whether a type is STRING."""
-    return bool(pt.is_string(t) or pt.is_large_string(t))
+    return bool(pt.is_string(arrow_type) or pt.is_large_string(arrow_type))
 
 
-def _mismatch(fd: FieldDescriptor, expected: str, t: pa.DataType, path: str) -> SchemaError:
+def _mismatch(fd: FieldDescriptor, expected: str, arrow_type: pa.DataType, path: str) -> SchemaError:
     type_name = fd.message_type.full_name if fd.message_type is not None else _TYPE_NAMES.get(fd.type, str(fd.type))
     if is_repeated(fd):
         type_name = f"repeated {type_name}"
     remedy = f" It should be {expected}." if expected else ""
     return SchemaError(
         f"Protobuf field type does not match column type: {type_name} (protobuf, field {fd.full_name}) is not "
-        f"compatible with {t} (column '{path}').{remedy}",
+        f"compatible with {arrow_type} (column '{path}').{remedy}",
         column=path,
     )
 

@@ -40,19 +40,21 @@ def columns_converter(
 
 def column_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
     """Return a function that converts a wire column to the table's column."""
-    t = mapping.column.type
-    if mapping.wire.type == t:
+    arrow_type = mapping.column.type
+    if mapping.wire.type == arrow_type:
         return lambda array: array
     if mapping.is_repeated:
         return _repeated_converter(mapping)
     if mapping.opcode == opcodes.BYTES and mapping.message is not None:
-        return lambda array: _to_json(array, mapping).cast(t)
+        return lambda array: _to_json(array, mapping).cast(arrow_type)
     if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
-        return _enum_name_converter(mapping) if is_string(t) else lambda array: array.cast(t, safe=False)
+        return (
+            _enum_name_converter(mapping) if is_string(arrow_type) else lambda array: array.cast(arrow_type, safe=False)
+        )
     if not mapping.is_well_known:
         return _row_converter(mapping)
     if mapping.message is not None and mapping.message.full_name == TIMESTAMP:
-        return lambda array: _to_timestamps(array, t)
+        return lambda array: _to_timestamps(array, arrow_type)
     convert_value = column_converter(mapping.children[0])
 
     def unwrap(array: pa.StructArray) -> pa.Array:
@@ -63,8 +65,8 @@ def column_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
 
 
 def _row_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
-    t = mapping.column.type
-    convert_children, fields = columns_converter(t, mapping.children), list(t)
+    arrow_type = mapping.column.type
+    convert_children, fields = columns_converter(arrow_type, mapping.children), list(arrow_type)
 
     def convert(array: pa.StructArray) -> pa.StructArray:
         children = convert_children([array.field(k) for k in range(array.type.num_fields)], len(array))
@@ -75,16 +77,16 @@ def _row_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
 
 
 def _repeated_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
-    converters, t = [column_converter(child) for child in mapping.children], mapping.column.type
+    converters, arrow_type = [column_converter(child) for child in mapping.children], mapping.column.type
 
     def convert(array: pa.Array) -> pa.Array:
         buffers = array.buffers()[:2]
-        if pt.is_map(t):
+        if pt.is_map(arrow_type):
             children = [converters[0](array.keys), converters[1](array.items)]
-            values = pa.StructArray.from_arrays(children, fields=[t.key_field, t.item_field])
+            values = pa.StructArray.from_arrays(children, fields=[arrow_type.key_field, arrow_type.item_field])
         else:
             values = converters[0](array.values)
-        return pa.Array.from_buffers(t, len(array), buffers, offset=array.offset, children=[values])
+        return pa.Array.from_buffers(arrow_type, len(array), buffers, offset=array.offset, children=[values])
 
     return convert
 
@@ -106,12 +108,12 @@ def _enum_name_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array
     return convert
 
 
-def _to_timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
+def _to_timestamps(array: pa.StructArray, arrow_type: pa.DataType) -> pa.Array:
     seconds = array.field(0).fill_null(0).to_numpy()
     nanos = array.field(1).fill_null(0).to_numpy().astype(np.int64)
     micros = seconds * 1_000_000 + nanos // 1000
     mask = None if not array.null_count else array.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(micros, pa.int64(), mask=mask).cast(pa.timestamp("us")).cast(pa.int64()).view(t)
+    return pa.array(micros, pa.int64(), mask=mask).cast(pa.timestamp("us")).cast(pa.int64()).view(arrow_type)
 
 
 def _to_json(array: pa.BinaryArray, mapping: FieldMapping) -> pa.StringArray:

@@ -24,17 +24,17 @@ def to_wire_columns(mappings: tuple[FieldMapping, ...], arrays: list[pa.Array]) 
         EncodeError: protobuf cannot represent a value.
     """
     oneofs: dict[str, list[int]] = {}
-    for k, mapping in enumerate(mappings):
+    for index, mapping in enumerate(mappings):
         oneof = mapping.fd.containing_oneof
         if oneof is not None and len(oneof.fields) > 1:
-            oneofs.setdefault(oneof.name, []).append(k)
+            oneofs.setdefault(oneof.name, []).append(index)
     arrays = list(arrays)
     for members in oneofs.values():
         is_set_later = arrays[members[-1]].is_valid()
-        for k in reversed(members[:-1]):
-            is_valid = arrays[k].is_valid()
+        for index in reversed(members[:-1]):
+            is_valid = arrays[index].is_valid()
             if pc.any(pc.and_(is_set_later, is_valid)).as_py():
-                arrays[k] = pc.if_else(is_set_later, pa.scalar(None, arrays[k].type), arrays[k])
+                arrays[index] = pc.if_else(is_set_later, pa.scalar(None, arrays[index].type), arrays[index])
             is_set_later = pc.or_(is_set_later, is_valid)
     return [to_wire_column(mapping, array) for mapping, array in zip(mappings, arrays, strict=True)]
 
@@ -45,7 +45,7 @@ def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
     Raises:
         EncodeError: protobuf cannot represent a value.
     """
-    t = mapping.column.type
+    arrow_type = mapping.column.type
     if mapping.is_repeated:
         return _convert_elements(mapping, array)
     if mapping.opcode in (opcodes.UNSIGNED_32, opcodes.FIXED_4_UNSIGNED, opcodes.UNSIGNED_64, opcodes.FIXED_8_UNSIGNED):
@@ -54,8 +54,8 @@ def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
         return _from_json(mapping, array)
     if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
         return _to_enum_numbers(mapping, array)
-    if pt.is_large_string(t) or pt.is_large_binary(t):
-        return array.cast(pa.string() if pt.is_large_string(t) else pa.binary())
+    if pt.is_large_string(arrow_type) or pt.is_large_binary(arrow_type):
+        return array.cast(pa.string() if pt.is_large_string(arrow_type) else pa.binary())
     if mapping.opcode != opcodes.MESSAGE:
         return array
     if not mapping.is_well_known:

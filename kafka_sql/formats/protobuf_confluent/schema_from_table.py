@@ -37,18 +37,22 @@ def _message_text(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: 
                 "first character must not be a digit.",
                 column=field_path,
             )
-        t, label = field.type, ""
+        arrow_type, label = field.type, ""
         row = f"{field.name}_row"
-        if pt.is_list(t):
-            label, type_name, element = "repeated ", _field_type(t.value_field, row, f"{field_path}[]"), t.value_field
+        if pt.is_list(arrow_type):
+            label, type_name, element = (
+                "repeated ",
+                _field_type(arrow_type.value_field, row, f"{field_path}[]"),
+                arrow_type.value_field,
+            )
             nested += _nested_messages(element, declared.child(0), row, field_path, indent)
-        elif pt.is_map(t):
-            key = _key_type(t.key_type, field_path)
-            type_name = f"map<{key}, {_field_type(t.item_field, row, f'{field_path}[]')}>"
-            nested += _nested_messages(t.item_field, declared.child(1), row, field_path, indent)
+        elif pt.is_map(arrow_type):
+            key = _key_type(arrow_type.key_type, field_path)
+            type_name = f"map<{key}, {_field_type(arrow_type.item_field, row, f'{field_path}[]')}>"
+            nested += _nested_messages(arrow_type.item_field, declared.child(1), row, field_path, indent)
         else:
             type_name = _field_type(field, row, field_path)
-            is_scalar = not pt.is_struct(t) and type_name != _TIMESTAMP
+            is_scalar = not pt.is_struct(arrow_type) and type_name != _TIMESTAMP
             label = "optional " if is_scalar and declared.allows_null(field) else ""
             nested += _nested_messages(field, declared, row, field_path, indent)
         lines.append(f"{indent}  {label}{type_name} {field.name} = {number};\n")
@@ -62,11 +66,12 @@ def _nested_messages(field: pa.Field, declared: DeclaredType, name: str, path: s
     return [_message_text(name, fields, path, indent + "  ")]
 
 
-def _key_type(t: pa.DataType, path: str) -> str:
-    if pt.is_string(t) or pt.is_int32(t) or pt.is_int64(t) or pt.is_boolean(t):
-        return _scalar_type(t, path)
+def _key_type(arrow_type: pa.DataType, path: str) -> str:
+    if pt.is_string(arrow_type) or pt.is_int32(arrow_type) or pt.is_int64(arrow_type) or pt.is_boolean(arrow_type):
+        return _scalar_type(arrow_type, path)
     raise SchemaError(
-        f"Protobuf has no map with a key of type {t} (column '{path}'). Declare it as MAP<STRING, ...>.", column=path
+        f"Protobuf has no map with a key of type {arrow_type} (column '{path}'). Declare it as MAP<STRING, ...>.",
+        column=path,
     )
 
 
@@ -74,21 +79,21 @@ def _field_type(field: pa.Field, row: str, path: str) -> str:
     return row if pt.is_struct(field.type) else _scalar_type(field.type, path)
 
 
-def _scalar_type(t: pa.DataType, path: str) -> str:
-    if pt.is_boolean(t):
+def _scalar_type(arrow_type: pa.DataType, path: str) -> str:
+    if pt.is_boolean(arrow_type):
         return "bool"
-    if pt.is_int32(t) or pt.is_int64(t):
-        return f"int{t.bit_width}"
-    if pt.is_float32(t) or pt.is_float64(t):
-        return "float" if t.bit_width == 32 else "double"
-    if pt.is_string(t) or pt.is_large_string(t):
+    if pt.is_int32(arrow_type) or pt.is_int64(arrow_type):
+        return f"int{arrow_type.bit_width}"
+    if pt.is_float32(arrow_type) or pt.is_float64(arrow_type):
+        return "float" if arrow_type.bit_width == 32 else "double"
+    if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
         return "string"
-    if pt.is_binary(t) or pt.is_large_binary(t):
+    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return "bytes"
-    if pt.is_timestamp(t):
+    if pt.is_timestamp(arrow_type):
         return _TIMESTAMP
     raise SchemaError(
-        f"Protobuf has no type for {t} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or set the "
-        "schema in the option 'schema'.",
+        f"Protobuf has no type for {arrow_type} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or "
+        "set the schema in the option 'schema'.",
         column=path,
     )

@@ -45,13 +45,13 @@ class RawDecoder:
         return Decoded([self._decode_column(payloads.take(rows))], rows)
 
     def _find_errors(self, payloads: pa.BinaryArray) -> list[DecodeError]:
-        t = self._field.type
+        arrow_type = self._field.type
         reasons: dict[int, str] = {}
         valid = payloads.is_valid().to_numpy(zero_copy_only=False)
         if not self._has_variable_length():
-            size = _dtype(t).itemsize
+            size = _dtype(arrow_type).itemsize
             lengths = np.diff(bytes_and_offsets(payloads)[1])
-            mismatch = f"Size of data received for deserializing {sql_name(t)} type is not {size}: found"
+            mismatch = f"Size of data received for deserializing {sql_name(arrow_type)} type is not {size}: found"
             rows = np.flatnonzero(valid & (lengths != size)).tolist()
             reasons = {row: f"{mismatch} {lengths[row]} bytes" for row in rows}
         if payloads.null_count and not self._field.nullable:
@@ -61,22 +61,27 @@ class RawDecoder:
         return [DecodeError(row, self._field.name, reasons[row]) for row in sorted(reasons)]
 
     def _has_variable_length(self) -> bool:
-        t = self._field.type
-        return bool(pt.is_binary(t) or pt.is_large_binary(t) or pt.is_string(t) or pt.is_large_string(t))
+        arrow_type = self._field.type
+        return bool(
+            pt.is_binary(arrow_type)
+            or pt.is_large_binary(arrow_type)
+            or pt.is_string(arrow_type)
+            or pt.is_large_string(arrow_type)
+        )
 
     def _decode_column(self, payloads: pa.BinaryArray) -> pa.Array:
-        t = self._field.type
-        if pt.is_binary(t) or pt.is_large_binary(t):
-            return payloads.cast(t)
+        arrow_type = self._field.type
+        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
+            return payloads.cast(arrow_type)
         if not self._has_variable_length():
             return self._decode_numbers(payloads)
         return (_decode_utf8(payloads) if self._charset.is_utf8 else _decode_one_by_one(payloads, self._charset)).cast(
-            t
+            arrow_type
         )
 
     def _decode_numbers(self, payloads: pa.BinaryArray) -> pa.Array:
-        t = self._field.type
-        dtype = _dtype(t)
+        arrow_type = self._field.type
+        dtype = _dtype(arrow_type)
         valid = payloads.is_valid().to_numpy(zero_copy_only=False)
         offsets = bytes_and_offsets(payloads)[1]
         if payloads.null_count:
@@ -87,17 +92,17 @@ class RawDecoder:
         values = np.frombuffer(data, dtype, len(payloads), start)
         if self._swap_bytes:
             values = values.byteswap()
-        if pt.is_boolean(t):
+        if pt.is_boolean(arrow_type):
             values = values != 0
         if len(values) == len(valid):
-            return pa.array(values, t)
+            return pa.array(values, arrow_type)
         with_nulls = np.zeros(len(valid), values.dtype)
         with_nulls[valid] = values
-        return pa.array(with_nulls, t, mask=~valid)
+        return pa.array(with_nulls, arrow_type, mask=~valid)
 
 
-def _dtype(t: pa.DataType) -> np.dtype[Any]:
-    return np.dtype(np.uint8) if pt.is_boolean(t) else np.dtype(t.to_pandas_dtype())
+def _dtype(arrow_type: pa.DataType) -> np.dtype[Any]:
+    return np.dtype(np.uint8) if pt.is_boolean(arrow_type) else np.dtype(arrow_type.to_pandas_dtype())
 
 
 def _decode_utf8(payloads: pa.BinaryArray) -> pa.StringArray:

@@ -27,10 +27,10 @@ class RawEncoder:
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """Return one payload per row. BYTES and UTF-8 are not copied."""
         column = batch.column(0)
-        t = column.type
-        if pt.is_binary(t) or pt.is_large_binary(t):
+        arrow_type = column.type
+        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
             return column.cast(pa.binary())
-        if pt.is_string(t) or pt.is_large_string(t):
+        if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
             strings = column.cast(pa.string())
             if self._charset.is_utf8:
                 return strings.cast(pa.binary())

@@ -51,16 +51,22 @@ def single_field(schema: pa.Schema) -> pa.Field:
             f"{'multiple' if len(schema) else 'no'} physical columns: [{columns}]"
         )
     field = schema.field(0)
-    t = field.type
-    if t in _SQL_NAMES or pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t):
+    arrow_type = field.type
+    if (
+        arrow_type in _SQL_NAMES
+        or pt.is_string(arrow_type)
+        or pt.is_large_string(arrow_type)
+        or pt.is_binary(arrow_type)
+        or pt.is_large_binary(arrow_type)
+    ):
         return field
     raise SchemaError(
-        f"The 'raw' format doesn't support '{t}' as type of column '{field.name}'. "
+        f"The 'raw' format doesn't support '{arrow_type}' as type of column '{field.name}'. "
         f"Supported types are STRING, BYTES, {', '.join(_SQL_NAMES.values())}.",
         column=field.name,
     )
 
 
-def sql_name(t: pa.DataType) -> str:
+def sql_name(arrow_type: pa.DataType) -> str:
     """Return the SQL name of a type of fixed length."""
-    return _SQL_NAMES[t]
+    return _SQL_NAMES[arrow_type]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from decimal import Context
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,35 +52,34 @@ def column_type(spec: list[str]) -> pa.DataType:
 
 def format_values(array: pa.Array) -> list[str]:
     """Format each value as the files do: exact to the bit, and independent of how a language prints it."""
-    t = array.type
+    arrow_type = array.type
     valid = array.is_valid().to_pylist()
-    if pt.is_struct(t):
+    if pt.is_struct(arrow_type):
         rows = zip(*map(format_values, array.flatten()), strict=True)
         texts = [f"({','.join(row)})" for row in rows]
-    elif pt.is_list(t):
+    elif pt.is_list(arrow_type):
         texts = [f"[{','.join(format_values(scalar.values))}]" if scalar.is_valid else "" for scalar in array]
-    elif pt.is_date(t):
+    elif pt.is_date(arrow_type):
         texts = [str(v) for v in array.cast(pa.int32()).to_pylist()]
-    elif pt.is_timestamp(t):
+    elif pt.is_timestamp(arrow_type):
         texts = [f"{v or 0:d}000ns" if v else "0ns" for v in array.cast(pa.int64()).to_pylist()]
-    elif pt.is_time(t):
+    elif pt.is_time(arrow_type):
         texts = [str((v or 0) // 1_000_000) for v in array.cast(pa.int64()).to_pylist()]
     else:
-        texts = [_format_scalar(v, t) if v is not None else "" for v in array.to_pylist()]
+        texts = [_format_scalar(v, arrow_type) if v is not None else "" for v in array.to_pylist()]
     return [text if is_valid else "~" for text, is_valid in zip(texts, valid, strict=True)]
 
 
-def _format_scalar(value: Any, t: pa.DataType) -> str:
-    if pt.is_decimal(t):
-        return f"{value.as_tuple().sign * '-'!s}{int(''.join(map(str, value.as_tuple().digits)))}@{t.scale}".replace(
-            "-0@", "0@"
-        )
-    if pt.is_floating(t):
-        letter, code, nan = ("f", ">f", "7fc00000") if t.bit_width == 32 else ("d", ">d", "7ff8000000000000")
+def _format_scalar(value: Any, arrow_type: pa.DataType) -> str:
+    if pt.is_decimal(arrow_type):
+        unscaled = int(value.scaleb(arrow_type.scale, Context(prec=38)))
+        return f"{unscaled}@{arrow_type.scale}"
+    if pt.is_floating(arrow_type):
+        letter, code, nan = ("f", ">f", "7fc00000") if arrow_type.bit_width == 32 else ("d", ">d", "7ff8000000000000")
         bits = nan if value != value else struct.pack(code, value).hex()
         return letter + (bits.lstrip("0") or "0")
-    if pt.is_string(t):
+    if pt.is_string(arrow_type):
         return "x" + value.encode().hex()
-    if pt.is_binary(t):
+    if pt.is_binary(arrow_type):
         return "bx" + value.hex()
     return str(value).lower()

@@ -14,28 +14,30 @@ import pyarrow.types as pt
 
 def to_avro_values(array: pa.Array) -> list[Any]:
     """Return values as Avro's primitive types: times as integers, decimals as bytes."""
-    t = array.type
+    arrow_type = array.type
     valid = array.is_valid().to_pylist()
-    if pt.is_struct(t):
-        columns = [to_avro_values(array.field(k)) for k in range(t.num_fields)]
-        rows: list[Any] = [dict(zip([f.name for f in t], row, strict=True)) for row in zip(*columns, strict=True)]
+    if pt.is_struct(arrow_type):
+        columns = [to_avro_values(array.field(k)) for k in range(arrow_type.num_fields)]
+        rows: list[Any] = [
+            dict(zip([f.name for f in arrow_type], row, strict=True)) for row in zip(*columns, strict=True)
+        ]
         return [row if is_valid else None for row, is_valid in zip(rows, valid, strict=True)]
-    if pt.is_list(t):
+    if pt.is_list(arrow_type):
         return [to_avro_values(scalar.values) if scalar.is_valid else None for scalar in array]
-    if pt.is_map(t):
+    if pt.is_map(arrow_type):
         return [
             dict(zip(s.values.field(0).to_pylist(), to_avro_values(s.values.field(1)), strict=True))
             if s.is_valid
             else None
             for s in array
         ]
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return list(array.cast(pa.int32()).to_pylist())
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return [None if v is None else v // 1_000_000 for v in array.cast(pa.int64()).to_pylist()]
-    if pt.is_timestamp(t):
+    if pt.is_timestamp(arrow_type):
         return list(array.cast(pa.int64()).to_pylist())
-    if pt.is_decimal(t):
+    if pt.is_decimal(arrow_type):
         return [None if v is None else unscaled(v) for v in array.to_pylist()]
     return list(array.to_pylist())
 

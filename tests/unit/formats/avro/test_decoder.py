@@ -44,18 +44,18 @@ def encode(batch: pa.RecordBatch, option_values: Mapping[str, str] | None = None
 
 def avro_names(field: pa.Field) -> pa.Field:
     """Return a field whose nested fields have names that Avro allows."""
-    t = field.type
-    if pt.is_struct(t):
-        t = pa.struct([avro_names(f.with_name(f"f{k}")) for k, f in enumerate(t)])
-    elif pt.is_list(t):
-        t = pa.list_(avro_names(t.value_field))
-    elif pt.is_map(t):
-        t = pa.map_(t.key_type, avro_names(t.item_field))
-    return field.with_type(t)
+    arrow_type = field.type
+    if pt.is_struct(arrow_type):
+        arrow_type = pa.struct([avro_names(f.with_name(f"f{k}")) for k, f in enumerate(arrow_type)])
+    elif pt.is_list(arrow_type):
+        arrow_type = pa.list_(avro_names(arrow_type.value_field))
+    elif pt.is_map(arrow_type):
+        arrow_type = pa.map_(arrow_type.key_type, avro_names(arrow_type.item_field))
+    return field.with_type(arrow_type)
 
 
 SCHEMAS = st.lists(types(), min_size=1, max_size=3).map(
-    lambda ts: pa.schema([avro_names(pa.field(f"c{k}", t)) for k, t in enumerate(ts)])
+    lambda ts: pa.schema([avro_names(pa.field(f"c{k}", arrow_type)) for k, arrow_type in enumerate(ts)])
 )
 
 
@@ -148,7 +148,7 @@ def test_unsupported_columns(field: pa.Field, fragment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "payload", "expected"),
+    ("arrow_type", "payload", "expected"),
     [
         (pa.int32(), b"\x02\x03", 1),  # trailing bytes are ignored
         (pa.int32(), b"\xff\xff\xff\xff\x0f", -(2**31)),
@@ -175,8 +175,8 @@ def test_unsupported_columns(field: pa.Field, fragment: str) -> None:
         (pa.time64("ns"), b"\x01", "not a time of day"),
     ],
 )
-def test_payload_of_a_not_null_column(t: pa.DataType, payload: bytes, expected: Any) -> None:
-    schema = pa.schema([pa.field("a", t, nullable=False)])
+def test_payload_of_a_not_null_column(arrow_type: pa.DataType, payload: bytes, expected: Any) -> None:
+    schema = pa.schema([pa.field("a", arrow_type, nullable=False)])
     if isinstance(expected, str) and expected != "\ufffd":
         with pytest.raises(DecodeError, match=expected) as e:
             create_decoder(schema).decode(pa.array([payload]))
@@ -254,7 +254,8 @@ def test_declared_nullability_takes_precedence() -> None:
     types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
     for nullable in (True, False):
         fields = [
-            pa.field(n, t, nullable, {DECLARED_TYPE: sql_types[n]}) for n, t in zip(sql_types, types_, strict=True)
+            pa.field(n, arrow_type, nullable, {DECLARED_TYPE: sql_types[n]})
+            for n, arrow_type in zip(sql_types, types_, strict=True)
         ]
         types = {f["name"]: f["type"] for f in json.loads(derive_schema(pa.schema(fields), legacy=True))["fields"]}
         assert (types["a"], types["b"]) == (["null", "int"], "string")

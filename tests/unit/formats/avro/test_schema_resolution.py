@@ -35,12 +35,12 @@ COLUMNS = pa.schema(
 )
 
 
-def nullable(t: Any) -> Any:
-    return ["null", t]
+def nullable(avro_type: Any) -> Any:
+    return ["null", avro_type]
 
 
-def field(name: str, t: Any) -> dict[str, Any]:
-    return {"name": name, "type": nullable(t), "default": None}
+def field(name: str, avro_type: Any) -> dict[str, Any]:
+    return {"name": name, "type": nullable(avro_type), "default": None}
 
 
 READER = {
@@ -84,39 +84,39 @@ EXTRA = ("int", "string", "boolean", "double", {"type": "array", "items": "strin
 
 
 @st.composite
-def writer_types(draw: st.DrawFn, t: Any) -> Any:
+def writer_types(draw: st.DrawFn, avro_type: Any) -> Any:
     """Generate a writer's type that resolves to a reader's: promoted, with or without null, its fields in any order."""
-    if isinstance(t, list):
-        branch = draw(writer_types(t[1]))
+    if isinstance(avro_type, list):
+        branch = draw(writer_types(avro_type[1]))
         if isinstance(branch, list):
             return branch
         return draw(st.sampled_from([branch, ["null", branch], [branch, "null"], [branch]]))
-    if isinstance(t, str):
-        return draw(st.sampled_from(PROMOTED[t]))
-    if t["type"] == "array":
-        return {"type": "array", "items": draw(writer_types(t["items"]))}
-    if t["type"] == "map":
-        return {"type": "map", "values": draw(writer_types(t["values"]))}
-    written_fields = [f for f in t["fields"] if draw(st.integers(0, 4))]
+    if isinstance(avro_type, str):
+        return draw(st.sampled_from(PROMOTED[avro_type]))
+    if avro_type["type"] == "array":
+        return {"type": "array", "items": draw(writer_types(avro_type["items"]))}
+    if avro_type["type"] == "map":
+        return {"type": "map", "values": draw(writer_types(avro_type["values"]))}
+    written_fields = [f for f in avro_type["fields"] if draw(st.integers(0, 4))]
     fields = [{"name": f["name"], "type": draw(writer_types(f["type"]))} for f in written_fields]
-    if t["name"] == "reader":
+    if avro_type["name"] == "reader":
         fields += [{"name": f"extra{k}", "type": e} for k, e in enumerate(EXTRA) if not draw(st.integers(0, 9))]
     fields = draw(st.permutations(fields)) or [{"name": "other", "type": "int"}]
-    return {"type": "record", "name": t["name"], "fields": fields}
+    return {"type": "record", "name": avro_type["name"], "fields": fields}
 
 
 @st.composite
-def values(draw: st.DrawFn, t: Any) -> Any:
+def values(draw: st.DrawFn, avro_type: Any) -> Any:
     """Generate a value of a writer's type."""
-    if isinstance(t, list):
-        return draw(values(draw(st.sampled_from(t))))
-    type_name = t if isinstance(t, str) else t["type"]
+    if isinstance(avro_type, list):
+        return draw(values(draw(st.sampled_from(avro_type))))
+    type_name = avro_type if isinstance(avro_type, str) else avro_type["type"]
     if type_name == "record":
-        return {f["name"]: draw(values(f["type"])) for f in t["fields"]}
+        return {f["name"]: draw(values(f["type"])) for f in avro_type["fields"]}
     if type_name == "array":
-        return draw(st.lists(values(t["items"]), max_size=3))
+        return draw(st.lists(values(avro_type["items"]), max_size=3))
     if type_name == "map":
-        return draw(st.dictionaries(st.text(max_size=3), values(t["values"]), max_size=3))
+        return draw(st.dictionaries(st.text(max_size=3), values(avro_type["values"]), max_size=3))
     return draw(
         {
             "null": st.none(),

@@ -77,15 +77,19 @@ NUMBERS = st.one_of(
 
 @given(
     texts=st.lists(NUMBERS, min_size=1, max_size=5),
-    t=st.sampled_from(SCALARS),
+    arrow_type=st.sampled_from(SCALARS),
     nulls=st.sampled_from(({}, {"null-literal": "1"}, {"empty-string-as-null": "true"})),
     trim=st.sampled_from(({}, {"trim-spaces": "true"})),
     ignore=st.sampled_from(({}, {"ignore-parse-errors": "true"})),
 )
 def test_loop_and_fallback_agree_on_numbers_of_any_length(
-    texts: list[str], t: pa.DataType, nulls: Mapping[str, str], trim: Mapping[str, str], ignore: Mapping[str, str]
+    texts: list[str],
+    arrow_type: pa.DataType,
+    nulls: Mapping[str, str],
+    trim: Mapping[str, str],
+    ignore: Mapping[str, str],
 ) -> None:
-    schema, csv_options = pa.schema([("a", t)]), options({**nulls, **trim, **ignore})
+    schema, csv_options = pa.schema([("a", arrow_type)]), options({**nulls, **trim, **ignore})
     array = pa.array([text.encode() for text in texts])
     assert outcome(CsvDecoder(schema, csv_options), array) == outcome(FallbackDecoder(schema, csv_options), array)
 
@@ -109,7 +113,7 @@ TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
 def test_loop_and_fallback_agree(
     payloads: list[bytes | None], column_types: list[pa.DataType], option_values: Mapping[str, str], nullable: bool
 ) -> None:
-    schema = pa.schema([pa.field(str(i), t, nullable) for i, t in enumerate(column_types)])
+    schema = pa.schema([pa.field(str(i), arrow_type, nullable) for i, arrow_type in enumerate(column_types)])
     array, csv_options = pa.array(payloads, pa.binary()), options(option_values)
     assert outcome(CsvDecoder(schema, csv_options), array) == outcome(FallbackDecoder(schema, csv_options), array)
 
@@ -169,16 +173,16 @@ def test_not_null_is_an_error_or_no_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "message"),
+    ("arrow_type", "message"),
     [
         (pa.map_(pa.string(), pa.int32()), "Unsupported type 'map<string, int32>' for field 'm'"),
         (pa.list_(pa.list_(pa.int32())), "Only simple types are supported in the second level nesting of fields 'm'"),
         (pa.struct([("x", pa.list_(pa.int32()))]), "but was: list<item: int32>"),
     ],
 )
-def test_an_unsupported_type(t: pa.DataType, message: str) -> None:
+def test_an_unsupported_type(arrow_type: pa.DataType, message: str) -> None:
     with pytest.raises(SchemaError) as e:
-        CsvEncoder(pa.schema([("m", t)]), options({}))
+        CsvEncoder(pa.schema([("m", arrow_type)]), options({}))
     assert message in str(e.value)
 
 

@@ -71,9 +71,11 @@ def types(depth: int = 2) -> st.SearchStrategy[pa.DataType]:
     nested = types(depth - 1)
     fields = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
     rows = fields.flatmap(
-        lambda names: st.tuples(*(nested.map(lambda t, n=n: pa.field(n, t)) for n in names)).map(pa.struct)
+        lambda names: st.tuples(*(nested.map(lambda arrow_type, n=n: pa.field(n, arrow_type)) for n in names)).map(
+            pa.struct
+        )
     )
-    maps = nested.map(lambda t: pa.map_(pa.string(), t))
+    maps = nested.map(lambda arrow_type: pa.map_(pa.string(), arrow_type))
     return st.one_of(scalars, scalars, nested.map(pa.list_), rows, maps)
 
 
@@ -86,40 +88,42 @@ def schemas(draw: st.DrawFn, not_null: bool = True) -> pa.Schema:
 
 
 @st.composite
-def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, odd_one_in: int = 8) -> str:
-    """Generate the text of a value of type ``t``; about one in ``odd_one_in`` is of any type, or malformed."""
+def values(draw: st.DrawFn, arrow_type: pa.DataType | None, iso: bool, odd_one_in: int = 8) -> str:
+    """Generate the text of a value of type ``arrow_type``; about one in ``odd_one_in`` is of any type, or malformed."""
     choice = draw(st.integers(0, odd_one_in))
-    if t is None or choice == 0:
+    if arrow_type is None or choice == 0:
         return draw(st.sampled_from(_VALUES + _UNUSUAL))
     if choice == 1:
         return "null"
-    if pt.is_struct(t):
-        return draw(objects(list(t), iso, odd_one_in))
-    if pt.is_list(t):
-        return "[" + ",".join(draw(st.lists(values(t.value_type, iso, odd_one_in), max_size=3))) + "]"
-    if pt.is_map(t):
-        entries = draw(st.lists(st.tuples(st.sampled_from(NAMES), values(t.item_type, iso, odd_one_in)), max_size=3))
+    if pt.is_struct(arrow_type):
+        return draw(objects(list(arrow_type), iso, odd_one_in))
+    if pt.is_list(arrow_type):
+        return "[" + ",".join(draw(st.lists(values(arrow_type.value_type, iso, odd_one_in), max_size=3))) + "]"
+    if pt.is_map(arrow_type):
+        entries = draw(
+            st.lists(st.tuples(st.sampled_from(NAMES), values(arrow_type.item_type, iso, odd_one_in)), max_size=3)
+        )
         return "{" + ",".join(f"{json.dumps(k)}:{v}" for k, v in entries) + "}"
-    return draw(_valid_scalars(t, iso))
+    return draw(_valid_scalars(arrow_type, iso))
 
 
-def _valid_scalars(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
-    if pt.is_boolean(t):
+def _valid_scalars(arrow_type: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
+    if pt.is_boolean(arrow_type):
         return st.sampled_from(("true", "false"))
-    if pt.is_integer(t):
-        return st.integers(-(2 ** (t.bit_width - 1)), 2 ** (t.bit_width - 1) - 1).map(str)
-    if pt.is_floating(t):
-        return st.floats(allow_nan=False, allow_infinity=False, width=t.bit_width).map(repr)
-    if pt.is_decimal(t):
-        return st.decimals(-999, 999, places=t.scale).map(str)
-    if pt.is_binary(t):
+    if pt.is_integer(arrow_type):
+        return st.integers(-(2 ** (arrow_type.bit_width - 1)), 2 ** (arrow_type.bit_width - 1) - 1).map(str)
+    if pt.is_floating(arrow_type):
+        return st.floats(allow_nan=False, allow_infinity=False, width=arrow_type.bit_width).map(repr)
+    if pt.is_decimal(arrow_type):
+        return st.decimals(-999, 999, places=arrow_type.scale).map(str)
+    if pt.is_binary(arrow_type):
         return st.sampled_from(('"AQID"', '"AQ=="', '"AQI="', '""', '"/+8="'))
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return st.dates().map(lambda d: f'"{d.isoformat()}"')
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return st.times().map(lambda x: f'"{x.isoformat()}"')
-    if pt.is_timestamp(t):
-        zone = "" if t.tz is None else "Z"
+    if pt.is_timestamp(arrow_type):
+        zone = "" if arrow_type.tz is None else "Z"
         return st.datetimes().map(lambda d: f'"{d.isoformat("T" if iso else " ")}{zone}"')
     return st.tuples(st.text(max_size=8), st.booleans()).map(lambda x: json.dumps(x[0], ensure_ascii=x[1]))
 

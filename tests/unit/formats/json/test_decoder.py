@@ -103,9 +103,9 @@ def test_an_undecodable_field_is_null_and_the_other_fields_are_decoded() -> None
     assert decoded.payload_indices.to_pylist() == [1]
 
 
-@pytest.mark.parametrize("t", [pa.int64(), MAP])  # the loop and the fallback
-def test_not_null(t: pa.DataType) -> None:
-    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", t)])
+@pytest.mark.parametrize("arrow_type", [pa.int64(), MAP])  # the loop and the fallback
+def test_not_null(arrow_type: pa.DataType) -> None:
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", arrow_type)])
     array = pa.array([b'{"k":1}', b'{"v":null}', b'{"k":null}', b'{"k":"x"}', b'{"k":5}'])
     with pytest.raises(DecodeError) as e:
         JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(array)
@@ -136,13 +136,13 @@ def test_contradicting_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "fragment"),
+    ("arrow_type", "fragment"),
     [
         (pa.map_(pa.int32(), pa.string()), "JSON format doesn't support non-string as key type of map"),
         (pa.list_(pa.duration("us")), r"column 'a\[\]'"),
         (pa.struct([("x", pa.month_day_nano_interval())]), r"column 'a\.x'"),
     ],
 )
-def test_a_type_that_json_does_not_have(t: pa.DataType, fragment: str) -> None:
+def test_a_type_that_json_does_not_have(arrow_type: pa.DataType, fragment: str) -> None:
     with pytest.raises(SchemaError, match=fragment):
-        JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, {}))
+        JsonDecoder(pa.schema([("a", arrow_type)]), Options(JSON_OPTIONS, {}))

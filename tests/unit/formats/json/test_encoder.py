@@ -185,60 +185,62 @@ def test_map_keys_must_be_strings() -> None:
         JsonEncoder(schema, Options(JSON_OPTIONS, {}))
 
 
-def samples(t: pa.DataType) -> st.SearchStrategy[Any]:
+def samples(arrow_type: pa.DataType) -> st.SearchStrategy[Any]:
     """Generate Python values of a type, including null."""
-    return st.none() | _non_null_samples(t)
+    return st.none() | _non_null_samples(arrow_type)
 
 
-def _non_null_samples(t: pa.DataType) -> st.SearchStrategy[Any]:
-    if pt.is_struct(t):
-        return st.fixed_dictionaries({field.name: samples(field.type) for field in t})
-    if pt.is_list(t):
-        return st.lists(samples(t.value_type), max_size=3)
-    if pt.is_map(t):
-        return st.dictionaries(st.text(max_size=3), samples(t.item_type), max_size=3).map(lambda d: list(d.items()))
-    if pt.is_boolean(t):
+def _non_null_samples(arrow_type: pa.DataType) -> st.SearchStrategy[Any]:
+    if pt.is_struct(arrow_type):
+        return st.fixed_dictionaries({field.name: samples(field.type) for field in arrow_type})
+    if pt.is_list(arrow_type):
+        return st.lists(samples(arrow_type.value_type), max_size=3)
+    if pt.is_map(arrow_type):
+        return st.dictionaries(st.text(max_size=3), samples(arrow_type.item_type), max_size=3).map(
+            lambda d: list(d.items())
+        )
+    if pt.is_boolean(arrow_type):
         return st.booleans()
-    if pt.is_integer(t):
-        return st.integers(-(2 ** (t.bit_width - 1)), 2 ** (t.bit_width - 1) - 1)
-    if pt.is_floating(t):
-        return st.floats(width=t.bit_width)
-    if pt.is_decimal(t):
-        limit = 10**t.precision - 1
-        return st.integers(-limit, limit).map(lambda n: Decimal(f"{n}E-{t.scale}"))
-    if pt.is_binary(t):
+    if pt.is_integer(arrow_type):
+        return st.integers(-(2 ** (arrow_type.bit_width - 1)), 2 ** (arrow_type.bit_width - 1) - 1)
+    if pt.is_floating(arrow_type):
+        return st.floats(width=arrow_type.bit_width)
+    if pt.is_decimal(arrow_type):
+        limit = 10**arrow_type.precision - 1
+        return st.integers(-limit, limit).map(lambda n: Decimal(f"{n}E-{arrow_type.scale}"))
+    if pt.is_binary(arrow_type):
         return st.binary(max_size=7)
-    if pt.is_date(t):
+    if pt.is_date(arrow_type):
         return st.dates()
-    if pt.is_time(t):
+    if pt.is_time(arrow_type):
         return st.integers(0, 86_399_999).map(lambda ms: (dt.datetime.min + dt.timedelta(milliseconds=ms)).time())
-    if pt.is_timestamp(t):
-        return st.datetimes(timezones=st.none() if t.tz is None else st.just(dt.timezone.utc))
+    if pt.is_timestamp(arrow_type):
+        return st.datetimes(timezones=st.none() if arrow_type.tz is None else st.just(dt.timezone.utc))
     return st.text(max_size=8)
 
 
-def oracle(value: Any, t: pa.DataType, separator: str) -> Any:
+def oracle(value: Any, arrow_type: pa.DataType, separator: str) -> Any:
     """Return what json.loads should return for a value."""
     if value is None:
         return None
-    if pt.is_struct(t):
-        return {field.name: oracle(value[field.name], field.type, separator) for field in t}
-    if pt.is_list(t):
-        return [oracle(v, t.value_type, separator) for v in value]
-    if pt.is_map(t):
-        return {k: oracle(v, t.item_type, separator) for k, v in value}
-    if pt.is_floating(t):
+    if pt.is_struct(arrow_type):
+        return {field.name: oracle(value[field.name], field.type, separator) for field in arrow_type}
+    if pt.is_list(arrow_type):
+        return [oracle(v, arrow_type.value_type, separator) for v in value]
+    if pt.is_map(arrow_type):
+        return {k: oracle(v, arrow_type.item_type, separator) for k, v in value}
+    if pt.is_floating(arrow_type):
         if math.isfinite(value):
-            return float(json.loads(str(pa.scalar(value, t).cast(pa.string()))))
+            return float(json.loads(str(pa.scalar(value, arrow_type).cast(pa.string()))))
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if pt.is_decimal(t):
+    if pt.is_decimal(arrow_type):
         return Decimal(value)
-    if pt.is_binary(t):
+    if pt.is_binary(arrow_type):
         return base64.b64encode(value).decode()
-    if pt.is_timestamp(t):
+    if pt.is_timestamp(arrow_type):
         text = value.replace(tzinfo=None).isoformat(separator)
-        return (text.rstrip("0") if "." in text else text) + ("" if t.tz is None else "Z")
-    if pt.is_temporal(t):
+        return (text.rstrip("0") if "." in text else text) + ("" if arrow_type.tz is None else "Z")
+    if pt.is_temporal(arrow_type):
         text = value.isoformat()
         return text.rstrip("0") if "." in text else text
     return value
@@ -263,7 +265,7 @@ def test_oracle_and_round_trip(data: st.DataObject, schema: pa.Schema, iso: bool
     payloads = JsonEncoder(schema, options).encode(batch)
     payloads.validate(full=True)
     expected = [oracle(r, pa.struct(list(schema)), "T" if iso else " ") for r in rows]
-    has_decimal = any("decimal" in str(t) for t in schema.types)
+    has_decimal = any("decimal" in str(arrow_type) for arrow_type in schema.types)
     decoded_json = [json.loads(p, parse_float=Decimal if has_decimal else float) for p in payloads.to_pylist()]
     if has_decimal:
         # The Decimal of a float's shortest text is not the float's exact value.

@@ -112,7 +112,7 @@ def test_only_unsupported_payloads_need_the_fallback() -> None:
     texts = [json.dumps({"a": i}) for i in range(10_000)]
     texts[7_000] = '{"a":7000.0}'
     decoder = CountingDecoder(schema, Options(JSON_OPTIONS, {}))
-    decoded = decoder.decode(pa.array([t.encode() for t in texts]))
+    decoded = decoder.decode(pa.array([arrow_type.encode() for arrow_type in texts]))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
     assert decoded.payload_indices is None
     assert decoder.fallback_count == 1
@@ -169,28 +169,31 @@ def test_slices_and_nulls() -> None:
 
 @given(st.data(), st.integers(1, 38))
 def test_loop_and_fallback_agree_on_decimals(data: st.DataObject, precision: int) -> None:
-    t = pa.decimal128(precision, data.draw(st.integers(0, precision)))
+    arrow_type = pa.decimal128(precision, data.draw(st.integers(0, precision)))
     digits = st.from_regex(r"-?(0|[1-9][0-9]{0,80})(\.[0-9]{1,80})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
     texts = data.draw(st.lists(digits, min_size=1, max_size=4))
-    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {})
+    schema, options = pa.schema([("a", arrow_type)]), Options(JSON_OPTIONS, {})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
     assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 @given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
-def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, t: pa.DataType) -> None:
+def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, arrow_type: pa.DataType) -> None:
     digits = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
     floats = st.floats(allow_nan=False, allow_infinity=False).map(repr)
     integers = st.integers(-(2**64), 2**64).map(str)
     texts = data.draw(st.lists(digits | floats | integers | integers.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
-    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
+    schema, options = pa.schema([("a", arrow_type)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
     assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
 def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, indent: int) -> None:
-    payloads = [" " * indent + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
+    payloads = [
+        " " * indent + json.dumps({"z": arrow_type, "s": arrow_type, "a": 1}, ensure_ascii=ascii_only)
+        for arrow_type in texts
+    ]
     array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
     assert outcome(JsonDecoder(PAIR, IGNORE_ERRORS), array) == outcome(FallbackDecoder(PAIR, IGNORE_ERRORS), array)
 

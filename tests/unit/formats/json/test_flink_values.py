@@ -28,9 +28,9 @@ IGNORE = {"json.ignore-parse-errors": "true"}
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
 
 
-def decode(t: pa.DataType, value: str, option_values: Mapping[str, str] | None = None) -> Any:
+def decode(arrow_type: pa.DataType, value: str, option_values: Mapping[str, str] | None = None) -> Any:
     """Decode one record, and return the value of its column ``a``."""
-    decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, option_values or {}))
+    decoder = JsonDecoder(pa.schema([("a", arrow_type)]), Options(JSON_OPTIONS, option_values or {}))
     return comparable_values(decoder.decode(pa.array([f'{{"a":{value}}}'.encode()])).columns[0])[0]
 
 
@@ -220,21 +220,24 @@ CASES: list[tuple[pa.DataType, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("t", "text", "expected"), [(t, text, expected) for t, cases in CASES for text, expected in cases.items()]
+    ("arrow_type", "text", "expected"),
+    [(arrow_type, text, expected) for arrow_type, cases in CASES for text, expected in cases.items()],
 )
-def test_a_value(t: pa.DataType, text: str, expected: Any) -> None:
+def test_a_value(arrow_type: pa.DataType, text: str, expected: Any) -> None:
     if expected is ERROR:
         with pytest.raises(DecodeError) as e:
-            decode(t, text)
+            decode(arrow_type, text)
         assert e.value.row == 0
-        assert decode(t, text, IGNORE) == ([1, None] if text == '[1,"x"]' else [("x", None)] if "q" in text else None)
+        assert decode(arrow_type, text, IGNORE) == (
+            [1, None] if text == '[1,"x"]' else [("x", None)] if "q" in text else None
+        )
     else:
-        value = decode(t, text)
+        value = decode(arrow_type, text)
         assert (str(value) if isinstance(value, Decimal) else value) == expected
 
 
 @pytest.mark.parametrize(
-    ("t", "text", "expected"),
+    ("arrow_type", "text", "expected"),
     [
         (TS, '"2020-01-01T00:00:00.1"', NEW_YEAR + 100_000),
         (TS, '"2020-01-01t00:00"', NEW_YEAR),
@@ -246,12 +249,12 @@ def test_a_value(t: pa.DataType, text: str, expected: Any) -> None:
         (LTZ, '"2020-01-01t00:00:00Z"', ERROR),
     ],
 )
-def test_a_timestamp_in_iso_8601(t: pa.DataType, text: str, expected: Any) -> None:
+def test_a_timestamp_in_iso_8601(arrow_type: pa.DataType, text: str, expected: Any) -> None:
     if expected is ERROR:
         with pytest.raises(DecodeError):
-            decode(t, text, ISO)
+            decode(arrow_type, text, ISO)
     else:
-        assert decode(t, text, ISO) == expected
+        assert decode(arrow_type, text, ISO) == expected
 
 
 def test_with_a_decimal_column_numbers_inside_a_string_column_are_decimals() -> None:

@@ -19,7 +19,9 @@ from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 
 BITS = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
-SCHEMA = pa.schema([*((f"i{bits}", t) for bits, t in BITS.items()), ("text", pa.string()), ("flag", pa.bool_())])
+SCHEMA = pa.schema(
+    [*((f"i{bits}", arrow_type) for bits, arrow_type in BITS.items()), ("text", pa.string()), ("flag", pa.bool_())]
+)
 ROW = st.fixed_dictionaries(
     {
         **{f"i{bits}": st.none() | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in BITS},
@@ -83,16 +85,16 @@ DOUBLES = st.floats() | st.integers(-(10**11), 10**11).map(lambda n: n / 10_000)
 
 
 @given(st.sampled_from([pa.float32(), pa.float64()]), DOUBLES)
-def test_the_compiled_loop_arrow_and_python_write_the_same_double(t: pa.DataType, number: float) -> None:
-    array = pa.array([number], pa.float64()).cast(t)
+def test_the_compiled_loop_arrow_and_python_write_the_same_double(arrow_type: pa.DataType, number: float) -> None:
+    array = pa.array([number], pa.float64()).cast(arrow_type)
     value = array[0].as_py()
     (arrow,) = scalar_text(array, iso=False, plain_decimals=False).array.to_pylist()
     # alone, a double of few decimals is written from ten-thousandths; beside 1/3, from Arrow's text
-    for column in (array, pa.concat_arrays([array, pa.array([1 / 3], pa.float64()).cast(t)])):
+    for column in (array, pa.concat_arrays([array, pa.array([1 / 3], pa.float64()).cast(arrow_type)])):
         assert encode(pa.RecordBatch.from_pydict({"n": column}))[0].decode() == f'{{"n":{arrow}}}'
     if not math.isfinite(value):
         assert double_text(value) == arrow
-    elif t == pa.float64():
+    elif arrow_type == pa.float64():
         assert repr(float(arrow)) == repr(float(double_text(value))) == repr(value)
         if value == 0 or 1e-3 <= abs(value) < 1e7:
             assert arrow == double_text(value) == repr(value)

@@ -34,7 +34,9 @@ def options(**format_options: str) -> Options:
 
 def with_header(*texts: str | None) -> pa.BinaryArray:
     """Return documents with a header."""
-    return pa.array([None if t is None else encode_header(7) + t.encode() for t in texts], pa.binary())
+    return pa.array(
+        [None if arrow_type is None else encode_header(7) + arrow_type.encode() for arrow_type in texts], pa.binary()
+    )
 
 
 @given(st.data())
@@ -83,7 +85,9 @@ TYPES = {
 
 
 def test_columns_inferred_from_a_derived_schema() -> None:
-    schema = pa.schema([pa.field(name, t, metadata={DECLARED_TYPE: text}) for name, (t, text) in TYPES.items()])
+    schema = pa.schema(
+        [pa.field(name, arrow_type, metadata={DECLARED_TYPE: text}) for name, (arrow_type, text) in TYPES.items()]
+    )
     text = derive_schema(schema)
     jsonschema.Draft7Validator.check_schema(json.loads(text))
     expected = tuple((name, text) for name, (_, text) in TYPES.items())

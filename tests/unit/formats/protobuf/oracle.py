@@ -88,42 +88,42 @@ def expected_row(message: Message, schema: Any, read_defaults: bool) -> dict[str
     }
 
 
-def _field_value(message: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
+def _field_value(message: Message, fd: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
     value = getattr(message, fd.name)
-    if pt.is_map(t):
+    if pt.is_map(arrow_type):
         entries = [
-            (_value(k, fd.message_type.fields_by_name["key"], t.key_type, read_defaults),
-             _value(value[k], fd.message_type.fields_by_name["value"], t.item_type, read_defaults))
+            (_value(k, fd.message_type.fields_by_name["key"], arrow_type.key_type, read_defaults),
+             _value(value[k], fd.message_type.fields_by_name["value"], arrow_type.item_type, read_defaults))
             for k in value
         ]  # fmt: skip
         return entries if entries or read_defaults else None
-    if pt.is_list(t):
-        entries = [_value(v, fd, t.value_type, read_defaults) for v in value]
+    if pt.is_list(arrow_type):
+        entries = [_value(v, fd, arrow_type.value_type, read_defaults) for v in value]
         return entries if entries or read_defaults else None
-    is_converted = fd.message_type is not None and not pt.is_struct(t)
+    is_converted = fd.message_type is not None and not pt.is_struct(arrow_type)
     if fd.has_presence and not message.HasField(fd.name) and (is_converted or not read_defaults):
         return None
-    return _value(value, fd, t, read_defaults)
+    return _value(value, fd, arrow_type, read_defaults)
 
 
-def _value(value: Any, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
-    if pt.is_struct(t):
-        return expected_row(value, t, read_defaults)
-    if pt.is_timestamp(t):
+def _value(value: Any, fd: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
+    if pt.is_struct(arrow_type):
+        return expected_row(value, arrow_type, read_defaults)
+    if pt.is_timestamp(arrow_type):
         return EPOCH + dt.timedelta(microseconds=value.seconds * 1_000_000 + value.nanos // 1000)
-    if fd.message_type is not None and pt.is_string(t) and fd.message_type.name == "Struct":
+    if fd.message_type is not None and pt.is_string(arrow_type) and fd.message_type.name == "Struct":
         return json.loads(json_format.MessageToJson(value))
     if fd.message_type is not None:
         return value.value
-    if fd.enum_type is not None and pt.is_string(t):
+    if fd.enum_type is not None and pt.is_string(arrow_type):
         enum_value = fd.enum_type.values_by_number.get(value)
         return "UNRECOGNIZED" if enum_value is None else enum_value.name
-    if pt.is_decimal(t):
+    if pt.is_decimal(arrow_type):
         return Decimal(value)
-    if pt.is_string(t) and isinstance(value, bytes):
+    if pt.is_string(arrow_type) and isinstance(value, bytes):
         return value.decode(errors="replace")
-    if pt.is_signed_integer(t):
-        return (value + 2 ** (t.bit_width - 1)) % 2**t.bit_width - 2 ** (t.bit_width - 1)
+    if pt.is_signed_integer(arrow_type):
+        return (value + 2 ** (arrow_type.bit_width - 1)) % 2**arrow_type.bit_width - 2 ** (arrow_type.bit_width - 1)
     return value
 
 

@@ -29,14 +29,14 @@ NUMBERS = {
 }
 
 
-def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
+def decode(arrow_type: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
     """Decode payloads to the column."""
     raw_options = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
-    decoded = RAW.decoder(pa.schema([("a", t)]), raw_options).decode(payloads)
+    decoded = RAW.decoder(pa.schema([("a", arrow_type)]), raw_options).decode(payloads)
     assert decoded.payload_indices is None
     (column,) = decoded.columns
     column.validate(full=True)
-    assert column.type == t
+    assert column.type == arrow_type
     return column
 
 
@@ -51,8 +51,8 @@ def encode(column: pa.Array, **options: str) -> list[Any]:
 
 
 @given(st.data(), st.sampled_from(list(NUMBERS)), st.sampled_from(("big-endian", "little-endian")), st.integers(0, 2))
-def test_numbers(data: st.DataObject, t: pa.DataType, order: str, start: int) -> None:
-    code = NUMBERS[t]
+def test_numbers(data: st.DataObject, arrow_type: pa.DataType, order: str, start: int) -> None:
+    code = NUMBERS[arrow_type]
     bits = 8 * struct.calcsize(code)
     value = {"?": st.booleans(), "f": st.floats(width=32, allow_nan=False), "d": st.floats(allow_nan=False)}.get(
         code, st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -60,19 +60,21 @@ def test_numbers(data: st.DataObject, t: pa.DataType, order: str, start: int) ->
     values = data.draw(st.lists(st.none() | value))
     layout = (">" if order == "big-endian" else "<") + code
     payloads = [None if v is None else struct.pack(layout, v) for v in values]
-    assert decode(t, pa.array(payloads, pa.binary())[start:], endianness=order).to_pylist() == values[start:]
-    assert encode(pa.array(values, t)[start:], endianness=order) == payloads[start:]
+    assert decode(arrow_type, pa.array(payloads, pa.binary())[start:], endianness=order).to_pylist() == values[start:]
+    assert encode(pa.array(values, arrow_type)[start:], endianness=order) == payloads[start:]
 
 
 def test_any_nonzero_byte_is_true() -> None:
     assert decode(pa.bool_(), pa.array([b"\0", b"\1", b"\xff"])).to_pylist() == [False, True, True]
 
 
-@pytest.mark.parametrize(("t", "name"), [(pa.bool_(), "BOOLEAN"), (pa.int16(), "SMALLINT"), (pa.float64(), "DOUBLE")])
-def test_a_wrong_length_is_an_error(t: pa.DataType, name: str) -> None:
-    width = struct.calcsize(NUMBERS[t])
+@pytest.mark.parametrize(
+    ("arrow_type", "name"), [(pa.bool_(), "BOOLEAN"), (pa.int16(), "SMALLINT"), (pa.float64(), "DOUBLE")]
+)
+def test_a_wrong_length_is_an_error(arrow_type: pa.DataType, name: str) -> None:
+    width = struct.calcsize(NUMBERS[arrow_type])
     with pytest.raises(DecodeError) as e:
-        decode(t, pa.array([b"0" * width, None, b"0" * (width + 1), b""]))
+        decode(arrow_type, pa.array([b"0" * width, None, b"0" * (width + 1), b""]))
     assert (e.value.row, e.value.field) == (2, "a")
     assert e.value.reason == (
         f"Size of data received for deserializing {name} type is not {width}: found {width + 1} bytes"
@@ -176,7 +178,10 @@ def test_unsupported_columns(create: Any, schema: pa.Schema, message: str) -> No
 def fuzz(records: int, seed: int) -> None:
     """Decode mutated payloads: all of them are strings, and those of eight bytes are numbers."""
     rng = random.Random(seed)
-    text, number = (RAW.decoder(pa.schema([("a", t)]), Options(RAW.options, {})) for t in (pa.string(), pa.int64()))
+    text, number = (
+        RAW.decoder(pa.schema([("a", arrow_type)]), Options(RAW.options, {}))
+        for arrow_type in (pa.string(), pa.int64())
+    )
     for start in range(0, records, 10_000):
         payloads = [mutate(rng, b"text \xc3\xa9 \xf0\x9f\x98\x80 {}") for _ in range(min(10_000, records - start))]
         column = text.decode(pa.array(payloads, pa.binary())).columns[0]
