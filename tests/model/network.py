@@ -195,6 +195,9 @@ class SimulatedConnection:
         self._processed_at = 0.0  # requests of one connection are processed in order
         network.connections.append(self)
 
+    def note_timeout(self, sent_at: float) -> None:
+        """Do nothing: a writer replaces the connections that it uses by itself."""
+
     def send(self, request: ProduceRequest, parts: Sequence[bytes | memoryview]) -> int:
         """Read the headers of the batches, and process the request later."""
         network, clock = self._network, self._network.clock

@@ -46,6 +46,7 @@ _BUFFERS: Final = {  # of a socket, in bytes; by default the operating system si
 # Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
 # platform has all of these options. macOS calls the first one TCP_KEEPALIVE.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
+_unanswered: Final[list[float]] = [0.0]  # of this process: when the last request was sent whose response timed out
 
 
 class Request(NamedTuple):
@@ -109,7 +110,7 @@ class Connection:
         raise failure or ConnectionError("the name has no address")
 
     def _open(self, endpoint: Endpoint, config: Mapping[str, str]) -> None:
-        self._correlation_id = 0
+        self._correlation_id, self._responses, self._heard_at = 0, 0, time.monotonic()
         self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
         self._timeout = int(config[CONNECT_TIMEOUT]) / 1000
         self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
@@ -155,6 +156,23 @@ class Connection:
         """Delay the next request, as the broker asked for because of a quota (KIP-219)."""
         if milliseconds > 0:
             self.ready_at = max(self.ready_at, time.monotonic() + milliseconds / 1000)
+
+    def note_timeout(self, sent_at: float) -> None:
+        """Note that a request got no response in time.
+
+        Args:
+            sent_at: when it was sent, in seconds of ``time.monotonic``.
+        """
+        note_failure(self.address)
+        _unanswered[0] = max(_unanswered[0], sent_at)
+
+    def may_be_dropped(self) -> bool:
+        """Return whether this idle connection should be replaced.
+
+        A firewall that drops the state of one connection usually drops that of others too: those on which nothing has
+        arrived since a request was sent whose response timed out. Each of them would cost another timeout.
+        """
+        return self._heard_at < _unanswered[0] and self._responses == self._correlation_id
 
     def fileno(self) -> int:
         """Return the file descriptor, to wait for responses."""
@@ -239,11 +257,13 @@ class Connection:
         Raises:
             OSError: the connection broke, or the response is incomplete after the timeout, or is malformed.
         """
-        deadline = time.monotonic() + (self._timeout if seconds is None else seconds)
+        began = time.monotonic()
+        deadline = began + (self._timeout if seconds is None else seconds)
         try:
             self._read_message(deadline if self._setup_deadline is None else self._setup_deadline)
         except TimeoutError:
-            note_failure(self.address)
+            if self._setup_deadline is None:
+                self.note_timeout(began)
             raise
         finally:
             self._socket.settimeout(self._timeout)
@@ -251,6 +271,7 @@ class Connection:
         throttle = self.throttle if codec.is_throttled_by_client(request.key, version) else lambda milliseconds: None
         response = Reader(self._message, version, codec.is_flexible(request.key, version), throttle)
         self._message, self._filled, self._has_size = bytearray(4), 0, False
+        self._responses += 1
         if response.number("i") != correlation_id:
             raise MalformedResponse("the responses are out of order")
         if request.key != ApiKey.API_VERSIONS:  # its response has the oldest header in all versions (KIP-511)
@@ -293,6 +314,7 @@ class Connection:
             if not count:
                 raise ConnectionError("the broker closed the connection")
             self._filled += count
+            self._heard_at = time.monotonic()
 
     def _remaining(self) -> float:
         """Return the seconds that are left to set up the connection."""

@@ -84,6 +84,8 @@ class ConnectionPool:
             OSError: no broker is reachable now.
             BrokerError: the broker rejected the client or its credentials.
         """
+        for connection in tuple(self._open.values()):
+            self._replace_if_dropped(connection)
         if self._open:
             return min(self._open.values(), key=lambda connection: connection.ready_at)
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
@@ -105,6 +107,8 @@ class ConnectionPool:
             OSError: the broker is not reachable now.
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
         """
+        if address in self._open:
+            self._replace_if_dropped(self._open[address])
         if address not in self._open:
             self._credentials = credentials_fingerprint(self._config)
             settings = resolve_config(self._config)
@@ -113,6 +117,10 @@ class ConnectionPool:
             except BrokerError as e:
                 raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
         return self._open[address]
+
+    def _replace_if_dropped(self, connection: Connection) -> None:
+        if connection.may_be_dropped():
+            self.discard(connection)
 
     def cluster_metadata(self, topics: Sequence[str], seconds: float | None = None) -> metadata.Metadata:
         """Request the brokers, and the leaders of the topics' partitions, from any broker.

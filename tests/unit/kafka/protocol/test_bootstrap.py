@@ -13,6 +13,7 @@ import pytest
 
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import addresses
+from kafka_sql.kafka.protocol import connection as connection_module
 from kafka_sql.kafka.protocol.addresses import (
     Address,
     Endpoint,
@@ -32,6 +33,7 @@ from tests.unit.kafka.direct.simulated_broker import SILENT, SimulatedBroker, si
 def no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with no remembered failure, and try servers in the order of the configuration."""
     monkeypatch.setattr(addresses, "_failures", {})
+    monkeypatch.setattr(connection_module, "_unanswered", [0.0])
     monkeypatch.setattr(random, "shuffle", lambda _: None)
 
 
@@ -105,6 +107,36 @@ def test_a_broker_that_stops_responding_is_not_the_next_choice(broker: Simulated
                 connection.ask(metadata([]), 0.1)
             pool.discard(connection)
             assert pool.any_connection().address == broker.address
+
+
+def test_a_timeout_replaces_idle_connections_that_may_be_dropped_too(broker: SimulatedBroker) -> None:
+    with simulated_broker() as other, closing(ConnectionPool(broker.config())) as pool:
+        idle = pool.connect_to(broker.address)
+        busy, used = Connection(broker.address, broker.config()), Connection(broker.address, broker.config())
+        number = busy.send(metadata([]))
+        silent = Connection(other.address, other.config())
+        other.errors[ApiKey.METADATA] = [SILENT]
+        with closing(busy), closing(used), closing(silent):
+            timer = threading.Timer(0.1, lambda: used.ask(metadata([])))
+            timer.start()
+            with pytest.raises(TimeoutError):
+                silent.ask(metadata([]), 0.3)
+            timer.join()
+            assert idle.may_be_dropped()
+            assert not busy.may_be_dropped()  # its response has its own timeout
+            assert not used.may_be_dropped()
+            busy.receive(metadata([]), number)
+        assert pool.any_connection() is not idle
+        assert pool.connect_to(broker.address) is pool.any_connection()
+        assert not pool.any_connection().may_be_dropped()
+
+
+def test_a_timeout_while_connecting_replaces_no_connections(broker: SimulatedBroker) -> None:
+    with frozen_server() as (frozen, _), closing(ConnectionPool(config_of(broker, frozen))) as pool:
+        idle = pool.connect_to(broker.address)
+        with pytest.raises(TimeoutError):
+            pool.connect_to(frozen)
+        assert pool.any_connection() is idle
 
 
 def test_brokers_of_the_last_metadata_replace_unreachable_bootstrap_servers(broker: SimulatedBroker) -> None:
