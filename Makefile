@@ -8,7 +8,9 @@ PY := $(VENV)/bin/python
 # Two processes, each with its own Kafka and Spark. All tests of a file run in the same process.
 PARALLEL := -n 2 --dist loadfile
 MINUTES ?= 30
-INSTALLED := $(VENV)/.installed
+# make test LOCKED=1 tests the locked versions of all packages, otherwise the newest ones.
+LOCK := $(if $(LOCKED),requirements-dev.lock)
+INSTALLED := $(VENV)/.installed$(if $(LOCKED),-locked)
 ARCHIVE := $(VENV)/spark.jsa
 DOCUMENTED := $(VENV)/.documented
 
@@ -80,13 +82,9 @@ pictures: $(INSTALLED) ## Generate the pictures of the documentation
 recording: java $(INSTALLED) ## Record the demo as docs/demo.cast for asciinema
 	$(PY) -m tools.record docs/demo.cast $(PY) -m ddl_examples.demo
 
-lock: $(INSTALLED) ## Regenerate requirements.lock
+lock: $(INSTALLED) ## Regenerate requirements*.lock
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
-	$(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-annotate \
-	  --no-header --quiet --upgrade --output-file requirements.lock
-	@sed -i.old '1i\
-	# Versions that were tested together, for all supported Pythons, with checksums: make lock\
-	' requirements.lock && rm requirements.lock.old
+	$(PY) -m tools.lock
 
 matrix: java $(INSTALLED) ## Run a sample of the tests with each supported Python and PySpark
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
@@ -122,10 +120,11 @@ java:
 	@tools/preflight.sh java
 
 # Recreated when the dependencies change, so that no old ones remain. An interrupted installation leaves no stamp.
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml $(LOCK)
 	@tools/preflight.sh python
 	$(PYTHON) -m venv --clear $(VENV)
-	tools/install.sh $(PY) --editable '.[dev]'
+	$(if $(LOCK),tools/install.sh $(PY) --require-hashes --requirement $(LOCK))
+	tools/install.sh $(PY) $(if $(LOCK),--no-deps) --editable '.[dev]'
 	@touch $@
 
 # mkdocs and its dependencies

@@ -1,0 +1,62 @@
+"""Generate the lock files with uv: ``python -m tools.lock [--keep]`` (make lock).
+
+``requirements.lock`` has the newest PySpark. Each ``requirements-pyspark-*.lock`` has another supported one, for
+clusters and images with that Spark. ``requirements-dev.lock`` also has what the tests need. All others have the
+versions of ``requirements.lock`` as far as their dependencies allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tools.matrix import PYSPARKS, ROOT
+
+BASE: Final = ROOT / "requirements.lock"
+DEV: Final = ROOT / "requirements-dev.lock"
+PYSPARK_LOCKS: Final = {version: ROOT / f"requirements-pyspark-{version}.lock" for version in PYSPARKS[:-1]}
+_HEADER: Final = "# Versions that were tested together, for all supported Pythons, with checksums: make lock\n"
+_PYSPARK: Final = re.compile(r"^pyspark==.*\n(?: +.*\n)*", re.MULTILINE)
+
+
+def main() -> int:
+    """Generate all lock files, and return 0."""
+    parser = argparse.ArgumentParser(prog="python -m tools.lock", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="keep the versions that are still suitable")
+    _compile(BASE, *([] if parser.parse_args().keep else ["--upgrade"]))
+    locked = BASE.read_text()
+    DEV.write_text(locked)  # uv prefers the versions in the file that it writes
+    _compile(DEV, "--extra", "dev")
+    for version, path in PYSPARK_LOCKS.items():
+        path.write_text(_PYSPARK.sub("", locked))
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
+            constraints.write(f"pyspark=={version}.*\n")
+            constraints.flush()
+            _compile(path, "--constraints", constraints.name)
+    return 0
+
+
+def _compile(path: Path, *options: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "pyproject.toml",
+        "--universal",
+        "--python-version",
+        "3.10",
+    ]
+    command += ["--generate-hashes", "--no-annotate", "--no-header", "--quiet", "--output-file", path.name, *options]
+    subprocess.run(command, cwd=ROOT, check=True)
+    path.write_text(_HEADER + path.read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
