@@ -12,10 +12,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
-from kafka_sql.cli.masking import mask_statement
 from kafka_sql.cli.results import Lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
+from kafka_sql.options.masking import mask_statement
 from kafka_sql.sql.recognize import classify as st
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")

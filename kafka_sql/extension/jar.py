@@ -15,7 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from kafka_sql.embedded.jars import cache_folder
 from kafka_sql.errors import ExtensionError
-from kafka_sql.options.secrets import secrets_pattern
+from kafka_sql.options.masking import secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
 
 SOURCES = Path(__file__).with_name("java")

@@ -8,7 +8,7 @@ from typing import Final
 MASK: Final = "******"
 
 # Suffixes instead of full keys: a key may have the prefix 'properties.', 'key.', 'value.' or a format's name.
-_ENDINGS = (
+SECRET_ENDINGS = (
     "passphrase",
     "secret",
     "token",
@@ -32,7 +32,7 @@ _ENDINGS = (
 )
 # Headers of requests to a schema registry: all but these can authenticate.
 _HEADER = "request.header."
-_PUBLIC_HEADERS = (
+PUBLIC_HEADERS = (
     "accept",
     "accept-charset",
     "accept-encoding",
@@ -53,8 +53,8 @@ def is_secret(key: str) -> bool:
     References such as ``${env:NAME}`` are not secrets, but are treated as such: only the key counts.
     """
     words = key.lower().replace("_", "-")
-    is_header = _HEADER in words and words.partition(_HEADER)[2] not in _PUBLIC_HEADERS
-    return is_header or "password" in words or words.endswith(_ENDINGS)
+    is_header = _HEADER in words and words.partition(_HEADER)[2] not in PUBLIC_HEADERS
+    return is_header or "password" in words or words.endswith(SECRET_ENDINGS)
 
 
 def is_url(key: str) -> bool:
@@ -80,22 +80,3 @@ def mask_user_info(text: str) -> str:
 def _mask_url(url: str) -> str:
     start = _URL_START.match(url)
     return f"{start[0] if start else ''}{MASK}@{url.rpartition('@')[2]}" if "@" in url else url
-
-
-# Whitespace and comments between a key, the equals sign and the value. Repetitions are bounded because Java recurses
-# for each repetition of a group, and searches for the end of an unclosed comment at every key.
-GAP_PATTERN = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]{0,1000}\*{1,1000}){0,50}/)\s*){0,20}"
-
-
-def secrets_pattern() -> str:
-    """Return a regular expression, valid in Java and Python, that finds secrets in SQL.
-
-    It finds ``'key' = 'value'`` of secret keys, and ``://user:password@`` in any value.
-    """
-    endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
-    public = "|".join(_PUBLIC_HEADERS).replace("-", "[_-]")
-    header = rf"request[.]header[.](?!(?:{public})(?![\w.-]))[\w.-]{{1,200}}"
-    key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{header}|{endings})['"`]?"""
-    quoted = "|".join(f"{q}[^{q}]*(?:{q}{q}[^{q}]*){{0,1000}}{q}" for q in "'\"")
-    user_info = r"""://[^\s'"]{0,1000}(?:(?:''|"")[^\s'"]{0,1000}){0,2}@"""
-    return rf"""(?i){key}{GAP_PATTERN}={GAP_PATTERN}(?:{quoted}|[^\s;]+)|{user_info}"""

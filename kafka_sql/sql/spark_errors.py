@@ -8,19 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.secrets import MASK, secrets_pattern
+from kafka_sql.options.masking import find_options_start, find_secrets, mask_statement
+from kafka_sql.options.secrets import MASK
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
-_SECRET = re.compile(secrets_pattern())
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
 _CLASS_AND_MESSAGE = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 _CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
 _PY4J_PREFIX = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
+_STATEMENT = "== SQL ==\n"  # in Spark's syntax errors: the statement follows, with a marker line below the error
+_MARKER_LINE = re.compile(r"^-*\^\^\^(?:\n|\Z)", re.MULTILINE)
+_POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
+_TOKEN = re.compile(r"'(.*)'", re.DOTALL)  # the token at the position
 _STACK_TRACE = re.compile(
     r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
 )
@@ -31,8 +35,8 @@ _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\
 def unwrap_errors() -> Iterator[None]:
     """Raise this package's error instead of the Spark exception that wraps it, which becomes its cause.
 
-    Spark's parser quotes the whole statement. If that contains a secret, raise a copy with the secret masked, and
-    without a cause, which would show it.
+    Spark's parser quotes the whole statement. If that may contain a secret, raise a copy that shows the statement up to
+    its options, without a cause, which would show more.
 
     This covers only statements that run at once: a SELECT fails later, in ``show()`` or ``collect()``, with the
     wrapped error.
@@ -40,12 +44,15 @@ def unwrap_errors() -> Iterator[None]:
     try:
         yield
     except ParseException as e:
-        masked = mask_secrets(str(e))
+        masked = mask_syntax_error(str(e), e.getCondition() or "")
         if masked == str(e):
             raise
-        condition = e.getCondition() or ""
-        text = masked.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
-        raise ParseException(message=text, errorClass=condition or None) from None
+        raise _copy(e, masked) from None
+    except AnalysisException as e:  # may quote a part of the statement
+        masked = mask_message(str(e))
+        if masked == str(e):
+            raise
+        raise _copy(e, masked) from None
     except PySparkException as e:
         missing = _MISSING_MODULE.search(str(e))
         if missing:
@@ -62,20 +69,49 @@ def unwrap_errors() -> Iterator[None]:
         raise error_class.from_message(wrapped[-1][1]) from e
 
 
-def mask_secrets(message: str) -> str:
+def mask_syntax_error(message: str, condition: str) -> str:
+    """Return a message of Spark's parser with the statement up to its options.
+
+    Args:
+        condition: the error's condition, such as PARSE_SYNTAX_ERROR.
+    """
+    head, _, statement = message.partition(_STATEMENT)
+    statement = _MARKER_LINE.sub("", statement)
+    start = find_options_start(statement)
+    if start is None or not statement[start:].strip():
+        return mask_message(message)
+    position, token = _POSITION.search(head), _TOKEN.search(head)
+    end = _offset(statement, position) + len(token[1]) if position and token else len(statement)
+    if condition != "PARSE_SYNTAX_ERROR" or end > start:
+        where = f" {position[0]}" if position else ""
+        head = (
+            f"[{condition}] Spark cannot parse the statement{where}. Its options may contain secrets and are hidden.\n"
+        )
+    return f"{head}{_STATEMENT}{statement[:start]}{MASK}"
+
+
+def mask_message(message: str) -> str:
     """Return a message with the values of secret options and user info in URLs masked, wherever they appear."""
-    options = [m[0] for m in _SECRET.finditer(message) if not m[0].startswith("://")]
-    values = [option.partition("=")[2].strip().strip("'\"") for option in options]
-    message = _SECRET.sub(lambda m: _mask_match(m[0]), message)
+    values = find_secrets(message)
+    message = mask_statement(message)
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= _MIN_SECRET_LENGTH:
             message = message.replace(value, MASK)
     return message
 
 
-def _mask_match(text: str) -> str:
-    """Return ``key = value`` of a secret key, or the user info of a URL, masked."""
-    return f"://{MASK}@" if text.startswith("://") else f"{text.partition('=')[0]}= {MASK}"
+def _offset(statement: str, position: re.Match[str]) -> int:
+    """Return the offset of a position in a statement: of a line, from 1, and a character in it, from 0."""
+    lines = statement.splitlines(keepends=True)
+    return sum(map(len, lines[: int(position[1]) - 1])) + int(position[2])
+
+
+def _copy(error: PySparkException, message: str) -> PySparkException:
+    """Return an error of the same class and condition with another message."""
+    condition = error.getCondition() or ""
+    error_class = ParseException if isinstance(error, ParseException) else AnalysisException
+    text = message.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
+    return error_class(message=text, errorClass=condition or None)
 
 
 def error_message(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.sql.dataframes import dataframe, empty_dataframe
 from kafka_sql.sql.recognize.classify import StopJob
-from kafka_sql.sql.spark_errors import error_message, mask_secrets
+from kafka_sql.sql.spark_errors import error_message, mask_message
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
 MAX_ENDED_JOBS = 100  # per session; older ones are removed
@@ -116,7 +116,7 @@ def _job_row(job: Job) -> tuple[Any, ...]:
     started = datetime.fromtimestamp(job.started, timezone.utc)
     reports = job.query.recentProgress if job.query.isActive else []
     if not reports:
-        error = None if job.failure is None else mask_secrets(error_message(job.failure)).partition("\n")[0]
+        error = None if job.failure is None else mask_message(error_message(job.failure)).partition("\n")[0]
         return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
     batches_with_rows = [report.batchId for report in reports if report.numInputRows]
     bytes_in = {batch: query_bytes_in(job.query, batch) for batch in batches_with_rows[-1:]}

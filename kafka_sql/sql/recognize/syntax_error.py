@@ -1,7 +1,7 @@
 """Build syntax errors that show the source line without exposing secrets.
 
 In text that does not parse, values cannot be located reliably: after a missing quote, the text between two literals is
-a value. From the first option on, a line is therefore shown only as far as it certainly contains no value.
+a value. The text of a statement is therefore shown only up to its options.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 
 from kafka_sql.errors import SqlSyntaxError
+from kafka_sql.options.masking import find_options_start
+from kafka_sql.options.secrets import MASK
 
-_MASK = "******"
 _MAX_WIDTH = 160  # of the shown part of a line, in characters
-# Options start after WITH or, because WITH itself may be misspelled, after the first quoted string that is followed by
-# an equals sign.
-_OPTIONS_START = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|['\"]\s*=\s*", re.IGNORECASE)
-_KEY = re.compile(r"\s*,?\s*(?:'[A-Za-z][\w.-]*'\s*=\s*)?")
 _EQUALS = re.compile(r"=\s*(?=')")
 
 
@@ -38,8 +35,8 @@ def _build_error(sql: str, start: int, end: int, message: str, literals_from: in
     width = min(end, line_start + len(line)) - start
     text = _mask_values(line, sql, line_start, max(literals_from - line_start, 0))
     offset = min(offset, len(text))
-    if text != line and offset + width > len(text) - len(_MASK):
-        offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
+    if text != line and offset + width > len(text) - len(MASK):
+        offset, width = min(offset, len(text) - len(MASK)), len(MASK)
     text, offset = _excerpt(text, offset, width)
     marker = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(min(width, _MAX_WIDTH), 1)
     position = f"line {line_number}, column {start - line_start + 1}"
@@ -65,13 +62,10 @@ def _mask_values(line: str, sql: str, line_start: int, literals_from: int) -> st
             of the error, after which no literal is needed, or 0 for an unbalanced quote, after which the text between
             two literals may look like a literal.
     """
-    options = _OPTIONS_START.search(sql)
-    if options is None or options.end() > line_start + len(line):
+    options_start = find_options_start(sql)
+    if options_start is None or options_start > line_start + len(line):
         equals, literal = _EQUALS.search(line), line.find("'", literals_from)
         visible = min(equals.end() if equals else len(line), literal if literal >= 0 else len(line))
     else:
-        visible = max(options.end() - line_start, 0)
-        if visible == 0 or "=" not in options[0]:
-            key = _KEY.match(line, visible)
-            visible = key.end() if key else visible
-    return line[:visible] + _MASK if line[visible:].strip() else line
+        visible = max(options_start - line_start, 0)
+    return line[:visible] + MASK if line[visible:].strip() else line

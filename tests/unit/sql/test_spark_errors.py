@@ -9,29 +9,32 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 
 from kafka_sql.errors import DecodeError, TopicNotFoundError
-from kafka_sql.sql.spark_errors import error_message, mask_secrets, unwrap_errors
+from kafka_sql.sql.spark_errors import error_message, mask_message, unwrap_errors
 
 
 @pytest.mark.parametrize(
     ("message", "masked"),
     [
         ("near 'x' == SQL ==\nSET 'topic' = 'a'", "near 'x' == SQL ==\nSET 'topic' = 'a'"),
-        ("SET ('a.password' = 'hunter2', 'topic' = 'a')", "SET ('a.password' = ******, 'topic' = 'a')"),
-        ('near "hunter2" (`a.password` = "hunter2")', 'near "******" (`a.password` = ******)'),
-        ("(a.password='it''s',\n'b.token' = 'abcd')", "(a.password= ******,\n'b.token' = ******)"),
-        ("a ('k.secret' = 'a')", "a ('k.secret' = ******)"),
+        ("SET ('a.password' = 'hunter2', 'topic' = 'a')", "SET ('a.password' = '******', 'topic' = 'a')"),
+        ('near "hunter2" (`a.password` = "hunter2")', 'near "******" (`a.password` = "******")'),
+        ("(a.password='it''s',\n'b.token' = 'abcd')", "(a.password='******',\n'b.token' = '******')"),
+        ("a ('k.secret' = 'a')", "a ('k.secret' = '******')"),
         ("near ':' ('r.url' = 'http://u:hunter2@h')", "near ':' ('r.url' = 'http://******@h')"),
-        ("('request.header.Cookie' = 'hunter2')", "('request.header.Cookie' = ******)"),
+        ("('request.header.Cookie' = 'hunter2')", "('request.header.Cookie' = '******')"),
     ],
 )
 def test_secrets_are_masked(message: str, masked: str) -> None:
-    assert mask_secrets(message) == masked
+    assert mask_message(message) == masked
 
 
 def test_a_parser_error_shows_no_secret() -> None:
     with pytest.raises(ParseException) as raised, unwrap_errors():
         raise ParseException(message="== SQL ==\nALTER x ('a.password' = 'hunter2')", errorClass="PARSE_SYNTAX_ERROR")
-    assert str(raised.value) == "[PARSE_SYNTAX_ERROR] == SQL ==\nALTER x ('a.password' = ******)"
+    assert str(raised.value) == (
+        "[PARSE_SYNTAX_ERROR] Spark cannot parse the statement. Its options may contain secrets and are hidden.\n"
+        "== SQL ==\nALTER x ('a.password'******"
+    )
     assert "hunter2" not in "".join(traceback.format_exception(raised.value))
 
 

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.cli.masking import mask_statement
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
+from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
+from kafka_sql.options.masking import mask_statement
+from kafka_sql.options.secrets import is_secret
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,7 @@ from kafka_sql.cli.masking import mask_statement
         ("('r.url' = 'http://u:it''s \"/@h', 'a' = 'b')", "('r.url' = 'http://******@h', 'a' = 'b')"),
         ("OPTIONS (url 'http://u:hunter2@h')", "OPTIONS (url 'http://******@h')"),
         ("SET x.url = http://u:hunter2/@h; SELECT 1", "SET x.url = http://******@h; SELECT 1"),
-        ("SELECT 'http://u:hunter2@h', 'http://h/a@b'", "SELECT 'http://******@h', 'http://h/a@b'"),
+        ("SELECT 'http://u:hunter2@h', 'http://h/a@b'", "SELECT 'http://******@h', 'http://******@b'"),
         ("'p.request.header.Cookie' = 'hunter2'", "'p.request.header.Cookie' = '******'"),
         ("'p.request.header.Accept' = 'json'", "'p.request.header.Accept' = 'json'"),
     ],
@@ -64,3 +68,36 @@ def test_long_texts_are_masked_in_linear_time(unit: str) -> None:
     start = time.process_time()
     mask_statement("token" + unit * (200_000 // len(unit)))
     assert time.process_time() - start < 10  # seconds; a tenth of that in fact
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "'properties.sasl.password' 'hunter2'",
+        "'properties.sasl.password = 'hunter2'",
+        "'properties.sasl.password' = hunter2'",
+        "'properties.sasl.password' = ''hunter2'",
+        "'properties.sasl.password' = 'hun'ter2'",
+        "'properties.sasl.password' : 'hunter2'",
+        "'properties.sasl.password' = 'x' 'hunter2'",
+        "'properties.sasl.pasword' = 'hunter2'",
+        "'properties.sasl.passwrod' = 'hunter2'",
+        "'properties.sasl.pass'word' = 'hunter2'",
+        "'value.avro-confluent.basic-auth.user-inf' = 'hunter2'",
+        "'properties.bootstrap.servers' = 'u:hunter2@h:9092'",
+    ],
+)
+def test_secrets_are_masked_in_statements_with_typos(option: str) -> None:
+    masked = mask_statement(f"ALTER TABLE t SET ({option}, 'topic' = 'shown')")
+    assert "ter2" not in masked
+    assert masked.startswith("ALTER TABLE t SET ('")
+    assert masked.endswith("'topic' = 'shown')")
+
+
+def test_keys_of_other_options_are_not_taken_for_misspelled_secrets() -> None:
+    keys = [f"properties.{key}" for key in JAVA_PROPERTIES]
+    keys += [option.key for option in (*KAFKA_OPTIONS, *UPSERT_OPTIONS)]
+    keys += [f"value.{name}.{option.key}" for name in FORMATS for option in FORMATS[name].options]
+    for key in keys:
+        statement = f"ALTER TABLE t SET ('{key}' = 'x', 'topic' = 'y')"
+        assert (mask_statement(statement) != statement) == is_secret(key), key
