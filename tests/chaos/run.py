@@ -89,7 +89,12 @@ class PipelineRun:
             target,
             f"{name}-prefix",
             folder,
-            {"scan.client": config.client, "scan.max-offsets-per-trigger": "2000", **(source_options or {})},
+            {
+                "scan.client": config.client,
+                "sink.client": config.client,  # of dead letters
+                "scan.max-offsets-per-trigger": "2000",
+                **(source_options or {}),
+            },
             {"sink.client": config.client, _COMPRESSION: config.codec, **(sink_options or {})},
             name=name,
             **query_fields,
