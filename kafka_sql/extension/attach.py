@@ -1,6 +1,6 @@
 """Attach this process to the JVM that started it, and to the SparkContext there, and execute its statements.
 
-``java/Python.java`` starts this module with the JVM's port and secret in the environment.
+``java/Python.java`` calls ``attach`` with the JVM's port and secret in the environment.
 """
 
 from __future__ import annotations
@@ -43,7 +43,3 @@ def attach() -> None:
 
 def _release(version: str) -> list[str]:
     return version.split(".")[:2]
-
-
-if __name__ == "__main__":
-    attach()

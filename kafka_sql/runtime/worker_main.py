@@ -27,7 +27,9 @@ def main() -> None:
     """Run ``python`` with these arguments. Spark passes ``-m`` and a module."""
     if sys.argv[1:2] != ["-m"]:
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-    sys.path[:] = without_zips(["", *sys.path[1:]])  # the first one was the folder of this command
+    # the first entry is the folder of this command, and would be the current folder; neither with PYTHONSAFEPATH
+    path = sys.path if getattr(sys.flags, "safe_path", False) else ["", *sys.path[1:]]
+    sys.path[:] = without_zips(path)
     del sys.argv[:2]
     if sys.argv == _TASKS:
         preload_imports()

@@ -22,6 +22,10 @@ import py4j.Py4JException;
  * statement came on, with that thread's session, job group and settings.
  */
 public final class Python {
+    /** Without modules in the current folder, which -m and -c would import first. */
+    private static final String PROGRAM =
+        "import sys; sys.path[:] = filter(None, sys.path); from kafka_sql.extension.attach import attach; attach()";
+
     private static volatile Python running;
 
     private final JavaSparkContext context;
@@ -37,7 +41,7 @@ public final class Python {
         String driver = conf.get("spark.pyspark.driver.python", (String) environment.get("PYSPARK_DRIVER_PYTHON"));
         command = driver != null ? driver : worker != null ? worker : "python3";
         String secret = new BigInteger(256, new SecureRandom()).toString(16);
-        ProcessBuilder builder = new ProcessBuilder(new String[] {command, "-m", "kafka_sql.extension.attach"});
+        ProcessBuilder builder = new ProcessBuilder(new String[] {command, "-c", PROGRAM});
         builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
         builder.environment().put("PYSPARK_GATEWAY_PORT", String.valueOf(serve(secret)));
         builder.environment().put("PYSPARK_GATEWAY_SECRET", secret); // not an argument, which other users could see
@@ -126,7 +130,7 @@ public final class Python {
         }
         if (!attached.isDone())
             throw new KafkaSqlException(
-                "[PYTHON_NOT_STARTED] '" + command + " -m kafka_sql.extension.attach' ended with exit code "
+                "[PYTHON_NOT_STARTED] The Python process of kafka_sql, '" + command + "', ended with exit code "
                 + process.exitValue() + ". Its output is above or in the log. " + advice());
     }
 

@@ -80,4 +80,7 @@ def test_modules_are_run_and_broken_pipes_end_silently(tmp_path: Path) -> None:
     assert run("-m", "runs", "a", "-b") == (0, "['a', '-b'] __main__\n", "")
     assert run("-m", "breaks") == (1, "", "")  # the data source of a stopped query
     assert run("-m", "fails") == (1, "", "EOFError\n")
+    environment["PYTHONSAFEPATH"] = "1"  # the current folder is not searched for modules
+    if sys.version_info >= (3, 11):
+        assert run("-m", "runs")[:2] == (1, "")
     assert run("-c", "import sys; print(sys.argv)", "x") == (0, "['-c', 'x']\n", "")
