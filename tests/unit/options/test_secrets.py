@@ -15,6 +15,7 @@ from kafka_sql.options.secrets import is_secret, mask_value
         "sasl.jaas.config",
         "sasl.oauthbearer.config",
         "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.assertion.private.key.passphrase",
         "sasl.oauthbearer.assertion.private.key.pem",
         "ssl.key.password",
@@ -37,9 +38,33 @@ def test_secret_keys(prefix: str, key: str) -> None:
     assert is_secret(prefix + key)
 
 
+@pytest.mark.parametrize("key", ["SOME.PASSWORD", "a.api_key", "avro-confluent.properties.basic.auth.user.info"])
+def test_secret_keys_in_other_notations(key: str) -> None:
+    assert is_secret(key)
+
+
 @pytest.mark.parametrize(
     "key",
     [
+        "connector",
+        "topic",
+        "key.format",
+        "key.fields",
+        "sink.transactional-id-prefix",
+        "avro-confluent.basic-auth.credentials-source",
+    ],
+)
+def test_options_that_are_not_secret(key: str) -> None:
+    assert not is_secret(key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "bootstrap.servers",
+        "ssl.truststore.location",
+        "ssl.keystore.type",
+        "sasl.oauthbearer.token.endpoint.url",
         "sasl.username",
         "sasl.mechanism",
         "ssl.ca.pem",
@@ -52,7 +77,7 @@ def test_secret_keys(prefix: str, key: str) -> None:
         "request.timeout.ms",
     ],
 )
-def test_other_keys(key: str) -> None:
+def test_properties_that_are_not_secret(key: str) -> None:
     assert not is_secret("properties." + key)
 
 

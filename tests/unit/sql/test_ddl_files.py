@@ -1,4 +1,4 @@
-"""SQL files as tests: those in ``good`` declare the table in ``.expected``, those in ``bad`` fail with a given error.
+"""SQL files as tests: those in ``good`` declare the table in ``.expected``, those in ``bad`` raise the error they name.
 
 A file contains one CREATE TABLE, or several statements (CREATE TABLE, CREATE TABLE ... LIKE, ALTER TABLE), each ending
 with a semicolon and a newline. The table of the last statement is tested.

@@ -15,6 +15,8 @@ from kafka_sql.sql import read_stream
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
 
+HINT = "/*+ OPTIONS('a' = 'b') */"
+
 
 def table_entry(database: str, name: str) -> Any:
     return SimpleNamespace(
@@ -83,20 +85,17 @@ def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.explain, "_explain_in_spark", lambda mode, statement, run: f"{mode}: {statement}")
     monkeypatch.setattr(module.explain, "dataframe", lambda spark, columns, rows: rows)
     for head in ("CREATE TABLE p AS", "INSERT INTO p"):
-        explained = run(f"EXPLAIN COST {head} SELECT * FROM o {_HINT} x", Tables())
+        explained = run(f"EXPLAIN COST {head} SELECT * FROM o {HINT} x", Tables())
         assert explained == [(f"COST: {head} SELECT * FROM (SELECT hinted) x",)]
         assert run(f"EXPLAIN {head} SELECT 1", Tables()) == f"EXPLAIN {head} SELECT 1"
-
-
-_HINT = "/*+ OPTIONS('a' = 'b') */"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"INSERT INTO p SELECT * FROM o {_HINT} x", "INSERT INTO p SELECT * FROM (SELECT hinted) x"),
+        (f"INSERT INTO p SELECT * FROM o {HINT} x", "INSERT INTO p SELECT * FROM (SELECT hinted) x"),
         (
-            f"WITH q AS (SELECT * FROM o {_HINT} x) INSERT INTO p (a) SELECT * FROM q;",
+            f"WITH q AS (SELECT * FROM o {HINT} x) INSERT INTO p (a) SELECT * FROM q;",
             "INSERT INTO p (a) WITH q AS (SELECT * FROM (SELECT hinted) x) SELECT * FROM q",
         ),
         (
@@ -105,15 +104,15 @@ _HINT = "/*+ OPTIONS('a' = 'b') */"
         ),
         ("INSERT INTO p SELECT 1 /*+ c */ FROM r", "INSERT INTO p SELECT 1 /*+ c */ FROM r"),
         (
-            f"-- c\nCREATE TABLE p USING parquet AS SELECT * FROM o {_HINT} x",
+            f"-- c\nCREATE TABLE p USING parquet AS SELECT * FROM o {HINT} x",
             "-- c\nCREATE TABLE p USING parquet AS SELECT * FROM (SELECT hinted) x",
         ),
-        (f"REPLACE TABLE p AS (TABLE o {_HINT})", "REPLACE TABLE p AS (SELECT * FROM (SELECT hinted))"),
+        (f"REPLACE TABLE p AS (TABLE o {HINT})", "REPLACE TABLE p AS (SELECT * FROM (SELECT hinted))"),
         (
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM default_catalog.d.o",
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM `spark_catalog`.`d`.`o`",
         ),
-        (f"CREATE TABLE p AS SELECT * FROM r {_HINT}", f"CREATE TABLE p AS SELECT * FROM r {_HINT}"),
+        (f"CREATE TABLE p AS SELECT * FROM r {HINT}", f"CREATE TABLE p AS SELECT * FROM r {HINT}"),
         (
             "CREATE VIEW v AS SELECT * FROM default_catalog.d.o",
             "CREATE VIEW v AS SELECT * FROM `spark_catalog`.`d`.`o`",
@@ -141,7 +140,7 @@ def test_statement_for_spark(text: str, expected: str) -> None:
     ("text", "error", "message"),
     [
         (
-            f"CREATE VIEW v AS SELECT * FROM o {_HINT}",
+            f"CREATE VIEW v AS SELECT * FROM o {HINT}",
             UnsupportedSqlError,
             "hint on table 'default.o' cannot be stored",
         ),
@@ -156,10 +155,10 @@ def test_statement_for_spark(text: str, expected: str) -> None:
         ("ALTER TABLE typo MODIFY a INT", TableNotFoundError, "Kafka table 'typo' not found"),
         ("ALTER TABLE typo DROP (a)", TableNotFoundError, "Kafka table 'typo' not found"),
         ("INSERT INTO p SELECT * FROM STREAM o", UnsupportedSqlError, "can only write to a Kafka table"),
-        (f"INSERT INTO o (a) {_HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
-        (f"INSERT INTO {_HINT} o SELECT 1", UnsupportedSqlError, "directly after the table name"),
-        (f"INSERT {_HINT} INTO o SELECT 1", UnsupportedSqlError, "directly after the table name"),
-        (f"INSERT INTO o {_HINT} {_HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT INTO o (a) {HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT INTO {HINT} o SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT {HINT} INTO o SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT INTO o {HINT} {HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
     ],
 )
 def test_unsupported_statements(text: str, error: type[KafkaSqlError], message: str) -> None:

@@ -1,3 +1,5 @@
+"""Test CREATE TABLE: its clauses, its columns, and the errors of invalid statements."""
+
 import pytest
 
 from kafka_sql.errors import (

@@ -1,3 +1,5 @@
+"""Test that a rendered CREATE TABLE declares the same table, and that secrets are masked."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""Test the Spark types of Flink's data types."""
+
 import pytest
 
 from kafka_sql.errors import SchemaError, SqlSyntaxError

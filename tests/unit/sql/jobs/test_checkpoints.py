@@ -14,7 +14,7 @@ from kafka_sql.sql.jobs.checkpoints import check_owner, local_folder, query_dige
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "is_same"),
     [
         ("SELECT a FROM t", "select  a -- c\nfrom T", True),
         ("SELECT 'a' FROM t", "SELECT 'A' FROM t", False),
@@ -23,8 +23,8 @@ from kafka_sql.sql.jobs.checkpoints import check_owner, local_folder, query_dige
         ("SELECT 1 2", "SELECT 12", False),
     ],
 )
-def test_query_digest(one: str, other: str, same: bool) -> None:
-    assert (query_digest(one) == query_digest(other)) is same
+def test_query_digest(first: str, second: str, is_same: bool) -> None:
+    assert (query_digest(first) == query_digest(second)) is is_same
 
 
 def test_another_query_is_rejected_if_the_checkpoint_has_offsets(tmp_path: Path) -> None:
@@ -39,16 +39,15 @@ def test_another_query_is_rejected_if_the_checkpoint_has_offsets(tmp_path: Path)
         check_owner(folder, "t", folder.name, "SELECT 2")
 
 
-def session(default: str = "file:///") -> Any:
-    configuration = SimpleNamespace(get=lambda key, other: default)
+def session(default_filesystem: str = "file:///") -> Any:
+    """Return a session whose user has set every limit of a batch."""
+    configuration = SimpleNamespace(get=lambda key, default: default_filesystem)
     context = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration))
-    return SimpleNamespace(
-        _sc=context, conf=SimpleNamespace(get=lambda key, other: "64m")
-    )  # every limit is set by the user
+    return SimpleNamespace(_sc=context, conf=SimpleNamespace(get=lambda key, default: "64m"))
 
 
 @pytest.mark.parametrize(
-    ("location", "default", "folder"),
+    ("location", "default_filesystem", "folder"),
     [
         ("/a b/c%d", "file:///", "/a b/c%d"),
         ("file:/a/b", "hdfs://h:1", "/a/b"),
@@ -59,8 +58,8 @@ def session(default: str = "file:///") -> Any:
         ("a/b", "file:///", None),
     ],
 )
-def test_local_folder(location: str, default: str, folder: str | None) -> None:
-    assert local_folder(session(default), location) == (Path(folder) if folder else None)
+def test_local_folder(location: str, default_filesystem: str, folder: str | None) -> None:
+    assert local_folder(session(default_filesystem), location) == (Path(folder) if folder else None)
     assert local_folder(SimpleNamespace(client=None), location) is None  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ from tests.unit.sql.jobs.fake_session import Query, Session
 
 
 @pytest.fixture(autouse=True)
-def _results(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_spark_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_registry, "empty_dataframe", lambda spark: [])
 
 
@@ -36,14 +36,14 @@ def test_the_status_of_a_job() -> None:
 
 
 def test_jobs_are_listed_by_start_time_with_queries_started_elsewhere() -> None:
-    other = Query("other", "run-2")
-    other.recentProgress = [SimpleNamespace(timestamp="2020-01-01T00:00:00.000Z")]
-    known = Query("known")
-    spark: Any = Session(other, known)
-    register(spark, known)
-    assert [job.id for job in session_jobs(spark)] == ["other", "known"]
+    unregistered = Query("unregistered", "run-2")
+    unregistered.recentProgress = [SimpleNamespace(timestamp="2020-01-01T00:00:00.000Z")]
+    registered = Query("registered")
+    spark: Any = Session(unregistered, registered)
+    register(spark, registered)
+    assert [job.id for job in session_jobs(spark)] == ["unregistered", "registered"]
     assert session_jobs(spark)[0].started == 1_577_836_800
-    assert [job.id for job in session_jobs(spark)] == ["other", "known"]  # not registered twice
+    assert [job.id for job in session_jobs(spark)] == ["unregistered", "registered"]  # not registered twice
 
 
 def test_only_the_last_ended_jobs_are_kept() -> None:

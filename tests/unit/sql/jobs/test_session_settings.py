@@ -51,14 +51,14 @@ def test_options_of_flink_without_effect_are_stored_with_a_warning(caplog: pytes
 
 
 @pytest.mark.parametrize(
-    ("rows", "limited"), [(None, "8192"), ("10000", "8192"), ("8192", "8192"), ("100", "100"), ("0", "8192")]
+    ("rows", "expected"), [(None, "8192"), ("10000", "8192"), ("8192", "8192"), ("100", "100"), ("0", "8192")]
 )
-def test_batches_are_limited_by_rows_and_the_settings_are_restored(rows: str | None, limited: str) -> None:
-    before = {} if rows is None else {ROWS: rows}
-    spark = session(**before)
+def test_batches_are_limited_by_rows_and_the_settings_are_restored(rows: str | None, expected: str) -> None:
+    user_settings = {} if rows is None else {ROWS: rows}
+    spark = session(**user_settings)
     with limit_batches_by_rows(spark), limit_batches_by_rows(spark):
-        assert spark.conf.settings == {BYTES: str(2**31 - 1), ROWS: limited}
-    assert spark.conf.settings == before
+        assert spark.conf.settings == {BYTES: str(2**31 - 1), ROWS: expected}
+    assert spark.conf.settings == user_settings
 
 
 def test_the_settings_are_restored_after_the_last_of_overlapping_inserts() -> None:

@@ -1,3 +1,5 @@
+"""Test which statements are recognized, and which are left to Spark."""
+
 import time
 
 import pytest
@@ -15,9 +17,11 @@ from kafka_sql.sql.recognize.classify import (
     SetOption,
     ShowColumns,
     ShowCreate,
+    ShowJobs,
     ShowTables,
     Statement,
     StatementSet,
+    StopJob,
     UnsupportedStatement,
     classify,
     is_query,
@@ -25,7 +29,7 @@ from kafka_sql.sql.recognize.classify import (
 
 
 @pytest.mark.parametrize(
-    ("sql", "statement"),
+    ("sql", "expected"),
     [
         ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", CreateTable()),
         ("create temporary table if not exists db.`t` (a int) comment 'x' with ('a' = 'b');", CreateTable()),
@@ -103,8 +107,8 @@ from kafka_sql.sql.recognize.classify import (
         ("EXECUTE STATEMENT SET BEGIN END", StatementSet(())),
     ],
 )
-def test_classified_statements(sql: str, statement: Statement) -> None:
-    assert classify(sql) == statement
+def test_classified_statements(sql: str, expected: Statement) -> None:
+    assert classify(sql) == expected
 
 
 @pytest.mark.parametrize(
@@ -175,6 +179,55 @@ def test_spark_statements_are_not_classified(sql: str) -> None:
     assert classify(sql) is None
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("EXPLAIN SELECT 1", Explain("", "SELECT 1", True)),
+        ("EXPLAIN COST SELECT 1", Explain("COST", "SELECT 1", True)),
+        ("EXPLAIN PLAN FOR SELECT 1", Explain("", "SELECT 1", False)),
+        ("EXPLAIN ESTIMATED_COST, CHANGELOG_MODE SELECT 1", Explain("COST", "SELECT 1", False)),
+        ("EXPLAIN PLAN_ADVICE, ESTIMATED_COST SELECT 1", Explain("EXTENDED", "SELECT 1", False)),
+        ("EXPLAIN ESTIMATED_COST, OTHER SELECT 1", None),
+        ("EXPLAIN", None),
+        ("EXECUTE INSERT INTO t SELECT 1", Execute("INSERT INTO t SELECT 1")),
+        ("EXECUTE IMMEDIATE 'SELECT 1'", None),
+        ("EXECUTE EXECUTE SELECT 1", None),
+        ("EXECUTE", None),
+        ("EXECUTE STATEMENT SET BEGIN a; b c;; END;", StatementSet(("a", "b c"))),
+        ("EXECUTE STATEMENT SET BEGIN a; END", StatementSet(("a",))),
+        ("EXECUTE STATEMENT SET BEGIN END;", StatementSet(())),
+        ("EXECUTE STATEMENT SET a; END", None),
+        ("EXECUTE STATEMENT SET BEGIN a; b", StatementSet(("a", "b"), has_end=False)),
+        ("EXECUTE STATEMENT SET BEGIN a; END; b", None),
+        ("BEGIN STATEMENT SET; a; END;", StatementSet(("a",))),
+        ("BEGIN STATEMENT SET", StatementSet((), has_end=False)),
+        ("BEGIN STATEMENT SET a; END", None),
+        ("BEGIN SELECT 1; END", None),
+    ],
+)
+def test_explain_execute_and_statement_sets(sql: str, expected: Statement | None) -> None:
+    assert classify(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SHOW JOBS", ShowJobs()),
+        ("-- all\nshow jobs ;", ShowJobs()),
+        ("STOP JOB 'a''b'", StopJob("a'b")),
+        ("stop job 'a' with savepoint;", StopJob("a", savepoint=True)),
+        ("STOP JOB 'a' WITH DRAIN", StopJob("a", drain=True)),
+        ("STOP JOB 'a' WITH SAVEPOINT WITH DRAIN", StopJob("a", savepoint=True, drain=True)),
+        ("SHOW JOBS LIKE 'a'", None),
+        ("STOP JOB a", None),
+        ("STOP JOB 'a' WITH", None),
+        ("STOP 'a'", None),
+    ],
+)
+def test_job_statements(sql: str, expected: Statement | None) -> None:
+    assert classify(sql) == expected
+
+
 def test_repr_omits_option_values() -> None:
     assert repr(SetOption("a.password", "hunter2")) == "SetOption(key='a.password')"
 
@@ -199,7 +252,7 @@ def test_long_statements_are_classified_by_their_first_words(sql: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "query"),
+    ("sql", "expected"),
     [
         ("SELECT 1", True),
         ("-- c\nwith x as (select 1) select * from x", True),
@@ -213,5 +266,5 @@ def test_long_statements_are_classified_by_their_first_words(sql: str) -> None:
         ("(", False),
     ],
 )
-def test_is_query(sql: str, query: bool) -> None:
-    assert is_query(sql) is query
+def test_is_query(sql: str, expected: bool) -> None:
+    assert is_query(sql) is expected

@@ -1,3 +1,5 @@
+"""Test how INSERT statements are recognized and split into their parts."""
+
 import pytest
 
 from kafka_sql.sql.recognize.classify import classify

@@ -1,3 +1,5 @@
+"""Test the tokens of the lexer, with sqlglot's lexer as an oracle."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

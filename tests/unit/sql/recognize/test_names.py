@@ -1,4 +1,4 @@
-"""Test how table names are resolved, and statements that contain statements."""
+"""Test how table names are resolved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.sql.recognize.classify import Execute, Explain, Statement, StatementSet, classify
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 
 
@@ -81,33 +80,3 @@ def test_a_statement_may_mean_the_temporary_or_the_permanent_table() -> None:
     assert find("p", temporary=False) == ("default", "p")
     assert find("s", temporary=False) is None
     assert find("v", temporary=False) == ("default", "v")
-
-
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("EXPLAIN SELECT 1", Explain("", "SELECT 1", True)),
-        ("EXPLAIN COST SELECT 1", Explain("COST", "SELECT 1", True)),
-        ("EXPLAIN PLAN FOR SELECT 1", Explain("", "SELECT 1", False)),
-        ("EXPLAIN ESTIMATED_COST, CHANGELOG_MODE SELECT 1", Explain("COST", "SELECT 1", False)),
-        ("EXPLAIN PLAN_ADVICE, ESTIMATED_COST SELECT 1", Explain("EXTENDED", "SELECT 1", False)),
-        ("EXPLAIN ESTIMATED_COST, OTHER SELECT 1", None),
-        ("EXPLAIN", None),
-        ("EXECUTE INSERT INTO t SELECT 1", Execute("INSERT INTO t SELECT 1")),
-        ("EXECUTE IMMEDIATE 'SELECT 1'", None),
-        ("EXECUTE EXECUTE SELECT 1", None),
-        ("EXECUTE", None),
-        ("EXECUTE STATEMENT SET BEGIN a; b c;; END;", StatementSet(("a", "b c"))),
-        ("EXECUTE STATEMENT SET BEGIN a; END", StatementSet(("a",))),
-        ("EXECUTE STATEMENT SET BEGIN END;", StatementSet(())),
-        ("EXECUTE STATEMENT SET a; END", None),
-        ("EXECUTE STATEMENT SET BEGIN a; b", StatementSet(("a", "b"), has_end=False)),
-        ("EXECUTE STATEMENT SET BEGIN a; END; b", None),
-        ("BEGIN STATEMENT SET; a; END;", StatementSet(("a",))),
-        ("BEGIN STATEMENT SET", StatementSet((), has_end=False)),
-        ("BEGIN STATEMENT SET a; END", None),
-        ("BEGIN SELECT 1; END", None),
-    ],
-)
-def test_statements_in_statements(sql: str, expected: Statement | None) -> None:
-    assert classify(sql) == expected

@@ -1,9 +1,9 @@
+"""Test OPTIONS hints: how they are parsed, and where they are allowed."""
+
 import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
 from kafka_sql.sql.rewrite.hints import check_hint_positions, parse_hint
-from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
-from kafka_sql.sql.rewrite.table_references import apply_edits
 
 QUERY = "SELECT * FROM t"
 
@@ -59,20 +59,3 @@ def test_a_misplaced_hint_is_rejected() -> None:
     check_hint_positions(sql, [hint])
     with pytest.raises(UnsupportedSqlError, match="line 1 must directly follow the name"):
         check_hint_positions(sql, [])
-
-
-@pytest.mark.parametrize(
-    ("sql", "edited"),
-    [
-        ("SELECT db.t.a, t.a, x.db.t FROM [db.t]", "SELECT `t`.a, t.a, x.db.t FROM [db.t]"),
-        ("SELECT DB . `T` . * FROM [db.t]", "SELECT `t` . * FROM [db.t]"),
-        ("SELECT spark_catalog.db.t.a.b FROM [db.t]", "SELECT `t`.a.b FROM [db.t]"),
-        ("SELECT 'db.t.a', db.t(1), db.tt.a /* db.t.a */ FROM [db.t]", None),
-    ],
-)
-def test_qualifiers_are_shortened(sql: str, edited: str | None) -> None:
-    start, end = sql.index("["), sql.index("]") - 1
-    query = sql.replace("[", "").replace("]", "")
-    aliases = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t"}
-    expected = (edited or sql).replace("[", "").replace("]", "")
-    assert apply_edits(query, shorten_qualifiers(query, aliases, [(start, end)])) == expected

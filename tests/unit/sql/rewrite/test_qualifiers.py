@@ -15,11 +15,13 @@ ALIASES = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t", ("db", "u v"): "
     [
         ("SELECT db.t.a", "SELECT `t`.a"),
         ("SELECT DB.`T`.a, db.t.*", "SELECT `t`.a, `t`.*"),
+        ("SELECT DB . `T` . *", "SELECT `t` . *"),
         ("SELECT spark_catalog.db.t.a.field", "SELECT `t`.a.field"),
         ("SELECT db.`u v`.a", "SELECT `u v`.a"),
         ("SELECT db.t", "SELECT db.t"),  # column t of table db
         ("SELECT other.t.a, x.db.t.a, t.a", "SELECT other.t.a, x.db.t.a, t.a"),
         ("SELECT 'db.t.a', db.t.b -- db.t.c", "SELECT 'db.t.a', `t`.b -- db.t.c"),
+        ("SELECT db.t(1), db.tt.a /* db.t.a */", "SELECT db.t(1), db.tt.a /* db.t.a */"),
         ("SELECT f(db.t.a)+db.t.b", "SELECT f(`t`.a)+`t`.b"),
     ],
 )

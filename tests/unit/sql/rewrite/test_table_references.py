@@ -1,3 +1,5 @@
+"""Test which table names are found in a query."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
