@@ -32,6 +32,7 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")
 
+_VARIABLE = "${"  # Spark replaces ${env:NAME} by the value, also in quoted names: a schema could read the environment
 _TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 
@@ -170,6 +171,12 @@ def _check_columns(declaration: Declaration) -> None:
         )
     declared_names: dict[str, str] = {}
     for column in declaration.columns:
+        if _VARIABLE in column.name or (column.expression is None and _VARIABLE in column.text):
+            raise SchemaError(
+                f"Column '{column.name}': the names of columns and fields must not contain '{_VARIABLE}', which starts "
+                "a variable in Spark's statements.",
+                column=column.name,
+            )
         previous = declared_names.get(column.name.lower())
         if previous is not None:
             raise SchemaError(

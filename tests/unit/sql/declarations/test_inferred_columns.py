@@ -84,12 +84,12 @@ def test_key_columns_come_first() -> None:
     definition = validate_table(table)
     assert definition.key is not None
     assert (definition.key.columns, definition.value.columns) == (("id",), ("a",))
-    both = validate_table(table_of_schema(record(a="int", id="long"), key))
-    assert both.key is not None
-    assert (both.key.columns, both.value.columns) == (("id",), ("id", "a"))
-    prefixed = validate_table(table_of_schema(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
-    assert prefixed.key is not None
-    assert (prefixed.key.columns, prefixed.key.fields) == (("k_id",), ("id",))
+    key_in_value = validate_table(table_of_schema(record(a="int", id="long"), key))
+    assert key_in_value.key is not None
+    assert (key_in_value.key.columns, key_in_value.value.columns) == (("id",), ("id", "a"))
+    with_prefix = validate_table(table_of_schema(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
+    assert with_prefix.key is not None
+    assert (with_prefix.key.columns, with_prefix.key.fields) == (("k_id",), ("id",))
 
 
 def test_tables_with_columns_and_other_formats_are_unchanged() -> None:
@@ -116,3 +116,18 @@ def test_unsupported_schemas(schema: str, message: str) -> None:
 def test_subject_is_required() -> None:
     with pytest.raises(MissingOptionError, match=r"set 'avro-confluent\.subject'"):
         create_table(f"CREATE TABLE t WITH ({WITH}, {VALUE})".replace("'t'", "'t;u'"))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"${env:HOME}": {"type": "string"}}, {"a": {"type": "object", "properties": {"${env:HOME}": {"type": "string"}}}}],
+)
+def test_names_that_spark_would_replace_by_variables_are_rejected(properties: dict[str, Any]) -> None:
+    schema = json.dumps({"type": "object", "properties": properties})
+    options = f"{WITH}, 'format' = 'json-confluent', 'json-confluent.url' = 'http://localhost:8081'"
+    with pytest.raises(SchemaError, match=r"Column '.*': the names of columns and fields must not contain '\$\{'"):
+        create_table(f"CREATE TABLE t WITH ({options}, 'json-confluent.schema' = '{schema}')")
+    with pytest.raises(SchemaError, match=r"must not contain '\$\{'"):
+        create_table(f"CREATE TABLE t (a INT, `${{env:HOME}}` AS a) WITH ({options})")
+    table = create_table(f"CREATE TABLE t (a INT COMMENT '${{env:HOME}}', b AS '${{env:HOME}}') WITH ({options})")
+    assert (table.columns[0].comment, table.columns[1].expression) == ("${env:HOME}", "'$\\{env:HOME}'")
