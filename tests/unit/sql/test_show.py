@@ -1,4 +1,4 @@
-"""Test DESCRIBE, SHOW CREATE TABLE, EXPLAIN and errors as the terminal shows them, without Spark."""
+"""Test DESCRIBE, SHOW CREATE TABLE and EXPLAIN, without Spark."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 
 from kafka_sql.definition import validate_table
-from kafka_sql.errors import OffsetError, StatementError, WorkerPythonError
+from kafka_sql.errors import StatementError
 from kafka_sql.sql import explain, show
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.recognize.classify import Explain, classify
-from kafka_sql.sql.spark_errors import error_message, unwrap_errors
 
 CREATE = """CREATE TABLE t (
   id BIGINT NOT NULL COMMENT 'the id', p INT METADATA FROM 'partition' VIRTUAL, h MAP<STRING, BYTES> METADATA FROM
@@ -63,78 +60,31 @@ class Tables:
         return False
 
 
+def return_text(statement: str) -> Any:
+    """Return the statement that Spark would run."""
+    return statement
+
+
 @pytest.mark.parametrize(
     "statement", ["DROP TABLE t", "ALTER TABLE t RENAME TO u", "CREATE TABLE u (a INT) WITH ('connector' = 'kafka')"]
 )
 def test_only_queries_and_inserts_are_explained(statement: str) -> None:
-    def run(text: str) -> Any:
-        return text
-
     explained = classify(f"EXPLAIN {statement}")
     assert isinstance(explained, Explain)
     tables: Any = Tables()
     with pytest.raises(StatementError, match="EXPLAIN supports only a query, an INSERT"):
-        explain.explain(None, tables, explained, f"EXPLAIN {statement}", run)  # type: ignore[arg-type]
-    other = classify("EXPLAIN DROP TABLE other")
-    assert isinstance(other, Explain)
-    assert explain.explain(None, tables, other, "EXPLAIN DROP TABLE other", run) == (  # type: ignore[arg-type]
-        "EXPLAIN DROP TABLE other"
-    )
+        explain.explain(None, tables, explained, f"EXPLAIN {statement}", return_text)  # type: ignore[arg-type]
+
+
+def test_explain_of_spark_tables_is_passed_to_spark() -> None:
+    explained = classify("EXPLAIN DROP TABLE other")
+    assert isinstance(explained, Explain)
+    text: Any = explain.explain(None, Tables(), explained, "EXPLAIN DROP TABLE other", return_text)  # type: ignore[arg-type]
+    assert text == "EXPLAIN DROP TABLE other"
 
 
 def test_flinks_explain_syntax_is_translated_for_spark() -> None:
     statement = classify("EXPLAIN ESTIMATED_COST DROP TABLE other")
     assert isinstance(statement, Explain)
-    text: Any = explain.explain(None, Tables(), statement, "", lambda text: text)  # type: ignore[arg-type,return-value]
+    text: Any = explain.explain(None, Tables(), statement, "", return_text)  # type: ignore[arg-type]
     assert text == "EXPLAIN COST DROP TABLE other"
-
-
-class JavaError(Py4JJavaError):
-    """A Java exception that PySpark does not convert."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (OffsetError("gone", topic="t"), "[OFFSET] gone"),
-        (ValueError("boom"), "ValueError: boom"),
-        (FileNotFoundError(2, "No such file", "f"), "[Errno 2] No such file: 'f'"),
-        (PySparkException("[X] wrong\n  at org.apache.A(B.scala)\n at c"), "[X] wrong"),
-        (PySparkException("[X] wrong\nJVM stacktrace:\nx"), "[X] wrong"),
-        (
-            PySparkException("failed\nkafka_sql.errors.DecodeError: [DECODE] t[0]@1: no JSON\n  at a.B(C)"),
-            "[DECODE] t[0]@1: no JSON",
-        ),
-        (
-            PySparkException("failed:\nTraceback (most recent call last):\n  File x\n    y\nKeyError: 'a'\n"),
-            "failed:\nKeyError: 'a'",
-        ),
-        (
-            JavaError("An error occurred while calling o1.a\n: java.io.IOException: full\n\tat a.B(C)"),
-            "full",
-        ),
-    ],
-)
-def test_errors_are_shown_without_stack_traces(error: BaseException, message: str) -> None:
-    assert error_message(error) == message
-
-
-def test_a_missing_module_of_the_workers_is_explained() -> None:
-    with (
-        pytest.raises(WorkerPythonError, match="The Python of Spark's workers has no module 'pyarrow'"),
-        unwrap_errors(),
-    ):
-        raise PySparkException("ModuleNotFoundError: No module named 'pyarrow'")
-
-
-def test_other_errors_of_spark_stay() -> None:
-    error = PySparkException("kafka_sql.errors.NoSuchError: [X] y")
-    with pytest.raises(PySparkException) as raised, unwrap_errors():
-        raise error
-    assert raised.value is error

@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 
-from kafka_sql.errors import DecodeError, TopicNotFoundError
+from kafka_sql.errors import DecodeError, OffsetError, TopicNotFoundError, WorkerPythonError
 from kafka_sql.sql.spark_errors import error_message, mask_message, unwrap_errors
 
 
@@ -54,18 +54,64 @@ def test_an_error_of_a_task_is_extracted_with_all_its_attributes() -> None:
     assert (raised.value.row, raised.value.field, raised.value.where) == (-1, None, None)
 
 
-def test_error_messages_have_no_stack_trace() -> None:
-    trace = "Traceback (most recent call last):\n  File x\n"
-    wrapped = f"Aborted: {trace}kafka_sql.errors.FetchError: [FETCH] t[0]@5: gone\n\tat a.b(C)"
-    assert error_message(PySparkException(wrapped)) == "[FETCH] t[0]@5: gone"
-    assert error_message(TopicNotFoundError("no")) == "[TOPIC_NOT_FOUND] no"
-    assert error_message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
-    python = "[UDF] failed:\nTraceback (most recent call last):\n  File x\n    y\nValueError: z\n\n\tat a.b(C)"
-    assert error_message(PySparkException(python)) == "[UDF] failed:\nValueError: z"
-    stream = "[STREAM_FAILED] Query [id = a] terminated: b\n=== Streaming Query ===\nIdentifier: c\nThread State: d"
-    assert error_message(PySparkException(stream)) == "[STREAM_FAILED] Query [id = a] terminated: b"
-    call = "An error occurred while calling o1.start.\n: org.a.B: [C_D] e\n\tat f.g(H)"
-    java = Py4JJavaError.__new__(Py4JJavaError)
-    java.__class__ = type("Call", (Py4JJavaError,), {"__str__": lambda _: call})
-    assert error_message(java) == "[C_D] e"
-    assert error_message(RuntimeError("x")) == "RuntimeError: x"
+class JavaError(Py4JJavaError):
+    """A Java exception that PySpark does not convert."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (TopicNotFoundError("no"), "[TOPIC_NOT_FOUND] no"),
+        (OffsetError("gone", topic="t"), "[OFFSET] gone"),
+        (RuntimeError("x"), "RuntimeError: x"),
+        (ValueError("boom"), "ValueError: boom"),
+        (FileNotFoundError(2, "No such file", "f"), "[Errno 2] No such file: 'f'"),
+        (PySparkException("[X] wrong\n  at org.apache.A(B.scala)\n at c"), "[X] wrong"),
+        (PySparkException("[X] wrong\nJVM stacktrace:\nx"), "[X] wrong"),
+        (PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)"), "[A_B] c"),
+        (
+            PySparkException(f"Aborted: {TRACEBACK}kafka_sql.errors.FetchError: [FETCH] t[0]@5: gone\n\tat a.b(C)"),
+            "[FETCH] t[0]@5: gone",
+        ),
+        (
+            PySparkException("failed\nkafka_sql.errors.DecodeError: [DECODE] t[0]@1: no JSON\n  at a.B(C)"),
+            "[DECODE] t[0]@1: no JSON",
+        ),
+        (PySparkException(f"[UDF] failed:\n{TRACEBACK}ValueError: z\n\n\tat a.b(C)"), "[UDF] failed:\nValueError: z"),
+        (PySparkException(f"failed:\n{TRACEBACK}KeyError: 'a'\n"), "failed:\nKeyError: 'a'"),
+        (
+            PySparkException(
+                "[STREAM_FAILED] Query [id = a] terminated: b\n=== Streaming Query ===\nIdentifier: c\nThread State: d"
+            ),
+            "[STREAM_FAILED] Query [id = a] terminated: b",
+        ),
+        (JavaError("An error occurred while calling o1.start.\n: org.a.B: [C_D] e\n\tat f.g(H)"), "[C_D] e"),
+        (JavaError("An error occurred while calling o1.a\n: java.io.IOException: full\n\tat a.B(C)"), "full"),
+    ],
+)
+def test_error_messages_have_no_stack_trace(error: BaseException, message: str) -> None:
+    assert error_message(error) == message
+
+
+def test_a_missing_module_of_the_workers_is_explained() -> None:
+    with (
+        pytest.raises(WorkerPythonError, match="The Python of Spark's workers has no module 'pyarrow'"),
+        unwrap_errors(),
+    ):
+        raise PySparkException("ModuleNotFoundError: No module named 'pyarrow'")
+
+
+def test_other_errors_of_spark_stay() -> None:
+    error = PySparkException("kafka_sql.errors.NoSuchError: [X] y")
+    with pytest.raises(PySparkException) as raised, unwrap_errors():
+        raise error
+    assert raised.value is error

@@ -44,7 +44,6 @@ class Session:
     def __init__(self, *active: Query, **settings: str) -> None:
         self.conf = Configuration(**settings)
         self.streams = SimpleNamespace(active=list(active))
-        self.frames: list[Any] = []
 
     def createDataFrame(self, rows: Any, schema: Any = None) -> Any:
         return rows.to_pylist() if hasattr(rows, "to_pylist") else rows
