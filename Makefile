@@ -5,8 +5,9 @@ export PYTHON
 export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 PY := $(VENV)/bin/python
-# Two processes, each with its own Kafka and Spark. All tests of a file run in the same process.
-PARALLEL := -n 2 --dist loadfile
+# Two processes, each with its own Kafka and Spark. All tests of a file run in the same process; files in the order that
+# conftest.py sets.
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 MINUTES ?= 30
 # make test LOCKED=1 tests the locked versions of all packages, otherwise the newest ones.
 LOCK := $(if $(LOCKED),requirements-dev.lock)
@@ -57,7 +58,7 @@ test-unit: java $(INSTALLED) ## Run the tests that need no broker, with few exam
 test-integration: java $(INSTALLED) $(ARCHIVE) ## Start a real Kafka and run the integration tests
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
 
-chaos: java $(INSTALLED) ## Run all scenarios of docs/reliability.md (two to three hours)
+chaos: java $(INSTALLED) ## Run all scenarios of docs/reliability.md (three to four hours)
 	$(PY) -m tests.chaos
 
 bench: java $(INSTALLED) ## Compare with Spark's own Kafka source and sink and with Flink SQL (35 minutes)
