@@ -1,4 +1,4 @@
-"""The interfaces that a format implements: Format, Decoder and Encoder."""
+"""Define the interfaces that a format implements: Format, Decoder and Encoder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Decoded:
     metadata: list[pa.Array] = field(default_factory=list)
 
     def without_payloads(self, payloads: Collection[int]) -> Decoded:
-        """Return the same rows except those of some payloads."""
+        """Return the same rows except those of the given payloads."""
         if not payloads:
             return self
         count = len(self.columns[0]) if self.columns else 0

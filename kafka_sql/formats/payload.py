@@ -1,4 +1,4 @@
-"""The key or value of a table's records: its format, the format's options, and its columns."""
+"""Describe the key or value of a table's records: its format, the format's options, and its columns."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Payload:
         prefix: str = "",
         declared_types: Mapping[str, str] | None = None,
     ) -> Payload:
-        """Return this payload with columns.
+        """Return this payload with the given columns.
 
         Args:
             topics: the topics of the table.

@@ -18,7 +18,7 @@ from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helpe
 OPCODE: Final = 0
 INPUT: Final = 1  # number of the array to read
 DEPTH: Final = 2  # number of arrays around the value; the entry to read is at this index of ``Batch.positions``
-A: Final = 3
+A: Final = 3  # operands, whose meaning depends on the opcode
 B: Final = 4
 C: Final = 5
 OPERATION_CELLS: Final = 6

@@ -1,4 +1,4 @@
-"""Operations of a decode plan: rows of int64 cells that the decode loop carries out in order.
+"""Define the operations of a decode plan: rows of int64 cells that the decode loop carries out in order.
 
 A writer's schema is compiled into a plan once; the loop then looks at payloads only.
 """
@@ -10,7 +10,7 @@ from typing import Final
 # Cells of an operation
 OPCODE: Final = 0
 SLOT: Final = 1  # of the column buffers, to append to; -1 if there is none
-A: Final = 2
+A: Final = 2  # operands, whose meaning depends on the opcode
 B: Final = 3
 C: Final = 4
 OPERATION_CELLS: Final = 5

@@ -1,4 +1,4 @@
-"""Options of the avro format, with Flink's keys (flink-avro, AvroFormatOptions)."""
+"""Define the options of the avro format, with Flink's keys (flink-avro, AvroFormatOptions)."""
 
 from __future__ import annotations
 

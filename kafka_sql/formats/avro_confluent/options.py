@@ -1,4 +1,4 @@
-"""Options of the avro-confluent format (flink-avro-confluent-registry, AvroConfluentFormatOptions)."""
+"""Define the options of the avro-confluent format (flink-avro-confluent-registry, AvroConfluentFormatOptions)."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ SCHEMA_INCLUDE: Final = boolean(
 )
 
 
-def _source(key: str) -> Metadata:
+def _source_metadata(key: str) -> Metadata:
     return Metadata(pa.string(), "source", pa.struct([(key, pa.string())]), source_property(key))
 
 
-def _source_time(sources: pa.Array) -> pa.Array:
+def _source_timestamp(sources: pa.Array) -> pa.Array:
     return from_millis(source_property("ts_ms")(sources))
 
 
@@ -39,10 +39,10 @@ DEBEZIUM: Final = Dialect(
     metadata={
         "schema": Metadata(pa.string(), "schema", pa.string(), outside_payload=True),
         "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
-        "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), _source_time),
-        "source.database": _source("db"),
-        "source.schema": _source("schema"),
-        "source.table": _source("table"),
+        "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), _source_timestamp),
+        "source.database": _source_metadata("db"),
+        "source.schema": _source_metadata("schema"),
+        "source.table": _source_metadata("table"),
         "source.properties": Metadata(SOURCE, "source", SOURCE),
     },
 )

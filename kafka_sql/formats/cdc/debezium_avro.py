@@ -64,7 +64,7 @@ def _source_timestamp(sources: pa.StructArray) -> pa.Array:
     return from_millis(pc.struct_field(sources, "ts_ms"))
 
 
-def _properties(sources: pa.StructArray) -> pa.MapArray:
+def _source_properties(sources: pa.StructArray) -> pa.MapArray:
     """Return all properties that Flink knows, as strings."""
     count, width = len(sources), len(_PROPERTIES)
     names = pa.array(_PROPERTIES * count, pa.string())
@@ -85,7 +85,7 @@ DEBEZIUM_AVRO: Final = replace(
         "source.database": _source_metadata("db"),
         "source.schema": _source_metadata("schema"),
         "source.table": _source_metadata("table"),
-        "source.properties": Metadata(SOURCE, "source", _source_type(*_PROPERTIES), _properties),
+        "source.properties": Metadata(SOURCE, "source", _source_type(*_PROPERTIES), _source_properties),
     },
 )
 

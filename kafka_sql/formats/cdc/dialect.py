@@ -112,7 +112,7 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
     """Cast values.
 
     Raises:
-        DecodeError: a value cannot be cast; its row is the first one.
+        DecodeError: a value cannot be cast; the error's row is the index of the first such value.
     """
     try:
         return values.cast(target)

@@ -1,4 +1,4 @@
-"""Memory that compiled loops fill with values, and its conversion to Arrow columns."""
+"""Allocate memory that compiled loops fill with values, and convert it to Arrow columns."""
 
 from __future__ import annotations
 

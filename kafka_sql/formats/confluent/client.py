@@ -1,4 +1,4 @@
-"""Client of a schema registry's REST API (Confluent's, version 1 of its media type)."""
+"""Request schemas from a schema registry, and register them (Confluent's REST API, version 1 of its media type)."""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ def infer_from_registry(
     """Return a function for ``Format.infer_schema``.
 
     Args:
-        infer_columns: returns the columns of a schema. Raises ValueError if it has none (the message continues "The
-            Avro schema of subject 'x' ..."), or SchemaError if no column type can hold a field.
+        infer_columns: returns the columns of a schema. Raises SchemaError if no column type can hold a field, and
+            ValueError if the schema has no columns; its message continues a sentence such as "The Avro schema of
+            subject 'x' ...".
         store_schema: whether to store the schema in the table's options.
     """
 

@@ -84,7 +84,7 @@ def decode_rows(batch: Batch, rules: CsvRules) -> int:
 
 @inline_helper
 def _decode_payload(batch: Batch, rules: CsvRules, cursor: int, end: int) -> int:
-    """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
+    """Append a payload's values to the buffers; return DECODED, UNSUPPORTED or FULL."""
     if needs_fallback(cursor, end, rules.allow_comments):
         return UNSUPPORTED
     first, count = (
@@ -176,7 +176,7 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
             return report_full_bytes(batch, slot)
         target += used_bytes
     if escaped:
-        # The text differs from the bytes. Only a STRING that cannot be null is unescaped here.
+        # Only a STRING is unescaped here, and only if no null literal is set: it would be compared with the bytes.
         if type_ != decode_plan.STRING or rules.null_size >= 0:
             return UNSUPPORTED
         finish_bytes(

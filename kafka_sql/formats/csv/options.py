@@ -1,4 +1,4 @@
-"""The options of the csv format, under Flink's keys (CsvFormatOptions), and the dialect that they describe."""
+"""Define the options of the csv format, under Flink's keys (CsvFormatOptions), and the dialect that they describe."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def to_double(value: Any) -> float:
 
 
 def to_float(value: Any) -> float:
-    """Return a double that rounds to the FLOAT nearest to the text: the text's own double may round to another."""
+    """Return a double that rounds to the FLOAT nearest to the text. The nearest double may round to another one."""
     nearest = to_double(value)
     text = value.strip(_SPACE).rstrip("fFdD")
     if nearest == 0 or not math.isfinite(nearest) or "x" in text.lower():
@@ -128,7 +128,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 def string_converter(parse: Callable[[str], int]) -> Convert:
-    """Return a converter that parses a string; other values are parsed as an empty one, which is an error."""
+    """Return a converter that parses strings. Other values raise the same error as an empty string."""
 
     def convert(value: Any) -> int:
         return parse(value if isinstance(value, str) else "")

@@ -21,7 +21,7 @@ def replace_lone_surrogates(text: str) -> str:
 
 
 def compact_json(value: Any, as_decimals: bool = False) -> str:
-    """Return an object or array without white space, as JsonNode.toString.
+    """Return an object or array without white space, as JsonNode.toString does.
 
     Args:
         as_decimals: write numbers with a fraction as BigDecimals without trailing zeros, as Flink does for a table with

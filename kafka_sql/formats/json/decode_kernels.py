@@ -87,7 +87,7 @@ def decode_rows(batch: Batch, rules: JsonRules) -> int:
 
 @helper
 def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: int) -> int:
-    """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
+    """Append a payload's values to the buffers; return DECODED, UNSUPPORTED or FULL."""
     cursor = skip_space(cursor, end)
     if cursor >= end or load(cursor, types.uint8) != OPEN_OBJECT:
         return UNSUPPORTED

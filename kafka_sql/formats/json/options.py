@@ -1,4 +1,4 @@
-"""The options of the json format, under Flink's keys (flink-json, JsonFormatOptions)."""
+"""Define the options of the json format, under Flink's keys (flink-json, JsonFormatOptions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Options of the json-confluent format: those of the registry, with the keys of avro-confluent, and those of json."""
+"""Define the options of the json-confluent format.
+
+They are those of the registry, with the keys of avro-confluent, and those of json.
+"""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _plan_message(
     """Add a message's fields, and the messages inside it; return the message's cells.
 
     Args:
-        row_defaults: defaults of the ROW that the message is, which precede those of its columns.
+        row_defaults: the default of the ROW that the message becomes, if that is the element of an ARRAY.
     """
     plan.max_depth = max(plan.max_depth, depth)
     cells: dict[int, list[int]] = {}
@@ -235,7 +235,10 @@ def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
 
 
 def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list[list[int]]:
-    """Return the defaults of a column's slots, which are appended when its message starts: the field may be absent."""
+    """Return the defaults of a column's slots.
+
+    They are appended when the column's message starts, and remain if the field is absent.
+    """
     fd, slot = mapping.fd, node.slot
     in_map = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
     if mapping.is_repeated:

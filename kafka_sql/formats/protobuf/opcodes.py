@@ -1,4 +1,4 @@
-"""Cells, opcodes and failures of a decode plan, whose tables of int64 the decode loop reads."""
+"""Define the cells, opcodes and failures of a decode plan, whose tables of int64 the decode loop reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 NUMBER: Final = 0
 OPCODE: Final = 1
 SLOT: Final = 2  # of the column buffers
-A: Final = 3
+A: Final = 3  # operands, whose meaning depends on the opcode
 B: Final = 4
 LIST_SLOT: Final = 5  # of the array that the slot is the element of; -1 if the field is not repeated
 MEMBERS: Final = 6  # where the fields of its oneof start in the members table

@@ -1,4 +1,4 @@
-"""Options of the protobuf format: those of Flink (flink-protobuf, PbFormatOptions), and the descriptor file."""
+"""Define the options of the protobuf format: Flink's (flink-protobuf, PbFormatOptions), and the descriptor file."""
 
 from __future__ import annotations
 

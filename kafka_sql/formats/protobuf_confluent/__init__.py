@@ -30,10 +30,10 @@ def _infer_schema(options: Options) -> InferredSchema:
     from kafka_sql.formats.protobuf.schema_inference import infer_columns
     from kafka_sql.formats.protobuf_confluent.protoc import select_message
 
-    def columns(registered: RegisteredSchema) -> ColumnTypes:
+    def infer_message_columns(registered: RegisteredSchema) -> ColumnTypes:
         return infer_columns(select_message(registered, options.get(MESSAGE)))
 
-    return infer_from_registry(REGISTRY, columns)(options)
+    return infer_from_registry(REGISTRY, infer_message_columns)(options)
 
 
 PROTOBUF_CONFLUENT = Format(

@@ -1,5 +1,6 @@
-"""Options of the protobuf-confluent format: those of the registry, with the keys of avro-confluent, and those of
-protobuf.
+"""Define the options of the protobuf-confluent format.
+
+They are those of the registry, with the keys of avro-confluent, and those of protobuf.
 """
 
 from __future__ import annotations

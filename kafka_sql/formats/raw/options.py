@@ -1,4 +1,4 @@
-"""The options of the raw format, and the check of its only column."""
+"""Define the options of the raw format, and the check of its only column."""
 
 from __future__ import annotations
 
