@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +16,17 @@ from tests.topics import Topics
 from tests.transaction_writers import WriterHarness
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fast_abort_topics() -> Iterator[Topics]:
-    """A broker that checks for timed-out transactions every 200 ms."""
+    """A broker that checks for timed-out transactions every 200 ms, for the whole run."""
     interval = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-    with pytest.MonkeyPatch.context() as patched:
-        use_version(patched)
-        with EmbeddedKafka(properties={interval: 200, "log.cleaner.backoff.ms": 200}) as kafka:
-            finalize_features(kafka)
-            yield Topics(kafka.bootstrap_servers)
+    with contextlib.ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patched:
+            use_version(patched)
+            kafka = EmbeddedKafka(properties={interval: 200, "log.cleaner.backoff.ms": 200})
+            stack.enter_context(kafka)
+        finalize_features(kafka)
+        yield Topics(kafka.bootstrap_servers)
 
 
 @pytest.fixture(scope="session")
