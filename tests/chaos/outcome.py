@@ -57,7 +57,7 @@ class Outcome:
         lost: number of missing rows.
         duplicates: number of duplicate rows.
         disorder: number of keys whose rows were out of order.
-        stall: longest time in seconds without a new row, while rows were expected.
+        stall: longest time in seconds without a new row after the first one, while rows were expected.
         notes: additional remarks.
     """
 
