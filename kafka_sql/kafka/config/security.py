@@ -5,6 +5,7 @@ Files are read for each new client, on its machine, so that a rotated password o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
@@ -45,6 +46,8 @@ _LIBRDKAFKA_FILES: Final = (
 
 # where a client requests tokens: a URL, or a service that issues them for the identity of the machine
 _ENDPOINTS: Final = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.metadata.authentication.type")
+_TOKEN_CONFIG: Final = "sasl.oauthbearer.config"
+_STS_ENDPOINT: Final = re.compile(r"sts_endpoint\s*=\s*([^,\s]*)")  # AWS's service, in 'aws_iam'
 
 # kept under Java's names until a client is created
 JAVA_STORE_OPTIONS: Final = frozenset(
@@ -98,15 +101,21 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     if client_identity is not None:
         config |= {"ssl.key.pem": client_identity.key, "ssl.certificate.pem": client_identity.chain}
         config.pop(KEY_PASSWORD, None)  # the key is already decrypted
-    for key in _ENDPOINTS:
-        if config.get(key, "none") not in ("", "none") and not allow_lists.is_allowed_url(config[key]):
-            raise InvalidOptionError(
-                f"Option 'properties.{key}': {allow_lists.URLS} does not allow the value.", option=f"properties.{key}"
-            )
+    _check_endpoints(config)
     for key in _LIBRDKAFKA_FILES:
         if config.get(key) and config[key] != "probe":
             _check_allowed(key, config[key])
     return config
+
+
+def _check_endpoints(config: Mapping[str, str]) -> None:
+    endpoints = [(key, config[key]) for key in _ENDPOINTS if config.get(key, "none") not in ("", "none")]
+    endpoints += [(_TOKEN_CONFIG, url) for url in _STS_ENDPOINT.findall(config.get(_TOKEN_CONFIG, ""))]
+    for key, endpoint in endpoints:
+        if not allow_lists.is_allowed_url(endpoint):
+            raise InvalidOptionError(
+                f"Option 'properties.{key}': {allow_lists.URLS} does not allow the value.", option=f"properties.{key}"
+            )
 
 
 def _check_allowed(option: str, path: str) -> None:

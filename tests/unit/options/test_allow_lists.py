@@ -189,6 +189,7 @@ def test_offsets_initializers_must_be_allowed(allow: Callable[..., None]) -> Non
         ("sasl.oauthbearer.metadata.authentication.type", "azure_imds"),
         ("sasl.oauthbearer.metadata.authentication.type", " Azure_IMDS"),
         ("sasl.oauthbearer.metadata.authentication.type", "aws_iam"),
+        ("sasl.oauthbearer.config", "region=r,audience=a,sts_endpoint=https://127.0.0.1:1/sts"),
     ],
 )
 def test_endpoints_of_tokens(
