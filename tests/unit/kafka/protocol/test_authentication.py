@@ -1,10 +1,11 @@
-"""Authentication failures of the pure-Python client: each message names the option to fix."""
+"""Test SASL, tokens and TLS of the direct client: exchanges of messages, and errors that name the option to fix."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import hmac
+import json
 import socket
 import ssl
 import threading
@@ -93,6 +94,14 @@ def test_invalid_endpoint(url: str) -> None:
         fetch_token({f"{PREFIX}token.endpoint.url": url, f"{PREFIX}client.secret": "planted-4711"})
 
 
+def test_an_unsecured_oauth_token() -> None:
+    encoded = unsecured_token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
+    header, payload, signature = encoded.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    assert (header, signature) == (base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
+    assert (claims["sub"], claims["scope"], claims["exp"] - claims["iat"]) == ("me", ["a", "b"], 60)
+
+
 def test_malformed_unsecured_token_config() -> None:
     with pytest.raises(BrokerError, match=r"'properties\.sasl\.oauthbearer\.config' is malformed"):
         unsecured_token({f"{PREFIX}config": 'principal="me'})
@@ -142,6 +151,22 @@ def test_scram(algorithm: str, iterations: int) -> None:
     assert exchange.send(first.encode()).decode() == expected
     with pytest.raises(StopIteration):
         exchange.send(last.encode())
+
+
+def test_scram_matches_the_example_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 7677, section 3."""
+    nonce = "rOprNGfwEbeRWgbNEkqO"
+    monkeypatch.setattr("os.urandom", lambda _: base64.b64decode(nonce))
+    exchange = sasl_exchange(
+        {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h"
+    )
+    assert next(exchange) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    server_first = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+    assert exchange.send(server_first) == (
+        b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+    )
+    with pytest.raises(StopIteration):
+        exchange.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
 def test_scram_with_a_server_that_does_not_know_the_password() -> None:
