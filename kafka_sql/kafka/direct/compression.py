@@ -120,14 +120,31 @@ def decompress(codec: int, content: memoryview, max_size: int) -> bytes:
         if name == "gzip":
             records = zlib.decompressobj(_GZIP_WBITS).decompress(content, max_size + 1)
         elif name == "snappy":
-            records = b"".join(_decompress_block(block, max_size) for block in _blocks(content))
+            records = _decompress_snappy(content, max_size)
         else:
             records = pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(content)), name).read(max_size + 1)
+    except MalformedResponse:  # an OSError, too
+        raise
     except (OSError, EOFError, zlib.error, struct.error, pa.ArrowException) as e:
         raise MalformedResponse(f"a record batch cannot be decompressed ({name}): {e}") from None
     if len(records) > max_size:
-        raise MalformedResponse(f"a decompressed record batch has more than {max_size} bytes")
+        raise _too_large(max_size)
     return records
+
+
+def _too_large(max_size: int) -> MalformedResponse:
+    return MalformedResponse(
+        f"a decompressed record batch has more than {max_size} bytes, the value of "
+        "'properties.receive.message.max.bytes'"
+    )
+
+
+def _decompress_snappy(content: memoryview, max_size: int) -> bytes:
+    sized_blocks = [(_decompressed_size(block), block) for block in _blocks(content)]
+    if sum(size for size, _ in sized_blocks) > max_size:
+        raise _too_large(max_size)
+    codec = pa.Codec("snappy")
+    return b"".join(codec.decompress(pa.py_buffer(block), size, asbytes=True) for size, block in sized_blocks)
 
 
 def _blocks(content: memoryview) -> list[memoryview]:
@@ -143,14 +160,11 @@ def _blocks(content: memoryview) -> list[memoryview]:
     return blocks
 
 
-def _decompress_block(block: memoryview, max_size: int) -> bytes:
-    """Decompress a Snappy block. It begins with its decompressed length as a varint."""
+def _decompressed_size(block: memoryview) -> int:
+    """Return the decompressed size of a Snappy block, a varint at its start."""
     size = 0
     for i, byte in enumerate(block[:5]):
         size |= (byte & 0x7F) << (7 * i)
         if byte < 0x80:
             break
-    if size > max_size:
-        raise EOFError("the length of a block is invalid")
-    decompressed: bytes = pa.Codec("snappy").decompress(pa.py_buffer(block), size, asbytes=True)
-    return decompressed
+    return size

@@ -103,10 +103,19 @@ class FetchedBatches:
         return int(np.argmax(is_after)) if is_after.any() else len(is_after)
 
     def _parts(self, count: int, max_batch: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield runs of the first batches, with compressed ones decompressed until the next run is requested."""
+        """Yield runs of the first batches, with compressed ones decompressed until the next run is requested.
+
+        Raises:
+            MalformedResponse: a batch cannot be decompressed. Those before it were yielded.
+        """
         start, size, buffers = 0, 0, list[npt.NDArray[np.uint8]]()
         for i in np.flatnonzero(self._batches[:count, kernels.CODEC]).tolist():
-            buffers.append(self._decompress(i, max_batch))
+            try:
+                buffers.append(self._decompress(i, max_batch))
+            except MalformedResponse:
+                if i > start:
+                    yield self._batches[start:i]
+                raise
             size += len(buffers[-1])
             if size > _MAX_DECOMPRESSED:
                 yield self._batches[start : i + 1]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import struct
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 
 import pyarrow as pa
@@ -43,6 +46,57 @@ def test_round_trip_of_any_bytes(name: str, parts: list[bytes], repeated: int) -
     records = b"".join(parts) * repeated
     compressed = compress(settings(name), memoryview(records))
     assert decompress(CODECS.index(name), memoryview(compressed), len(records)) == records
+
+
+def snappy_java_frame(blocks: list[bytes]) -> bytes:
+    parts = [struct.pack(">i", len(block)) + block for block in blocks]
+    return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + b"".join(parts)
+
+
+def test_the_blocks_of_a_snappy_frame_are_limited_together() -> None:
+    block = pa.Codec("snappy").compress(bytes(1_000), asbytes=True)
+    frame = snappy_java_frame([block] * 10)
+    assert decompress(CODECS.index("snappy"), memoryview(frame), 10_000) == bytes(10_000)
+    with pytest.raises(MalformedResponse, match="a decompressed record batch has more than 9999 bytes"):
+        decompress(CODECS.index("snappy"), memoryview(frame), 9_999)
+
+
+def bomb(name: str, size: int) -> bytes:
+    """Return compressed zeros."""
+    if name == "lz4":  # pyarrow's frames, because the writer's own needs seconds for many blocks
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, name) as stream:
+            stream.write(bytes(size))
+        return bytes(sink.getvalue())
+    if name == "snappy":
+        return snappy_java_frame([pa.Codec("snappy").compress(bytes(1 << 20), asbytes=True)] * (size >> 20))
+    return compress(settings(name, 1), memoryview(bytes(size)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the size of the process from /proc")
+def test_bombs_are_decompressed_up_to_the_limit(tmp_path: Path) -> None:
+    """256 MB do not fit into the memory of the process, but are refused before that."""
+    for name in NAMES:
+        (tmp_path / name).write_bytes(bomb(name, 256 << 20))
+    program = f"""if True:
+        import resource
+        from pathlib import Path
+        from kafka_sql.kafka.direct.compression import CODECS, decompress
+        from kafka_sql.kafka.protocol.codec import MalformedResponse
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (128 << 20),) * 2)
+        for name in {NAMES}:
+            try:
+                decompress(CODECS.index(name), memoryview(Path(name).read_bytes()), 1_000_000)
+            except MalformedResponse as e:
+                print(e)
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    expected = "a decompressed record batch has more than 1000000 bytes, the value of"
+    assert [line[: len(expected)] for line in done.stdout.splitlines()] == [expected] * 4, done.stderr
 
 
 def test_content_is_in_the_codecs_own_format() -> None:
