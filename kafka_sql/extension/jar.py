@@ -15,7 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from kafka_sql.embedded.jars import cache_folder
 from kafka_sql.errors import ExtensionError
-from kafka_sql.options.masking import secrets_pattern
+from kafka_sql.options.masking import options_pattern, secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
 
 SOURCES = Path(__file__).with_name("java")
@@ -31,7 +31,7 @@ def build_jar(folder: Path | None = None) -> Path:
         ExtensionError: the jar cannot be built, or other users can replace it.
     """
     sources = sorted(SOURCES.glob("*.java"))
-    parts = [*(path.read_bytes() for path in sources), secrets_pattern().encode()]
+    parts = [*(path.read_bytes() for path in sources), *(pattern.encode() for pattern in _patterns().values())]
     digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # changed sources get another jar
     path = (folder or cache_folder()) / f"kafka-sql-extension-{digest}.jar"
     try:
@@ -97,5 +97,11 @@ def _pack(classes: Path, path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(classes.rglob("*.class")):
             archive.write(file, file.relative_to(classes))
-        archive.writestr("kafka_sql/secrets.regex", secrets_pattern())
+        for name, pattern in _patterns().items():
+            archive.writestr(f"kafka_sql/{name}", pattern)
     return path
+
+
+def _patterns() -> dict[str, str]:
+    """Return the regular expressions for java/Patterns.java, by the names of their files."""
+    return {"secrets.regex": secrets_pattern(), "options.regex": options_pattern()}

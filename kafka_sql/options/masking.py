@@ -41,7 +41,7 @@ def secrets_pattern() -> str:
     option = rf"{_START}{_QUOTE}?{_exact_key()}{_QUOTE}{{0,2}}{_GAP}(?:{value})"
     separator = rf"(?:[^\w\s'\"]{{1,3}}{_GAP}){{0,2}}"
     unquoted = r"[^\s=,;()'\"]+['\"][^\s,;)]*"
-    wrong_value = rf"{separator}({unquoted}|(?:\w{{1,12}}\s+)?{literal}(?:\s*(?:=\s*)?{literal}){{0,2}})"
+    wrong_value = rf"{separator}((?:{unquoted}|(?:\w{{1,12}}\s+)?{literal})(?:\s*(?:=\s*)?{literal}){{0,2}})"
     typo = rf"{_START}{_QUOTE}?{_misspelled_key()}{_QUOTE}{{0,2}}{_GAP}(?:{wrong_value}|{value})"
     address = "|".join(
         rf"{q}(?:\w[\w+.-]{{0,20}}://)?([^{q}]{{0,1000}}(?:{q}{q}[^{q}]{{0,1000}}){{0,2}})@" for q in "'\""
@@ -50,6 +50,11 @@ def secrets_pattern() -> str:
     part = r"""[^\s'":]{0,1000}(?:(?::(?!//)|''|"")[^\s'":]{0,1000}){0,9}"""
     user_info = rf"://({part}(?:://{part})?)@"
     return "(?is)" + "|".join((setting, typo, option, addresses, user_info))
+
+
+def options_pattern() -> str:
+    """Return a regular expression, valid in Java and Python, that finds statements with options."""
+    return rf"""(?is)\b(?:WITH|SET|OPTIONS)\s*\(?[\s=,]*['"]|['"]\s*=\s*['"]|{_secret_key()}"""
 
 
 def find_options_start(sql: str) -> int | None:
@@ -70,6 +75,11 @@ def mask_statement(text: str) -> str:
 def find_secrets(text: str) -> list[str]:
     """Return the values of secret options in a text, without quotes."""
     return [match[match.lastindex or 0].strip("'\"") for match in _SECRET.finditer(text)]
+
+
+def has_options(sql: str) -> bool:
+    """Return whether a statement, which need not parse, seems to have options."""
+    return _OPTIONS.search(sql) is not None
 
 
 def _mask_match(match: re.Match[str]) -> str:
@@ -105,13 +115,14 @@ def _misspelled(word: str) -> str:
     return "|".join(f"{head}.{{0,2}}{tail}|{head}..{swapped}" for head, tail, swapped in parts)
 
 
-def _secret_keys_pattern() -> str:
+def _secret_key() -> str:
     exact = rf"['\"]{_exact_key()}{_QUOTE}?|{_exact_key()}['\"]"
-    return rf"(?is){_START}(?:{exact}|{_misspelled_key()}{_QUOTE}?)|://(?=[^\s/]{{0,1000}}@)"
+    return rf"{_START}(?:{exact}|{_misspelled_key()}{_QUOTE}?)|://(?=[^\s/]{{0,1000}}@)"
 
 
 _SECRET = re.compile(secrets_pattern())
-_SECRET_KEY = re.compile(_secret_keys_pattern())
+_SECRET_KEY = re.compile(_secret_key(), re.IGNORECASE | re.DOTALL)
+_OPTIONS = re.compile(options_pattern())
 # Options start after WITH, SET, OPTIONS or the start of a hint or, because these may be misspelled, after the first
 # quoted string that is followed by an equals sign, or after the key of a secret.
 _OPTIONS_START = re.compile(

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.masking import find_options_start, find_secrets, mask_statement
+from kafka_sql.options.masking import find_options_start, find_secrets, has_options, mask_statement
 from kafka_sql.options.secrets import MASK
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
@@ -77,7 +77,7 @@ def mask_syntax_error(message: str, condition: str) -> str:
     """
     head, _, statement = message.partition(_STATEMENT)
     statement = _MARKER_LINE.sub("", statement)
-    start = find_options_start(statement)
+    start = find_options_start(statement) if has_options(statement) else None
     if start is None or not statement[start:].strip():
         return mask_message(message)
     position, token = _POSITION.search(head), _TOKEN.search(head)

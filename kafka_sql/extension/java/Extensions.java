@@ -1,9 +1,5 @@
 package kafka_sql;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
@@ -35,16 +31,6 @@ public final class Extensions extends AbstractFunction1 {
         if (env == null) return;
         SparkConf conf = env.conf();
         if (!conf.contains("spark.sql.redaction.string.regex") && !conf.contains("spark.redaction.string.regex"))
-            conf.set("spark.sql.redaction.string.regex", secretsPattern());
-    }
-
-    /** Return the pattern of secret options, which was put into the jar when it was built. */
-    private static String secretsPattern() {
-        InputStream pattern = Extensions.class.getResourceAsStream("secrets.regex");
-        try {
-            return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+            conf.set("spark.sql.redaction.string.regex", Patterns.read("secrets.regex"));
     }
 }

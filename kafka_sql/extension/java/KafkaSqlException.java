@@ -1,5 +1,7 @@
 package kafka_sql;
 
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
@@ -12,6 +14,7 @@ import scala.collection.immutable.Map;
  * <p>A ParseException, because a parser may throw no other, and because Spark's shells print it without a stack trace.
  */
 public final class KafkaSqlException extends ParseException {
+    private static final Pattern POSITION = Pattern.compile("[(]line \\d+, pos \\d+[)]");
     private static final String FOREIGN_DATA_ERROR = "HV000"; // ISO/IEC 9075-9
 
     private final String message;
@@ -29,6 +32,20 @@ public final class KafkaSqlException extends ParseException {
             cause instanceof SparkThrowable ? ((SparkThrowable) cause).getCondition() : null,
             cause instanceof SparkThrowable ? ((SparkThrowable) cause).getSqlState() : null);
         setStackTrace(cause.getStackTrace());
+    }
+
+    /** Replace a syntax error of Spark, whose message shows the statement and the token at the error. */
+    KafkaSqlException(ParseException cause) {
+        this(
+            "[" + cause.getCondition() + "] Spark cannot parse the statement" + position(cause.getMessage())
+            + ". Its options may contain secrets and are hidden.",
+            cause.getCondition(),
+            cause.getSqlState());
+    }
+
+    private static String position(String message) {
+        Matcher position = POSITION.matcher(message);
+        return position.find() ? " " + position.group() : "";
     }
 
     private KafkaSqlException(String message, String condition, String state) {

@@ -23,6 +23,8 @@ public final class Statements implements InvocationHandler {
         + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB).*",
         Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
+    private static final Pattern OPTIONS = Pattern.compile(Patterns.read("options.regex"));
+
     /** Set while Python uses the thread: the statements that it runs itself are for Spark. */
     private static final ThreadLocal IN_PYTHON = new ThreadLocal();
 
@@ -48,8 +50,14 @@ public final class Statements implements InvocationHandler {
         try {
             return method.invoke(parser, args);
         } catch (InvocationTargetException e) {
-            throw e.getTargetException();
+            throw hideOptions(e.getTargetException(), args);
         }
+    }
+
+    /** Spark's syntax errors quote the statement. Return one without the statement if that has options. */
+    private static Throwable hideOptions(Throwable error, Object[] args) {
+        if (!(error instanceof ParseException) || !(args[0] instanceof String)) return error;
+        return OPTIONS.matcher((String) args[0]).find() ? new KafkaSqlException((ParseException) error) : error;
     }
 
     private boolean isForPython(String text) {

@@ -102,6 +102,10 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         SELECT * FROM nowhere;
         SET 'execution.runtime-mode' = 'sometimes';
         SELEC 2;
+        CREATE TABL wrong (id INT) WITH ('properties.sasl.password' '{SECRET}');
+        CREATE TABLE wrong (id INT) ('properties.sasl.pasword' = '{SECRET}');
+        ALTER TABLE sums SET ('properties.sasl.password' '{SECRET}', 'topic' = 'x');
+        SELECT * FORM sums /*+ OPTIONS('properties.sasl.password' '{SECRET}') */;
         DROP TABLE orders;
         SHOW TABLES;
         SELECT upper('spark''s own');
@@ -149,6 +153,10 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nowhe",
         "[INVALID_OPTION] Invalid value 'sometimes",
         "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
+        "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
+        "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
+        "[SQL_SYNTAX] line 1, column 50: expec",
+        "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
     ]
     assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's message is complete
     assert "\n\tat " not in err, "a stack trace"
