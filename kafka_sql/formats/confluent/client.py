@@ -26,6 +26,7 @@ _BACKOFF: Final = 0.1  # seconds before the first retry; doubled up to the maxim
 _MAX_BACKOFF: Final = 2.0
 _RETRIABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MAX_RESPONSE_SIZE: Final = 64 << 20
+_MAX_MESSAGE: Final = 2000  # characters of a registry's message in errors
 _MAX_REFERENCES: Final = 1000
 _MAX_SHOWN: Final = 200  # characters of a chain of references in errors
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
@@ -197,9 +198,8 @@ class SchemaRegistry:
         """
         schema_type = response.get("schemaType") or "AVRO"
         if schema_type != self._schema_type:
-            raise SchemaNotFoundError(
-                f"The schema of {resource} is of type {schema_type}, expected {self._schema_type}."
-            )
+            actual = schema_type if isinstance(schema_type, str) and schema_type in SCHEMA_TYPE_NAMES else "unknown"
+            raise SchemaNotFoundError(f"The schema of {resource} is of type {actual}, expected {self._schema_type}.")
         return _require_field(response, "references", list, resource) if response.get("references") else []
 
     def _request(
@@ -262,10 +262,7 @@ def _parse_response(response: httpx.Response, url: str, resource: str) -> dict[s
                 url=url,
             )
         return document
-    try:
-        reason = f"{document['error_code']}: {document['message']}"
-    except (KeyError, TypeError):
-        reason = f"{response.status_code} {response.reason_phrase}"
+    reason = _error_of(document) or f"{response.status_code} {response.reason_phrase}"
     if response.status_code in (401, 403):
         raise SchemaRegistryError(
             f"{registry} rejected the credentials for {resource} ({reason}). Check 'basic-auth.user-info' or "
@@ -281,6 +278,14 @@ def _parse_response(response: httpx.Response, url: str, resource: str) -> dict[s
     if response.status_code == 404:
         raise SchemaNotFoundError(f"{registry}: {resource} not found ({reason}).", url=url)
     raise SchemaRegistryError(f"{registry} rejected a request for {resource} ({reason}).", url=url)
+
+
+def _error_of(document: Any) -> str | None:
+    """Return a registry's error, None if the document is not one: then it may be of any server and is not shown."""
+    match document:
+        case {"error_code": int(code), "message": str(message)}:
+            return f"{code}: {message[:_MAX_MESSAGE]}"
+    return None
 
 
 def _parse_json(response: httpx.Response) -> Any:

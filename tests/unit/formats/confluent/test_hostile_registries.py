@@ -37,10 +37,10 @@ def registry(respond: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Sche
         yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
 
 
-def json_response(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
+def json_response(content: Any, status: int = 200) -> Callable[[BaseHTTPRequestHandler], None]:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         data = json.dumps(content).encode()
-        handler.send_response(200)
+        handler.send_response(status)
         handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
         handler.wfile.write(data)
@@ -130,6 +130,27 @@ def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) ->
 def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
     with registry(json_response(content)) as registry_client, pytest.raises(SchemaRegistryError, match=expected):
         registry_client.schema_by_id(5)
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "expected"),
+    [
+        ({"error_code": 42201, "message": "Invalid schema"}, 422, r"\(42201: Invalid schema\)"),
+        ({"error_code": 42201, "message": "m" * 9000}, 422, r"\(42201: m{2000}\)"),
+        ({"error_code": {"internal": 4711}, "message": "m"}, 422, r"\(422 Unprocessable Entity\)"),
+        ({"error_code": 1, "message": {"internal": 4711}}, 401, r"\(401 Unauthorized\)"),
+        (["internal 4711"], 404, r"\(404 Not Found\)"),
+        ({"schema": "x", "schemaType": {"internal": 4711}}, 200, "is of type unknown, expected AVRO"),
+        ({"schema": "x", "schemaType": "JSON"}, 200, "is of type JSON, expected AVRO"),
+    ],
+)
+def test_only_errors_of_a_registry_are_quoted(content: Any, status: int, expected: str) -> None:
+    with (
+        registry(json_response(content, status)) as registry_client,
+        pytest.raises(SchemaRegistryError, match=expected) as raised,
+    ):
+        registry_client.schema_by_id(5)
+    assert "4711" not in str(raised.value)
 
 
 def test_schemas_that_reference_each_other() -> None:
