@@ -264,12 +264,16 @@ class SimulatedPool:
         """Open nothing yet."""
         self._network = network
         self._open: dict[Address, SimulatedConnection] = {}
+        self._opening: dict[Address, tuple[float, Fault]] = {}  # when the attempt ends, and how
+        self._failed: dict[Address, Exception] = {}
 
     def close(self) -> None:
         """Close all connections."""
         for connection in self._open.values():
             connection.close()
         self._open.clear()
+        self._opening.clear()
+        self._failed.clear()
 
     def discard(self, connection: SimulatedConnection) -> None:
         """Close a connection."""
@@ -278,28 +282,55 @@ class SimulatedPool:
             del self._open[connection.address]
 
     def wait(self, connections: Collection[SimulatedConnection], seconds: float) -> list[SimulatedConnection]:
-        """Advance the clock until there is a response."""
+        """Advance the clock until there is a response, or a connection is open."""
         clock = self._network.clock
         deadline = clock.now + seconds
         while True:
             ready = [connection for connection in connections if connection.has_response()]
-            if ready or clock.now >= deadline:
+            if ready or clock.now >= deadline or self._collect_opened():
                 return ready
-            clock.advance(min(deadline, clock.next_event()))
+            ends = (end for end, _ in self._opening.values())
+            clock.advance(min(deadline, clock.next_event(), *ends))
 
     def connect_to(self, address: Address) -> SimulatedConnection:
         """Return a connection, or fail to connect."""
         if address not in self._open:
-            network = self._network
-            fault = network.connect_faults.get(network.number("connect"), Fault(""))
-            network.clock.sleep(fault.seconds)
-            if address in network.down or fault.name == "unreachable":
-                network.unreachable += 1
-                raise ConnectionRefusedError("simulated")
-            if fault.name == "rejected":
-                raise AuthenticationError("simulated")
-            self._open[address] = SimulatedConnection(network, address)
+            fault = self._next_fault()
+            self._network.clock.sleep(fault.seconds)
+            self._connect(address, fault)
         return self._open[address]
+
+    def try_connect_to(self, address: Address) -> SimulatedConnection | None:
+        """Return a connection, or fail to connect; None while it takes time."""
+        self._collect_opened()
+        if address in self._failed:
+            raise self._failed.pop(address)
+        if address not in self._open and address not in self._opening:
+            fault = self._next_fault()
+            self._opening[address] = self._network.clock.now + LATENCY + fault.seconds, fault
+        return self._open.get(address)
+
+    def _collect_opened(self) -> bool:
+        ended = [address for address, (end, _) in self._opening.items() if end <= self._network.clock.now]
+        for address in ended:
+            _, fault = self._opening.pop(address)
+            try:
+                self._connect(address, fault)
+            except (OSError, AuthenticationError) as e:
+                self._failed[address] = e
+        return bool(ended)
+
+    def _next_fault(self) -> Fault:
+        return self._network.connect_faults.get(self._network.number("connect"), Fault(""))
+
+    def _connect(self, address: Address, fault: Fault) -> None:
+        network = self._network
+        if address in network.down or fault.name == "unreachable":
+            network.unreachable += 1
+            raise ConnectionRefusedError("simulated")
+        if fault.name == "rejected":
+            raise AuthenticationError("simulated")
+        self._open[address] = SimulatedConnection(network, address)
 
     def any_connection(self) -> SimulatedConnection:
         """Return a connection to any broker."""

@@ -22,6 +22,7 @@ CHECKED: Final = 21  # bytes before the part that the checksum covers
 _COUNTED: Final = 12  # bytes before the part that the batch length covers
 _MAGIC: Final = 2
 _TRANSACTIONAL: Final = 0x10
+_LAST_EPOCH: Final = 32_767
 _SEQUENCES: Final = 2**31  # sequence numbers wrap around to 0
 
 
@@ -36,6 +37,13 @@ class ProducerIdAndEpoch(NamedTuple):
     epoch: int
     transactional_id: str | None = None
 
+    def next_epoch(self) -> ProducerIdAndEpoch | None:
+        """Return the identity with the next epoch; None after the last epoch."""
+        return self._replace(epoch=self.epoch + 1) if self.epoch < _LAST_EPOCH else None
+
+
+NO_PRODUCER: Final = ProducerIdAndEpoch(-1, -1)  # of batches without sequence numbers ('enable.idempotence' = 'false')
+
 
 @dataclass(eq=False)
 class Batch:
@@ -47,7 +55,8 @@ class Batch:
         codec: the number of the compression codec.
         first_timestamp, max_timestamp: of its records, in milliseconds since 1970.
         created: when its first record was added, in seconds of ``time.monotonic``.
-        sequence: the sequence number of its first record; -1 until ``number`` is called.
+        sequence: the sequence number of its first record; -1 until ``number`` is called, or without one.
+        sends: how often it was sent.
         tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
         may_be_written: whether a leader may have written it although it was not acknowledged.
     """
@@ -61,6 +70,7 @@ class Batch:
     max_timestamp: int = -1
     created: float = 0.0
     sequence: int = -1
+    sends: int = 0
     tries: int = 0
     may_be_written: bool = False
     head: bytes = b""

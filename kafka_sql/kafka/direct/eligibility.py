@@ -10,121 +10,96 @@ from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
-# honored with any value
-_SUPPORTED: Final = frozenset(
+# honored by readers and writers
+_HONORED: Final = frozenset(
     {
-        "batch.size",
         "bootstrap.servers",
-        "client.id",
-        "delivery.timeout.ms",
-        "fetch.max.bytes",
-        "isolation.level",
-        "linger.ms",
         "check.crcs",
-        "max.partition.fetch.bytes",
-        "message.max.bytes",
+        "client.dns.lookup",
+        "client.id",
+        "connections.max.idle.ms",
         "receive.message.max.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
         "security.protocol",
         "socket.connection.setup.timeout.ms",
+        "socket.receive.buffer.bytes",
+        "socket.send.buffer.bytes",
         "socket.timeout.ms",
         API_TIMEOUT,
+    }
+)
+_READER_HONORED: Final = frozenset(
+    {
+        "client.rack",
+        "fetch.max.bytes",
+        "fetch.message.max.bytes",
+        "fetch.min.bytes",
+        "fetch.wait.max.ms",
+        "isolation.level",
+        "max.partition.fetch.bytes",
+        "metadata.max.age.ms",
+    }
+)
+_WRITER_HONORED: Final = frozenset(
+    {
+        "acks",  # except those in _UNSUPPORTED_VALUES
+        "batch.size",
+        "compression.codec",
+        "compression.level",
+        "compression.type",
+        "delivery.timeout.ms",
+        "enable.idempotence",
+        "linger.ms",
+        "max.in.flight.requests.per.connection",
+        "message.max.bytes",
+        "message.send.max.retries",
+        "queue.buffering.max.kbytes",
+        "retries",
         TRANSACTION_TIMEOUT,
     }
 )
-# irrelevant for writers; those of librdkafka's queue also for direct readers
-_READER_ONLY: Final = frozenset(
-    {
-        "auto.offset.reset",
-        "client.rack",
-        "enable.auto.commit",
-        "fetch.message.max.bytes",
-        "fetch.min.bytes",
-        "fetch.queue.backoff.ms",
-        "fetch.wait.max.ms",
-        "group.id",
-        "group.instance.id",
-        "queued.max.messages.kbytes",
-        "queued.min.messages",
-        "session.timeout.ms",
-    }
-)
-# irrelevant for readers
-_WRITER_ONLY: Final = frozenset(
-    {
-        "acks",
-        "compression.codec",
-        "compression.level",
-        "compression.type",
-        "enable.idempotence",
-        "message.send.max.retries",
-        "partitioner",
-        "queue.buffering.max.kbytes",
-        "queue.buffering.max.messages",
-    }
-)
-# honored by direct writers, except those without a meaning for them: a batch is sent again until delivery.timeout.ms,
-# as Kafka's documentation recommends, and metadata is requested when it is needed
-_WRITER_HONORED: Final = frozenset(
-    {
-        "compression.codec",
-        "compression.level",
-        "compression.type",
-        "max.in.flight.requests.per.connection",
-        "message.send.max.retries",
-        "metadata.max.age.ms",
-        "queue.buffering.max.kbytes",
-        "reconnect.backoff.max.ms",
-        "reconnect.backoff.ms",
-        "retries",
-        "retry.backoff.max.ms",
-        "retry.backoff.ms",
-        "socket.receive.buffer.bytes",
-        "socket.send.buffer.bytes",
-    }
-)
-_SYNONYMS: Final = {"acks": ("all", "-1")}  # values that mean the same as the default
-# honored by direct readers
-_READER_HONORED: Final = frozenset(
-    {
-        "metadata.max.age.ms",
-        "reconnect.backoff.max.ms",
-        "reconnect.backoff.ms",
-        "retry.backoff.max.ms",
-        "retry.backoff.ms",
-        "socket.receive.buffer.bytes",
-        "socket.send.buffer.bytes",
-    }
-)
-# settings without a meaning for a direct reader, beside those of writers: nothing is committed, no group is joined,
-# connections are closed when they are idle for long, and metadata is requested when it is needed
-_READER_IGNORED: Final = frozenset(
+_UNSUPPORTED_VALUES: Final = {"acks": ("0",)}  # no response: an error shows only in that the broker disconnects
+# without a meaning for the direct client: no group is joined, nothing is committed, and metadata is requested from any
+# broker or bootstrap server when it is needed
+_NO_MEANING: Final = frozenset(
     {
         "allow.auto.create.topics",
         "auto.commit.interval.ms",
-        "connections.max.idle.ms",
+        "auto.offset.reset",
+        "enable.auto.commit",
         "enable.auto.offset.store",
         "enable.metrics.push",
         "enable.partition.eof",
         "fetch.error.backoff.ms",
+        "fetch.queue.backoff.ms",
+        "group.id",
+        "group.instance.id",
         "group.protocol",
         "group.remote.assignor",
         "heartbeat.interval.ms",
-        "max.in.flight.requests.per.connection",
         "max.poll.interval.ms",
         "metadata.recovery.rebootstrap.trigger.ms",
         "metadata.recovery.strategy",
-        "retries",
+        "queued.max.messages.kbytes",
+        "queued.min.messages",
+        "session.timeout.ms",
         "topic.metadata.refresh.interval.ms",
         "topic.metadata.refresh.sparse",
     }
 )
+# without a meaning for readers
+_WRITER_ONLY: Final = _WRITER_HONORED | {"partitioner", "queue.buffering.max.messages"}
+_SYNONYMS: Final = {"socket.keepalive.enable": ("true",), "socket.nagle.disable": ("true",)}  # what it always does
 _SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
 _KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
 
 def write_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``DirectProducer`` does not support librdkafka's configuration ``config``; None if it does."""
-    obstacle = _obstacle(config, _SUPPORTED | _READER_ONLY | _WRITER_HONORED)
+    obstacle = _obstacle(config, _HONORED | _NO_MEANING | _READER_HONORED | _WRITER_HONORED, _UNSUPPORTED_VALUES)
     if obstacle is None and sasl_mechanism(config) == _KERBEROS:
         return f"the direct client does not support 'properties.sasl.mechanism' = '{_KERBEROS}' for writing"
     return obstacle
@@ -132,20 +107,22 @@ def write_obstacle(config: Mapping[str, str]) -> str | None:
 
 def read_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``read_columnar`` does not support librdkafka's configuration ``config``; None if it does."""
-    return _obstacle(config, _SUPPORTED | _READER_ONLY | _WRITER_ONLY | _READER_HONORED | _READER_IGNORED)
+    return _obstacle(config, _HONORED | _NO_MEANING | _READER_HONORED | _WRITER_ONLY, {})
 
 
-def _obstacle(config: Mapping[str, str], supported: frozenset[str]) -> str | None:
+def _obstacle(
+    config: Mapping[str, str], supported: frozenset[str], unsupported_values: Mapping[str, tuple[str, ...]]
+) -> str | None:
     unsupported = [
-        key
+        f"'properties.{key}'"
         for key, value in config.items()
-        if key not in supported
-        and not key.startswith(_SECURITY)
+        if not (key in supported or key.startswith(_SECURITY))
         and DEFAULTS.get(key) != value
         and value not in _SYNONYMS.get(key, ())
     ]
+    unsupported += [f"'properties.{k}' = '{v}'" for k, v in config.items() if v in unsupported_values.get(k, ())]
     if unsupported:
-        return "the direct client does not support " + ", ".join(f"'properties.{key}'" for key in sorted(unsupported))
+        return "the direct client does not support " + ", ".join(sorted(unsupported))
     try:
         check_security(config)
     except OptionError as e:

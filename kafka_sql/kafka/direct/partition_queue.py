@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_sql.kafka.direct.backoff import Backoff
-from kafka_sql.kafka.direct.batch import Batch, ProducerIdAndEpoch, next_sequence
+from kafka_sql.kafka.direct.batch import NO_PRODUCER, Batch, ProducerIdAndEpoch, next_sequence
 from kafka_sql.kafka.protocol.connection import Connection
 
 MAX_IN_FLIGHT: Final = 5  # brokers remember the last five batches of a producer (KIP-98)
@@ -30,7 +30,7 @@ class PartitionQueue:
         was_acknowledged: whether any batch was acknowledged so far.
         is_retrying: whether the oldest batch failed. Then only one batch is sent at a time.
         probe: index of the batch to send while retrying; see ``skip_to_next``.
-        rejected_id: the error code with which the leader rejected the producer id; 0 if it did not.
+        lost_sequence: the error code that showed that the leader does not know the producer's sequence numbers, or 0.
         retry_at: when the next batch may be sent, in seconds of ``time.monotonic``.
     """
 
@@ -43,7 +43,7 @@ class PartitionQueue:
     was_acknowledged: bool = False
     is_retrying: bool = False
     probe: int = 0
-    rejected_id: int = 0
+    lost_sequence: int = 0
     retry_at: float = 0.0
     _next_sequence: int = 0
     _failures: int = 0
@@ -53,8 +53,11 @@ class PartitionQueue:
     def append(self, batch: Batch) -> None:
         """Number a batch and add it."""
         assert self.producer is not None
-        batch.number(self.producer, self._next_sequence)
-        self._next_sequence = next_sequence(self._next_sequence, batch.records)
+        if self.producer == NO_PRODUCER:
+            batch.number(NO_PRODUCER, -1)
+        else:
+            batch.number(self.producer, self._next_sequence)
+            self._next_sequence = next_sequence(self._next_sequence, batch.records)
         self.batches.append(batch)
 
     def has_unsent(self) -> bool:
@@ -78,6 +81,7 @@ class PartitionQueue:
 
     def start(self, batch: Batch, connection: Connection) -> None:
         """Note that a batch is being sent."""
+        batch.sends += 1
         batch.tries += 1
         self.in_flight += 1
         self.connection = connection
@@ -90,15 +94,17 @@ class PartitionQueue:
         """Remove a batch that is written, and the earlier ones that are written then; return them.
 
         Returns:
-            None if the leader accepted the batch although it had rejected an earlier one.
+            None if the leader accepted the batch although it had rejected an earlier one. Without sequence numbers, it
+            always does.
         """
         index = self.batches.index(batch)
-        if any(not earlier.may_be_written for earlier in itertools.islice(self.batches, index)):
+        earlier = itertools.islice(self.batches, index)
+        if self.producer != NO_PRODUCER and any(not batch.may_be_written for batch in earlier):
             return None
         if index == self.probe:
             written = [self.batches.popleft() for _ in range(index + 1)]
             self.is_retrying, self.probe, self.retry_at, self._failures = False, 0, 0.0, 0
-        else:  # an earlier one is sent again, and the leader recognizes it by its sequence number
+        else:  # an earlier one is sent again, and the leader recognizes it if it has a sequence number
             written = [batch]
             del self.batches[index]
         self.was_acknowledged = True
@@ -130,14 +136,20 @@ class PartitionQueue:
             self._failures += 1
             self.retry_at = now + backoff.seconds(self._failures)
 
-    def restart(self, producer: ProducerIdAndEpoch) -> bool:
-        """Renumber all batches, with a new producer id. Return false if one of them may be written."""
-        if any(batch.may_be_written for batch in self.batches):
-            return False
-        self.producer, self._next_sequence, self.rejected_id = producer, 0, 0
-        self._acknowledged_by = None  # the leader does not know the new id
+    def can_restart(self) -> bool:
+        """Return whether all batches can be sent again with another epoch without a change of their order.
+
+        They cannot after one of them was removed because a later leader had acknowledged it.
+        """
+        records = sum(batch.records for batch in self.batches)
+        return next_sequence(self.batches[0].sequence, records) == self._next_sequence
+
+    def restart(self, producer: ProducerIdAndEpoch) -> None:
+        """Renumber all batches, with another producer id or epoch."""
+        self.producer, self._next_sequence, self.lost_sequence, self.probe = producer, 0, 0, 0
+        self._acknowledged_by = None  # the leader does not know the new id or epoch
         batches = list(self.batches)
         self.batches.clear()
         for batch in batches:
+            batch.may_be_written = False  # with the new id or epoch
             self.append(batch)
-        return True

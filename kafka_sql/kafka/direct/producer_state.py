@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
+from kafka_sql.kafka.direct.batch import NO_PRODUCER, ProducerIdAndEpoch
 from kafka_sql.kafka.direct.partition_queue import PartitionQueue
 from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
@@ -24,12 +24,12 @@ _UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction time
 
 @dataclass
 class ProducerState:
-    """An idempotent or transactional producer.
+    """A producer: idempotent unless 'enable.idempotence' is 'false', or transactional.
 
     Attributes:
         connections: to the leaders of partitions.
         any_broker: for other requests while responses of leaders are awaited.
-        transaction: None for an idempotent producer.
+        transaction: None outside of transactions.
         queues: of the partitions that were written to.
         pending: number of batches that are not acknowledged.
     """
@@ -50,7 +50,9 @@ class ProducerState:
         """Do nothing: an idle producer receives nothing."""
 
     def producer_id_and_epoch(self) -> ProducerIdAndEpoch:
-        """Return the producer's identity. May wait for the transaction coordinator, or for a new producer id.
+        """Return the producer's identity; NO_PRODUCER if it is not idempotent.
+
+        May wait for the transaction coordinator, or for a new producer id.
 
         Raises:
             BrokerUnreachableError: no broker responded in time.
@@ -60,7 +62,8 @@ class ProducerState:
         if self.transaction is not None:
             return self.transaction.producer_id_and_epoch()
         if self._producer is None:
-            self._producer = self.new_producer_id()
+            is_idempotent = self.config.get("enable.idempotence", "true") == "true"
+            self._producer = self.new_producer_id() if is_idempotent else NO_PRODUCER
         return self._producer
 
     def new_producer_id(self) -> ProducerIdAndEpoch:
@@ -74,7 +77,7 @@ class ProducerState:
 
 
 def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> ProducerState:
-    """Return an idempotent producer with a new id.
+    """Return a producer outside of transactions, with a new id if it is idempotent.
 
     Raises:
         BrokerError: as ``ProducerState.producer_id_and_epoch``.

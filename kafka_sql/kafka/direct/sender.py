@@ -20,7 +20,7 @@ from kafka_sql.errors import BrokerError, DeliveryError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.backoff import backoff_setting
-from kafka_sql.kafka.direct.batch import Batch
+from kafka_sql.kafka.direct.batch import NO_PRODUCER, Batch
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.partition_queue import MAX_IN_FLIGHT, PartitionQueue
 from kafka_sql.kafka.direct.producer_state import ProducerState
@@ -40,6 +40,8 @@ _MAX_PENDING: Final = 16 << 20  # bytes of batches that are not acknowledged, wh
 _MAX_WAIT: Final = 1.0  # seconds
 _BACKOFF_MS, _MAX_BACKOFF_MS = 20, 1_000  # by default
 _IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
+_RETRIES: Final = ("retries", "message.send.max.retries")  # Java's name and librdkafka's
+_ACKS: Final = {"all": -1}
 _MIN_TRIES: Final = 2  # before a batch expires
 _ZSTD: Final = CODECS.index("zstd")
 
@@ -56,8 +58,8 @@ _NOT_WRITTEN: Final = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
-# The leader does not accept the producer id. Outside of transactions, another one can be used.
-_REJECTED_PRODUCER: Final = frozenset(
+# The leader does not accept the producer id.
+_REJECTED_EPOCH: Final = frozenset(
     {ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED}
 )
 
@@ -89,6 +91,8 @@ class Sender:
         self._max_request = min(_MAX_REQUEST, int(config["message.max.bytes"]))  # unless a single batch is larger
         self._max_pending = min(_MAX_PENDING, int(config["queue.buffering.max.kbytes"]) * 1024)
         self._request_timeout = min(int(config[SOCKET_TIMEOUT]) / 1000, self._delivery_timeout)
+        self._acks = _ACKS.get(config["acks"]) or int(config["acks"])
+        self._retries = next((int(config[key]) for key in _RETRIES if key in config), math.inf)
         self._max_in_flight = min(MAX_IN_FLIGHT, int(config.get(_IN_FLIGHT, MAX_IN_FLIGHT)))
         self._retry_backoff, self._reconnect_backoff = (
             backoff_setting(config, key, _BACKOFF_MS, _MAX_BACKOFF_MS) for key in ("retry.backoff", "reconnect.backoff")
@@ -138,7 +142,7 @@ class Sender:
             self._run(_MAX_WAIT)
 
     def poll(self) -> None:
-        """Handle the responses that arrived, and send what can be sent. Waits only to connect to a broker.
+        """Handle the responses that arrived, and send what can be sent. Waits only to look up leaders.
 
         Raises:
             DeliveryError: as ``send``.
@@ -175,6 +179,7 @@ class Sender:
         now, self._next_event = time.monotonic(), math.inf
         for connection, requests in tuple(self._in_flight.items()):
             if requests[0].deadline <= now:
+                connection.note_timeout(requests[0].deadline - self._request_timeout)
                 self._disconnect(connection, TimeoutError("the broker did not respond in time"))
             else:
                 self._note_event(requests[0].deadline)
@@ -191,8 +196,8 @@ class Sender:
                     self._fail_unsent(queue, error, now)
         groups: dict[Address, list[PartitionQueue]] = {}
         for queue in tuple(self._unsent):
-            if queue.rejected_id and not queue.in_flight:
-                self._replace_producer_id(queue)
+            if queue.lost_sequence and not queue.in_flight:
+                self._bump_epoch(queue)
             if queue.retry_at > now:
                 self._note_event(queue.retry_at)
                 continue
@@ -209,12 +214,14 @@ class Sender:
 
     def _send_to(self, leader: Address, queues: list[PartitionQueue], now: float) -> None:
         try:
-            connection = self._state.connections.connect_to(leader)
+            connection = self._state.connections.try_connect_to(leader)
         except (OSError, EOFError) as e:
             self._log(e, queues[0].topic)
             for queue in queues:
                 self._fail_unsent(queue, e, time.monotonic())
             return
+        if connection is None:
+            return  # wait returns when it is open
         while queues:
             if connection.ready_at > now:
                 self._note_event(connection.ready_at)
@@ -252,6 +259,7 @@ class Sender:
                 connection,
                 producer.transactional_id,
                 [(batch.topic, batch.partition, batch.size) for _, batch in batches],
+                self._acks,
                 int(self._request_timeout * 1000),
                 produce.OLDEST_VERSION_WITH_ZSTD if has_zstd else produce.OLDEST_VERSION,
             )
@@ -291,36 +299,37 @@ class Sender:
         queue.end()
         # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            self._acknowledge(queue, batch, result, now)
-            return
-        can_retry = is_retriable(code, ApiKey.PRODUCE)
-        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            can_retry = queue.skip_to_next(batch)
-        elif code in _REJECTED_PRODUCER and self._state.transaction is None:
-            queue.rejected_id, can_retry = code, True
-        elif can_retry and code not in _NOT_WRITTEN:
+            if self._acknowledge(queue, batch, result, now):
+                return
+            code = queue.lost_sequence = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER  # the leader rejected an earlier batch
+        elif code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            if not queue.skip_to_next(batch):
+                queue.lost_sequence = code
+        elif code in _REJECTED_EPOCH:
+            queue.lost_sequence = code
+        elif not is_retriable(code, ApiKey.PRODUCE):
+            raise self._error(code, queue, _broker_message(result))
+        elif code not in _NOT_WRITTEN:
             batch.may_be_written = True
-        if not can_retry:
-            raise self._error(code, queue, f"Broker: {result.message}." if result.message else "")
+        if queue.lost_sequence and (self._state.transaction is not None or queue.producer == NO_PRODUCER):
+            raise self._error(code, queue, _broker_message(result))
         error = RetriableError(code)
         self._log(error, queue.topic)
         self._try_later(queue, error, now)
 
-    def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> None:
+    def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> bool:
+        """Handle an acknowledgment. Return false if the leader had rejected an earlier batch, which is lost then."""
         is_first = not queue.was_acknowledged and batch is queue.batches[0]
         written = queue.acknowledge(batch, now)
         if written is None:
-            raise self._error(
-                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                queue,
-                "The leader had rejected an earlier batch of the partition, and accepted a later one.",
-            )
+            return False
         if is_first and self.first_record is None and result.code == ErrorCode.NONE and result.offset >= 0:
             self.first_record = queue.topic, queue.partition, result.offset
         self._state.pending -= len(written)
         self._pending_bytes -= sum(acknowledged.size for acknowledged in written)
         if not queue.has_unsent():
             self._unsent.pop(queue, None)
+        return True
 
     def _disconnect(self, connection: Connection, error: Exception) -> None:
         """Close a connection, and send again what was in flight on it: it may be written."""
@@ -345,9 +354,14 @@ class Sender:
         """Send the oldest batch of a partition again after a pause.
 
         Raises:
-            DeliveryError: ``delivery.timeout.ms`` expired for it, and it was sent again at least once.
+            DeliveryError: ``delivery.timeout.ms`` expired for it, and it was sent again at least once; or it was sent
+                again as often as ``retries`` allows.
         """
         oldest = queue.batches[0]
+        if oldest.sends > self._retries:
+            code: int = error.code if isinstance(error, RetriableError) else KafkaError._TRANSPORT
+            details = f"Client: {error}. The batch was sent {oldest.sends} times ('properties.retries')."
+            raise self._error(code, queue, details) from error
         if oldest.tries >= _MIN_TRIES and now > oldest.created + self._delivery_timeout:
             raise self._error(KafkaError._MSG_TIMED_OUT, queue, f"Client: {error}.") from error
         queue.delay(now, self._retry_backoff if isinstance(error, RetriableError) else self._reconnect_backoff)
@@ -355,19 +369,26 @@ class Sender:
         self._unsent[queue] = None
         self._leaders.mark_stale(queue.topic)
 
-    def _replace_producer_id(self, queue: PartitionQueue) -> None:
-        """Renumber the batches of a partition, after its leader rejected the producer id.
+    def _bump_epoch(self, queue: PartitionQueue) -> None:
+        """Send the batches of a partition again with the next producer epoch, as Java's producer does (KIP-360).
+
+        Its leader does not know the sequence numbers of the current epoch. Batches that it may have written are written
+        twice then, which at-least-once delivery permits: otherwise, Spark would repeat the task with all of its rows.
+        The leader rejects requests with the old epoch that arrive late.
 
         Raises:
-            DeliveryError: a batch may be written, so that it could be written twice.
+            DeliveryError: sending batches again could change their order.
         """
-        code = queue.rejected_id
-        if not queue.restart(self._state.new_producer_id()):
+        where, code = f"{queue.topic}[{queue.partition}]", error_text(queue.lost_sequence)
+        if not queue.can_restart():
             raise DeliveryError(
-                f"{self._label}{queue.topic}[{queue.partition}]: {error_text(code)}. Records may have been written "
-                "before the leader rejected the producer id; sending them again could write them twice. "
-                f"{self._lost()}"
+                f"{self._label}{where}: {code}. A later batch was acknowledged, so that sending the earlier ones again "
+                f"could change the order of records. {self._lost()}"
             )
+        if any(batch.may_be_written for batch in queue.batches):
+            _LOG.warning("%s%s: %s. Records that may be written are sent again.", self._label, where, code)
+        assert queue.producer is not None
+        queue.restart(queue.producer.next_epoch() or self._state.new_producer_id())
 
     def _pool(self) -> ConnectionPool:
         """Return connections without a response on its way, for requests about the cluster."""
@@ -384,3 +405,7 @@ class Sender:
     def _error(self, code: int, queue: PartitionQueue, details: str) -> BrokerError:
         where = f"{self._label}{queue.topic}[{queue.partition}]"
         return delivery_error(code, where, f"{self._lost()} {details}".strip())
+
+
+def _broker_message(result: produce.ProduceResult) -> str:
+    return f"Broker: {result.message}." if result.message else ""

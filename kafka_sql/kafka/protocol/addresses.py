@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import random
 import socket
+import threading
 import time
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
 
 Address = tuple[str, int]  # host name or IP address, and port
+T = TypeVar("T")
 
 _MEMORY: Final = 600.0  # seconds for which a failure is remembered
 _MAX_FAILURES: Final = 10_000
@@ -38,17 +42,56 @@ def parse_address(server: str, default_port: int) -> Address:
     return (host.strip("[]"), int(port)) if host and port.isdigit() else (text.strip("[]"), default_port)
 
 
-def resolve(address: Address) -> list[Endpoint]:
+def resolve(address: Address, seconds: float) -> list[Endpoint]:
     """Return all IP addresses of a broker in the order of preference.
 
+    Args:
+        seconds: the timeout.
+
     Raises:
-        OSError: the name has no IP address, or the address is invalid.
+        OSError: the name has no IP address, or the address is invalid, or the name server does not respond.
     """
+    lookup = partial(socket.getaddrinfo, *address, type=socket.SOCK_STREAM)
     try:
-        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        try:
+            found = lookup(flags=socket.AI_NUMERICHOST)
+        except socket.gaierror:  # it is a name
+            found = _run_with_timeout(lookup, seconds, f"the address of '{address[0]}'")
     except (OverflowError, ValueError):  # a broker may advertise any port and any host name
         raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None
     return sorted((Endpoint(entry[0], entry[4]) for entry in found), key=lambda endpoint: _failed_at(endpoint.address))
+
+
+def canonical_addresses(address: Address, seconds: float) -> list[Address]:
+    """Return the canonical names of a server's IP addresses ('client.dns.lookup').
+
+    Raises:
+        OSError: as ``resolve``.
+    """
+
+    def names() -> list[Address]:
+        return [(socket.getnameinfo(e.socket_address, 0)[0], address[1]) for e in resolve(address, seconds)]
+
+    return list(dict.fromkeys(_run_with_timeout(names, seconds, f"the canonical name of '{address[0]}'")))
+
+
+def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -> T:
+    """Run a function of the C library that has no timeout in a thread, which is left behind if it takes too long."""
+    result = concurrent.futures.Future[T]()
+
+    def run() -> None:
+        try:
+            result.set_result(function())
+        except BaseException as e:  # noqa: BLE001  # the caller gets it
+            result.set_exception(e)
+
+    threading.Thread(target=run, name="kafka_sql-dns", daemon=True).start()
+    try:
+        return result.result(seconds)
+    except concurrent.futures.TimeoutError:
+        if result.done():
+            raise  # the function's own
+        raise TimeoutError(f"the name server did not return {subject} within {seconds:g} s") from None
 
 
 def order_by_failure(addresses: Iterable[Address]) -> list[Address]:

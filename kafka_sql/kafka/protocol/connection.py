@@ -90,7 +90,7 @@ class Connection:
         if _uses_sasl(config):
             config = get_credentials(config, int(config[CONNECT_TIMEOUT]) / 1000)
         try:
-            self._connect_to_any(resolve(address), config)
+            self._connect_to_any(resolve(address, int(config[CONNECT_TIMEOUT]) / 1000), config)
         except OSError:
             note_failure(address)
             raise
@@ -173,6 +173,10 @@ class Connection:
         arrived since a request was sent whose response timed out. Each of them would cost another timeout.
         """
         return self._heard_at < _unanswered[0] and self._responses == self._correlation_id
+
+    def is_idle(self, seconds: float) -> bool:
+        """Return whether nothing has arrived for so long, and no response is on its way."""
+        return self._responses == self._correlation_id and time.monotonic() - self._heard_at > seconds
 
     def fileno(self) -> int:
         """Return the file descriptor, to wait for responses."""

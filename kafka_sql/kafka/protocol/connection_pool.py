@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import logging
+import math
 import random
 import selectors
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.config.properties import credentials_fingerprint, resolve_config
+from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, credentials_fingerprint, resolve_config
 from kafka_sql.kafka.protocol import metadata
-from kafka_sql.kafka.protocol.addresses import Address, order_by_failure, parse_address
+from kafka_sql.kafka.protocol.addresses import Address, canonical_addresses, order_by_failure, parse_address
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
@@ -23,6 +26,11 @@ T = TypeVar("T")
 
 _SERVERS: Final = "bootstrap.servers"
 _DEFAULT_PORT: Final = 9092
+_DNS_LOOKUP: Final = "client.dns.lookup"
+_CANONICAL: Final = "resolve_canonical_bootstrap_servers_only"
+_MAX_IDLE: Final = "connections.max.idle.ms"
+_MAX_IDLE_MS: Final = 540_000  # Java's default, a minute less than the brokers'
+_POLL: Final = 0.005  # seconds between checks whether a connection is open
 _BACKOFF: Final = 0.02  # seconds
 _MAX_BACKOFF: Final = 1.0
 
@@ -38,17 +46,25 @@ class ConnectionPool:
         """
         self._config = config
         self._open: dict[Address, Connection] = {}
+        self._opening: dict[Address, concurrent.futures.Future[Connection]] = {}
+        self._failed: dict[Address, BaseException] = {}
+        self._throttled_until: dict[Address, float] = {}  # of connections that were closed
+        self._max_idle = int(config.get(_MAX_IDLE, _MAX_IDLE_MS)) / 1000 or math.inf
         self._brokers: list[Address] = []
         self._credentials: tuple[object, ...] = ()
 
     def close(self) -> None:
         """Close all connections. They are opened again on next use."""
-        for connection in self._open.values():
-            connection.close()
-        self._open.clear()
+        for connection in tuple(self._open.values()):
+            self.discard(connection)
+        for opening in self._opening.values():
+            opening.add_done_callback(_close_opened)
+        self._opening.clear()
+        self._failed.clear()
 
     def discard(self, connection: Connection) -> None:
-        """Close a connection. A new one is opened on next use of its address."""
+        """Close a connection. The next one to its address waits as long as this one if the broker throttled it."""
+        self._throttled_until[connection.address] = connection.ready_at
         connection.close()
         if self._open.get(connection.address) is connection:
             del self._open[connection.address]
@@ -57,14 +73,16 @@ class ConnectionPool:
         """Wait until connections have a response (``Connection.has_response``).
 
         Returns:
-            those that have one, or are closed; empty after the timeout.
+            those that have one, or are closed; empty after the timeout, or when ``try_connect_to`` has a result.
         """
         deadline = time.monotonic() + seconds
         while True:
             ready = [connection for connection in connections if connection.has_response()]
             left = deadline - time.monotonic()
-            if ready or left <= 0:
+            if ready or left <= 0 or self._collect_opened():
                 return ready
+            if self._opening:
+                left = min(left, _POLL)
             with selectors.DefaultSelector() as selector:
                 for connection in connections:
                     selector.register(connection, selectors.EVENT_READ)
@@ -84,12 +102,14 @@ class ConnectionPool:
             OSError: no broker is reachable now.
             BrokerError: the broker rejected the client or its credentials.
         """
-        for connection in tuple(self._open.values()):
-            self._replace_if_dropped(connection)
+        for address in tuple(self._open):
+            self._usable(address)
         if self._open:
             return min(self._open.values(), key=lambda connection: connection.ready_at)
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
         bootstrap = [parse_address(server, _DEFAULT_PORT) for server in servers.split(",") if server.strip()]
+        if self._config.get(_DNS_LOOKUP) == _CANONICAL:
+            bootstrap = self._canonical(bootstrap)
         failure = OSError("'properties.bootstrap.servers' is empty")
         for address in order_by_failure([*bootstrap, *self._brokers]):
             try:
@@ -107,20 +127,61 @@ class ConnectionPool:
             OSError: the broker is not reachable now.
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
         """
-        if address in self._open:
-            self._replace_if_dropped(self._open[address])
-        if address not in self._open:
-            self._credentials = credentials_fingerprint(self._config)
-            settings = resolve_config(self._config)
-            try:
-                self._open[address] = Connection(address, settings)
-            except BrokerError as e:
-                raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
-        return self._open[address]
+        connection = self._usable(address)
+        return connection if connection is not None else self._add(self._connect(address))
 
-    def _replace_if_dropped(self, connection: Connection) -> None:
-        if connection.may_be_dropped():
+    def try_connect_to(self, address: Address) -> Connection | None:
+        """Return a connection as ``connect_to`` does; None while a thread opens it, for which ``wait`` waits."""
+        self._collect_opened()
+        if address in self._failed:
+            raise self._failed.pop(address)
+        connection = self._usable(address)
+        if connection is None and address not in self._opening:
+            self._opening[address] = _run_in_thread(lambda: self._connect(address))
+        return connection
+
+    def _collect_opened(self) -> bool:
+        """Add the connections that threads have opened. Return whether any thread has ended."""
+        ended = [address for address, opening in self._opening.items() if opening.done()]
+        for address in ended:
+            opening = self._opening.pop(address)
+            error = opening.exception()
+            if error is None:
+                self._add(opening.result())
+            else:
+                self._failed[address] = error
+        return bool(ended)
+
+    def _usable(self, address: Address) -> Connection | None:
+        """Return the open connection, unless it should be replaced."""
+        connection = self._open.get(address)
+        if connection is not None and (connection.may_be_dropped() or connection.is_idle(self._max_idle)):
             self.discard(connection)
+            return None
+        return connection
+
+    def _connect(self, address: Address) -> Connection:
+        self._credentials = credentials_fingerprint(self._config)
+        settings = resolve_config(self._config)
+        try:
+            return Connection(address, settings)
+        except BrokerError as e:
+            raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
+
+    def _add(self, connection: Connection) -> Connection:
+        connection.ready_at = max(connection.ready_at, self._throttled_until.pop(connection.address, 0.0))
+        self._open[connection.address] = connection
+        return connection
+
+    def _canonical(self, servers: Sequence[Address]) -> list[Address]:
+        timeout = int(self._config[CONNECT_TIMEOUT]) / 1000
+        addresses = list[Address]()
+        for server in servers:
+            try:
+                addresses += canonical_addresses(server, timeout)
+            except OSError as e:
+                _LOG.debug("%s:%d: %s", *server, e)
+        return addresses or list(servers)
 
     def cluster_metadata(self, topics: Sequence[str], seconds: float | None = None) -> metadata.Metadata:
         """Request the brokers, and the leaders of the topics' partitions, from any broker.
@@ -145,6 +206,24 @@ class ConnectionPool:
     def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
         """Request the leaders of one topic's partitions, as ``cluster_metadata`` does."""
         return self.cluster_metadata([topic], seconds).topic(topic)
+
+
+def _run_in_thread(connect: Callable[[], Connection]) -> concurrent.futures.Future[Connection]:
+    opening = concurrent.futures.Future[Connection]()
+
+    def run() -> None:
+        try:
+            opening.set_result(connect())
+        except BaseException as e:  # noqa: BLE001  # try_connect_to raises it
+            opening.set_exception(e)
+
+    threading.Thread(target=run, name="kafka_sql-connect", daemon=True).start()
+    return opening
+
+
+def _close_opened(opening: concurrent.futures.Future[Connection]) -> None:
+    if opening.exception() is None:
+        opening.result().close()
 
 
 def retry_until(

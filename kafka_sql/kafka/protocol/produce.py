@@ -20,7 +20,6 @@ OLDEST_VERSION_WITH_ZSTD: Final = 7  # KIP-110
 LATEST_VERSION: Final = 11
 _FIRST_LOG_START_OFFSET: Final = 5
 _FIRST_ERROR_MESSAGE: Final = 8
-_ACKS_ALL: Final = -1
 _MAX_RECORD_ERRORS: Final = 3  # in a message
 
 
@@ -42,14 +41,16 @@ def produce(
     connection: Connection,
     transactional_id: str | None,
     batches: Sequence[tuple[str, int, int]],
+    acks: int,
     timeout_ms: int,
     oldest_version: int = OLDEST_VERSION,
 ) -> tuple[Request, list[bytes]]:
-    """Send record batches, to be acknowledged by all in-sync replicas.
+    """Send record batches.
 
     Args:
         connection: to which the request will be sent.
         batches: topic, partition and size in bytes of each, grouped by topic, at most one per partition.
+        acks: -1 to be acknowledged by all in-sync replicas, 1 by the leader.
         timeout_ms: milliseconds that the leader waits for the other replicas.
 
     Returns:
@@ -69,7 +70,7 @@ def produce(
         for _, partition, size in group:
             before.append(start + codec.pack("i", partition) + codec.data_length(size, flexible))
             start = b""
-    head = codec.string(transactional_id, flexible) + codec.pack("hi", _ACKS_ALL, timeout_ms)
+    head = codec.string(transactional_id, flexible) + codec.pack("hi", acks, timeout_ms)
     body = head + codec.array_length(len(topics), flexible) + before[0]
     after = [end + start for start in before[1:]] + [end * 3]  # of the last partition, its topic and the request
     return Request(ApiKey.PRODUCE, version, version, lambda *_: body), after

@@ -101,7 +101,7 @@ def test_header_names_that_are_not_utf_8_with_librdkafka(topics: Topics) -> None
     batch = RecordBatch(0, [(0, 0, None, b"v")], 0, headers=[[(b"\xff", b"1")]]).encode()
     host, port = topics.bootstrap.rsplit(":", 1)
     connection = Connection((host, int(port)), config)
-    request, tails = produce(connection, None, [(topic, 0, len(batch))], 10_000)
+    request, tails = produce(connection, None, [(topic, 0, len(batch))], -1, 10_000)
     response = connection.receive(request, connection.send(request, [batch, *tails]))
     connection.close()
     assert read_produce(response)[topic, 0].code == 0

@@ -75,7 +75,7 @@ def test_produce(topics: Topics, connection: Connection) -> None:
             (t, p): record_batch(f"{t}-{p}-{version}".encode()) for t, p in ((first, 0), (first, 1), (second, 0))
         }
         sizes = [(topic, partition, len(batch)) for (topic, partition), batch in batches.items()]
-        request, tails = produce.produce(connection, None, sizes, 10_000)
+        request, tails = produce.produce(connection, None, sizes, -1, 10_000)
         parts = [part for batch, tail in zip(batches.values(), tails, strict=True) for part in (batch, tail)]
         results = produce.read_produce(connection.receive(request, connection.send(request, parts)))
         assert results == dict.fromkeys(batches, ProduceResult(ErrorCode.NONE, offset))
@@ -87,7 +87,7 @@ def test_rejected_records(topics: Topics, connection: Connection) -> None:
     """A compacted topic needs keys. From version 8 on, the broker names the record."""
     topic, batch = topics.create(**{"cleanup.policy": "compact"}), record_batch(b"v")
     for version in versions(connection, ApiKey.PRODUCE, 3, 11):
-        request, tails = produce.produce(connection, None, [(topic, 0, len(batch))], 10_000)
+        request, tails = produce.produce(connection, None, [(topic, 0, len(batch))], -1, 10_000)
         response = connection.receive(request, connection.send(request, [batch, *tails]))
         result = produce.read_produce(response)[topic, 0]
         assert result.code == ErrorCode.INVALID_RECORD

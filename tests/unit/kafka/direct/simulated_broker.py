@@ -50,7 +50,8 @@ class SimulatedBroker:
         leaderless: partitions without a leader.
         logs: the record batches of each partition, with their offsets.
         log_starts: the first offset of each partition, if it is not 0.
-        nodes: the addresses of the cluster's brokers by node id. Node 7 leads all partitions. Empty for this one alone.
+        nodes: the addresses of the cluster's brokers by node id. Empty for this one alone, node 7.
+        leaders: the node ids of the leaders of partitions; the default is node 7.
         preferred_replica: the node that clients with a rack should fetch from; -1 for none.
         min_wait_ms: Fetch requests that wait for less get no records.
         fetches: the Fetch requests so far.
@@ -64,6 +65,7 @@ class SimulatedBroker:
         produced: topic, partition and size in bytes of the batches in each Produce request so far.
         requested_versions: the versions of all requests so far, by API.
         client_software: name and version of the last client that reported them.
+        acks: the values of acks in all Produce requests so far.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
     """
 
@@ -73,6 +75,7 @@ class SimulatedBroker:
         self.logs: dict[TopicPartition, list[bytes]] = defaultdict(list)
         self.log_starts: dict[TopicPartition, int] = defaultdict(int)
         self.nodes: dict[int, tuple[str, int]] = {}
+        self.leaders: dict[TopicPartition, int] = {}
         self.preferred_replica = -1
         self.min_wait_ms = 0
         self.fetches = list[SimulatedFetch]()
@@ -87,7 +90,8 @@ class SimulatedBroker:
         self.requests = list[ApiKey]()
         self.produced = list[list[tuple[str, int, int]]]()
         self.ended = list[tuple[int, int, bool]]()
-        self._sequences = dict[tuple[TopicPartition, int], int]()
+        self.acks = set[int]()
+        self._sequences = dict[tuple[TopicPartition, int, int], int]()
         self._producer_id, self._lock = 100, threading.Lock()
 
     def config(self, **properties: str) -> dict[str, str]:
@@ -177,7 +181,7 @@ class SimulatedBroker:
         replicas = codec.array([pack("i", 7)], flexible)
 
         def partition(number: int) -> bytes:
-            leader = pack("i", -1 if (name, number) in self.leaderless else 7)
+            leader = pack("i", -1 if (name, number) in self.leaderless else self.leaders.get((name, number), 7))
             epoch = pack("i", 5) if version >= 7 else b""
             offline = codec.array([], flexible) if version >= 5 else b""
             return pack("hi", 0, number) + leader + epoch + replicas * 2 + offline + codec.tags(flexible)
@@ -237,7 +241,7 @@ class SimulatedBroker:
         flexible, tags = request.flexible, codec.tags(request.flexible)
         request.string()
         acks, _ = request.number("h"), request.number("i")
-        assert acks == -1
+        self.acks.add(acks)
         self.produced.append([])
 
         def partition(topic: str) -> bytes:
@@ -261,8 +265,8 @@ class SimulatedBroker:
 
     def _append(self, partition: TopicPartition, batch: bytes, code: int) -> tuple[int, int]:
         """Append a batch; return the error code and the offset."""
-        producer, _, sequence, count = struct.unpack_from(">qhii", batch, 43)
-        expected = self._sequences.get((partition, producer), sequence)
+        producer, epoch, sequence, count = struct.unpack_from(">qhii", batch, 43)
+        expected = self._sequences.get((partition, producer, epoch), sequence)
         if code == ErrorCode.NONE and sequence < expected:
             code = ErrorCode.DUPLICATE_SEQUENCE_NUMBER
         if code == ErrorCode.NONE and sequence > expected:
@@ -271,7 +275,8 @@ class SimulatedBroker:
             return code, -1
         offset = self.end_offset(partition)
         self.logs[partition].append(pack("q", offset) + batch[8:])
-        self._sequences[partition, producer] = sequence + count
+        if producer >= 0:
+            self._sequences[partition, producer, epoch] = sequence + count
         return code, offset
 
     def end_offset(self, partition: TopicPartition) -> int:

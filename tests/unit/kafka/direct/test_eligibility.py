@@ -27,6 +27,13 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
         {"retries": "5", "retry.backoff.ms": "7", "retry.backoff.max.ms": "70"},
         {"reconnect.backoff.ms": "7", "reconnect.backoff.max.ms": "70", "metadata.max.age.ms": "7"},
         {"receive.buffer.bytes": "70000", "send.buffer.bytes": "70000"},
+        {"acks": "1"},  # which implies enable.idempotence = false
+        {"max.in.flight.requests.per.connection": "6"},  # as does this
+        {"enable.idempotence": "false"},
+        {"connections.max.idle.ms": "7000", "client.dns.lookup": "use_all_dns_ips"},
+        {"heartbeat.interval.ms": "7", "max.poll.interval.ms": "400000", "enable.metrics.push": "false"},
+        {"metadata.recovery.strategy": "none", "allow.auto.create.topics": "false"},
+        {"socket.keepalive.enable": "true", "socket.nagle.disable": "true"},
     ],
 )
 def test_supported(properties: dict[str, str]) -> None:
@@ -36,10 +43,8 @@ def test_supported(properties: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("properties", "unsupported"),
     [
-        ({"acks": "1"}, "'properties.acks', 'properties.enable.idempotence'"),  # which acks implies
-        ({"acks": "0", "enable.idempotence": "false"}, "'properties.acks', 'properties.enable.idempotence'"),
-        ({"max.in.flight.requests.per.connection": "6"}, "'properties.enable.idempotence'"),  # which it implies
-        ({"enable.idempotence": "false"}, "'properties.enable.idempotence'"),
+        ({"acks": "0"}, "'properties.acks' = '0'"),
+        ({"socket.keepalive.enable": "false"}, "'properties.socket.keepalive.enable'"),
         ({"queue.buffering.max.messages": "1000"}, "'properties.queue.buffering.max.messages'"),
         ({"partitioner": "consistent"}, "'properties.partitioner'"),
         ({"debug": "msg"}, "'properties.debug'"),
@@ -65,7 +70,8 @@ def test_not_supported(properties: dict[str, str], unsupported: str) -> None:
             "session.timeout.ms": "9000",
             "auto.offset.reset": "latest",
         },
-        {"compression.type": "lz4", "acks": "1", "linger.ms": "7", "retries": "3"},
+        {"compression.type": "lz4", "acks": "0", "linger.ms": "7", "retries": "3", "partitioner": "consistent"},
+        {"connections.max.idle.ms": "7000", "client.dns.lookup": "use_all_dns_ips"},
         SASL,
         {"security.protocol": "SSL"},
     ],

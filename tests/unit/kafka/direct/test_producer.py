@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -19,10 +20,13 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedVersionError,
 )
+from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
 
@@ -49,7 +53,7 @@ def numbers(start: int, stop: int) -> list[bytes | None]:
 
 
 def test_rows_are_written_in_order(broker: SimulatedBroker) -> None:
-    with open_producer(broker) as producer:
+    with open_producer(broker, linger_ms="600000") as producer:
         producer.produce(binary(b"a", None, b""), binary(None, b"key", b""))
         producer.produce(binary(b"b"))
         assert ApiKey.PRODUCE not in broker.requests  # until the batch is full
@@ -167,7 +171,6 @@ def test_leader_that_knows_only_the_last_batch(broker: SimulatedBroker) -> None:
     [
         (ErrorCode.MESSAGE_TOO_LARGE, RecordTooLargeError, r"Table 'orders': t\[0\]: .*so far: 2\. .*do not count"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationError, r"Table 'orders': t\[0\]: .* WRITE on the topic"),
-        (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, DeliveryError, r"Table 'orders': t\[0\]: .*OUT_OF_ORDER"),
     ],
 )
 def test_rejected_batches(broker: SimulatedBroker, code: int, error: type[BrokerError], message: str) -> None:
@@ -178,6 +181,110 @@ def test_rejected_batches(broker: SimulatedBroker, code: int, error: type[Broker
             producer.flush()
         assert not producer._state.is_reusable()
     assert broker.requests.count(ApiKey.PRODUCE) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.PRODUCER_FENCED,
+    ],
+)
+def test_a_leader_that_does_not_know_the_sequence_numbers_gets_the_next_epoch(
+    broker: SimulatedBroker, code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_producer(broker) as producer:
+        for value in (b"a", b"b"):
+            broker.errors[ApiKey.PRODUCE] = [code]
+            producer.produce(binary(value))
+            producer.flush()
+        (queue,) = producer._state.queues.values()
+        assert queue.producer == (101, 5, None)  # the broker assigns epoch 3
+    assert broker.values("t") == [b"a", b"b"]
+    assert broker.requests.count(ApiKey.INIT_PRODUCER_ID) == 1
+    assert "sent again" not in caplog.text
+
+
+def test_batches_that_may_be_written_are_sent_again_with_a_warning(
+    broker: SimulatedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.errors[ApiKey.PRODUCE] = [LOST, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+    with open_producer(broker) as producer:
+        producer.produce(binary(b"a"))
+        producer.flush()
+    assert broker.values("t") == [b"a", b"a"]
+    assert "Table 'orders': t[0]: " in caplog.text
+    assert "(OUT_OF_ORDER_SEQUENCE_NUMBER). Records that may be written are sent again." in caplog.text
+
+
+def test_opening_a_connection_does_not_delay_other_leaders(
+    broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the acknowledgments: the second batch of a partition waits for that of the first one."""
+    may_connect, connect = threading.Event(), ConnectionPool._connect
+
+    def slow_connect(self: ConnectionPool, address: tuple[str, int]) -> Connection:
+        if address == other.address:
+            assert may_connect.wait(60)
+        return connect(self, address)
+
+    monkeypatch.setattr(ConnectionPool, "_connect", slow_connect)
+    with simulated_broker(three=3) as other, ExitStack() as stack:
+        broker.nodes, broker.leaders = {7: broker.address, 8: other.address}, {("three", 1): 8}
+        producer = stack.enter_context(open_producer(broker, "three", linger_ms="1"))
+        for value in (b"a", b"b"):
+            producer.produce(binary(value, value), partitions=np.array([0, 1], np.int32))
+            wait_until(lambda value=value: value in broker.values("three", 0), "the batch was written", 30)  # type: ignore[misc]
+        assert other.values("three", 1) == []
+        may_connect.set()
+        producer.flush()
+        assert other.values("three", 1) == [b"a", b"b"]
+        assert producer.errors == 0
+
+
+def test_a_new_producer_id_follows_the_last_epoch() -> None:
+    assert ProducerIdAndEpoch(7, 32_766).next_epoch() == (7, 32_767, None)
+    assert ProducerIdAndEpoch(7, 32_767).next_epoch() is None
+
+
+@pytest.mark.parametrize(("acks", "sent"), [("all", -1), ("-1", -1), ("1", 1)])
+def test_acks(broker: SimulatedBroker, acks: str, sent: int) -> None:
+    with open_producer(broker, acks=acks) as producer:
+        producer.produce(binary(b"a"))
+        producer.flush()
+    assert (broker.values("t"), broker.acks) == ([b"a"], {sent})
+    assert broker.requests.count(ApiKey.INIT_PRODUCER_ID) == (sent == -1)  # acks=1 implies enable.idempotence=false
+
+
+def test_without_idempotence_a_lost_batch_is_written_again(broker: SimulatedBroker) -> None:
+    with open_producer(broker, enable_idempotence="false") as producer:
+        for value in (b"a", b"b"):
+            broker.errors[ApiKey.PRODUCE] = [ErrorCode.NOT_ENOUGH_REPLICAS, LOST]
+            producer.produce(binary(value))
+            producer.flush()
+        assert producer.errors == 4
+    assert broker.values("t") == [b"a", b"a", b"b", b"b"]
+    broker.errors[ApiKey.PRODUCE] = [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+    with open_producer(broker, enable_idempotence="false") as producer:
+        producer.produce(binary(b"c"))
+        with pytest.raises(DeliveryError, match="OUT_OF_ORDER"):
+            producer.flush()
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_ENOUGH_REPLICAS, LOST])
+def test_number_of_retries(broker: SimulatedBroker, error: int) -> None:
+    broker.errors[ApiKey.PRODUCE] = [error] * 2
+    with open_producer(broker, retries="2") as producer:
+        producer.produce(binary(b"a"))
+        producer.flush()
+    broker.errors[ApiKey.PRODUCE] = [error] * 3
+    with open_producer(broker, retries="2") as producer:
+        producer.produce(binary(b"b"))
+        with pytest.raises(DeliveryError, match=r"t\[0\]: .*The batch was sent 3 times \('properties\.retries'\)\."):
+            producer.flush()
+    assert broker.values("t") == ([b"a", b"b"] if error == LOST else [b"a"])
 
 
 def test_batches_expire_after_the_delivery_timeout(broker: SimulatedBroker) -> None:

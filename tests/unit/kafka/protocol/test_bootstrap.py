@@ -188,7 +188,8 @@ def test_all_ip_addresses_of_a_broker_are_tried(broker: SimulatedBroker, monkeyp
     with frozen_server() as (frozen, accepted):
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in (frozen, (host, port))]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-        assert resolve(("name", port)) == [Endpoint(socket.AF_INET, frozen), Endpoint(socket.AF_INET, (host, port))]
+        expected = [Endpoint(socket.AF_INET, frozen), Endpoint(socket.AF_INET, (host, port))]
+        assert resolve(("name", port), 1.0) == expected
         for _ in range(3):
             Connection(("name", port), config_of(broker)).close()
         assert len(accepted) == 1

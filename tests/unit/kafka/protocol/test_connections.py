@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,11 +13,14 @@ import pytest
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.addresses import parse_address
+from kafka_sql.kafka.protocol import connection as connection_module
+from kafka_sql.kafka.protocol.addresses import Address, parse_address, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_for_code
 from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
+from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
 
 
@@ -173,3 +178,105 @@ def test_missing_items_and_error_codes() -> None:
     assert raise_for_code("x", ErrorCode.NONE, 5) == 5
     with pytest.raises(BrokerError, match=r"x: .*INVALID_TXN_STATE"):
         raise_for_code("x", ErrorCode.INVALID_TXN_STATE, 5)
+
+
+def test_a_new_connection_waits_as_long_as_the_throttled_one(broker: SimulatedBroker) -> None:
+    with closing(ConnectionPool(broker.config())) as pool:
+        for disconnect in (pool.discard, lambda _: pool.close()):
+            connection = pool.any_connection()
+            connection.throttle(600_000)
+            disconnect(connection)
+            again = pool.connect_to(broker.address)
+            assert again is not connection
+            assert again.ready_at == connection.ready_at
+            again.ready_at = 0.0
+
+
+def test_idle_connections_are_replaced(broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(connection_module.time, "monotonic", lambda: now)
+    with closing(ConnectionPool(broker.config(connections_max_idle_ms="5000"))) as pool:
+        connection = pool.any_connection()
+        now += 4
+        connection.ask(metadata([]))
+        now += 4
+        assert pool.any_connection() is pool.connect_to(broker.address) is connection
+        correlation_id = connection.send(metadata([]))
+        now += 6
+        assert pool.connect_to(broker.address) is connection  # a response is on its way
+        connection.receive(metadata([]), correlation_id)
+        now += 6
+        replaced = pool.any_connection()
+        assert replaced is not connection
+        now += 6
+        assert pool.try_connect_to(broker.address) is None
+    with closing(ConnectionPool(broker.config(connections_max_idle_ms="-1"))) as pool:
+        connection = pool.any_connection()
+        now += 1e6
+        assert pool.any_connection() is connection
+
+
+def test_connections_are_opened_in_the_background(broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_connect, connect, error = threading.Event(), ConnectionPool._connect, ConnectionRefusedError("refused")
+
+    def slow_connect(self: ConnectionPool, address: Address) -> Connection:
+        assert may_connect.wait(60)
+        if address == broker.address:
+            return connect(self, address)
+        raise error
+
+    monkeypatch.setattr(ConnectionPool, "_connect", slow_connect)
+    with closing(ConnectionPool(broker.config())) as pool:
+        assert pool.try_connect_to(broker.address) is pool.try_connect_to(("other", 1)) is None
+        assert pool.wait([], 0.01) == []
+        may_connect.set()
+        deadline = time.monotonic() + 60
+        while pool.try_connect_to(broker.address) is None or not pool._failed:
+            assert pool.wait([], 60) == []  # returns as soon as one is open
+            assert time.monotonic() < deadline
+        with pytest.raises(ConnectionRefusedError) as caught:
+            pool.try_connect_to(("other", 1))
+        assert caught.value is error
+        pool.close()
+        may_connect.clear()
+        assert pool.try_connect_to(broker.address) is None
+        (opening,) = pool._opening.values()
+        pool.close()  # a connection that is opened now is closed
+        may_connect.set()
+        wait_until(lambda: opening.result().fileno() == -1, "the connection is closed", 60)
+
+
+def test_name_servers_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, getaddrinfo = threading.Event(), socket.getaddrinfo
+
+    def silent(*arguments: object, **options: int) -> object:
+        if not options.get("flags"):
+            released.wait(60)
+        return getaddrinfo(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    with pytest.raises(TimeoutError, match=r"the name server did not return the address of 'localhost' within 0\.05 s"):
+        resolve(("localhost", 1), 0.05)
+    assert resolve(("127.0.0.1", 1), 0.05)[0].address == ("127.0.0.1", 1)  # no look-up
+    released.set()
+    assert resolve(("localhost", 1), 60)
+
+
+@pytest.mark.parametrize("lookup", ["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"])
+def test_canonical_names_of_bootstrap_servers(
+    broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch, lookup: str
+) -> None:
+    monkeypatch.setattr(socket, "getnameinfo", lambda address, flags: ("localhost", str(address[1])))
+    with closing(ConnectionPool(broker.config(client_dns_lookup=lookup))) as pool:
+        host = "127.0.0.1" if lookup == "use_all_dns_ips" else "localhost"
+        assert pool.any_connection().address == (host, broker.address[1])
+
+
+def test_unknown_bootstrap_servers_are_tried_by_name() -> None:
+    config = {
+        "bootstrap.servers": "unknown.invalid:1",
+        "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
+        "socket.connection.setup.timeout.ms": "10000",
+    }
+    with pytest.raises(OSError):  # noqa: PT011  # its text is the system's
+        ConnectionPool(config).any_connection()

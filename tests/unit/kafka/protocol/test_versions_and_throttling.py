@@ -113,7 +113,7 @@ def test_produce(broker: SimulatedBroker, connect: Callable[[], Connection], ver
     for transactional_id, code in (("x", ErrorCode.NONE), (None, ErrorCode.INVALID_RECORD)):
         broker.errors[ApiKey.PRODUCE] = [code]
         sizes = [(topic, partition, len(batch)) for (topic, partition), batch in batches.items()]
-        request, tails = produce.produce(connection, transactional_id, sizes, 1000)
+        request, tails = produce.produce(connection, transactional_id, sizes, -1, 1000)
         parts = [part for batch, tail in zip(batches.values(), tails, strict=True) for part in (batch, tail)]
         results = read_produce(connection.receive(request, connection.send(request, parts)))
         message = "no key" if code and version >= 8 else ""
@@ -134,7 +134,7 @@ def test_rejected_records_are_listed() -> None:
 def test_zstd_needs_a_later_version(broker: SimulatedBroker, connect: Callable[[], Connection]) -> None:
     broker.versions[ApiKey.PRODUCE] = (0, 6)
     with pytest.raises(UnsupportedVersionError, match=r"request Produce .* supports 0 to 6, .* one of 7 to 11\."):
-        produce.produce(connect(), None, [("a", 0, 1)], 1000, produce.OLDEST_VERSION_WITH_ZSTD)
+        produce.produce(connect(), None, [("a", 0, 1)], -1, 1000, produce.OLDEST_VERSION_WITH_ZSTD)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_produce_throttles(broker: SimulatedBroker, connect: Callable[[], Connec
     broker.versions[ApiKey.PRODUCE] = (3, version)
     connection, batch = connect(), record_batch(b"1")
     broker.throttle_ms = 30_000
-    request, (tail,) = produce.produce(connection, None, [("a", 0, len(batch))], 1000)
+    request, (tail,) = produce.produce(connection, None, [("a", 0, len(batch))], -1, 1000)
     read_produce(connection.receive(request, connection.send(request, [batch, tail])))
     assert (connection.ready_at > time.monotonic() + 20) == (version >= 6)
 
