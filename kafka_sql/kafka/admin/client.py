@@ -23,8 +23,10 @@ from kafka_sql.kafka.config.properties import (
     connect_timeout,
     resolve_config,
 )
+from kafka_sql.kafka.error_codes import is_retriable
 from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.protocol.codec import ApiKey
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
@@ -43,6 +45,7 @@ _OTHER_PROTOCOL: Final = (
 _FIRST_METADATA_TIMEOUT: Final = 0.5
 _FIRST_CALL_TIMEOUT: Final = 2.0  # a broker may have to work for the response
 _BACKOFF_FACTOR: Final = 2.4
+_RETRY_SECONDS: Final = 0.1
 UNREACHABLE: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
 _AUTHORIZATION_FAILED: Final = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -140,6 +143,24 @@ class Admin:
                         raise
                 with contextlib.suppress(KafkaException):
                     self.api.list_topics(timeout=seconds)
+
+    def call_coordinator(self, request: Callable[[AdminClient, float], T]) -> T:
+        """As ``call``, for the coordinator of a group: repeat the request while the coordinator is loading or moving.
+
+        librdkafka does not repeat requests of its admin client.
+        """
+        deadline = time.monotonic() + self.timeout
+
+        def repeat(api: AdminClient, seconds: float) -> T:
+            while True:
+                try:
+                    return request(api, seconds)
+                except KafkaException as e:
+                    if not is_retriable(e.args[0].code(), ApiKey.DESCRIBE_GROUPS) or time.monotonic() > deadline:
+                        raise
+                time.sleep(_RETRY_SECONDS)  # brokers do not notify clients when a coordinator is ready
+
+        return self.call(repeat)
 
     def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
         """Return all topics by name; to ask for a single one may create it, if the broker creates topics automatically.

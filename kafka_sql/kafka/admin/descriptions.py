@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
@@ -14,12 +13,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, did_you_mean
 from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_client
 from kafka_sql.kafka.config.properties import connect_timeout
-from kafka_sql.kafka.error_codes import is_retriable
-from kafka_sql.kafka.protocol.codec import ApiKey
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"  # sent by brokers before 2.8
-_RETRY_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -125,20 +121,12 @@ def allowed_group_operations(admin: Admin, group: str) -> frozenset[str] | None:
         AuthorizationError: the user may not even describe the group.
         BrokerError: the brokers do not respond.
     """
-    description = admin.call(lambda api, seconds: _describe_group(api, group, seconds))
+    description = admin.call_coordinator(
+        lambda api, seconds: api.describe_consumer_groups(
+            [group], include_authorized_operations=True, request_timeout=seconds
+        )[group].result()
+    )
     return _operation_names(description.authorized_operations)
-
-
-def _describe_group(api: AdminClient, group: str, seconds: float) -> Any:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            futures = api.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=seconds)
-            return futures[group].result()
-        except KafkaException as e:
-            if not is_retriable(e.args[0].code(), ApiKey.DESCRIBE_GROUPS) or time.monotonic() > deadline:
-                raise
-        time.sleep(_RETRY_SECONDS)  # brokers do not notify clients when a coordinator is ready
 
 
 def _operation_names(operations: object) -> frozenset[str] | None:

@@ -28,7 +28,7 @@ def committed(admin: Admin, group: str, partitions: Collection[TopicPartition]) 
     """
     group = resolve(group, _OPTION)
     request = ConsumerGroupTopicPartitions(group, [confluent_kafka.TopicPartition(t, p) for t, p in partitions])
-    response = admin.call(
+    response = admin.call_coordinator(
         lambda api, seconds: api.list_consumer_group_offsets([request], request_timeout=seconds)[group].result()
     )
     return {(tp.topic, tp.partition): tp.offset for tp in response.topic_partitions if tp.offset >= 0}
