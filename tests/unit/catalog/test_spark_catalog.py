@@ -1,4 +1,4 @@
-"""Objects in Spark's catalog: how existing ones are found, and which are dropped, with a fake Spark."""
+"""Test which objects in Spark's catalog are found, dropped and replaced, with a fake Spark."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
-from kafka_sql.errors import StatementError, TableExistsError
+from kafka_sql.definition import validate_table
+from kafka_sql.errors import SchemaError, StatementError, TableExistsError
+from kafka_sql.sql.declarations.create import parse_create
+
+OPTIONS = "'connector' = 'kafka', 'topic' = 'x', 'format' = 'json', 'properties.bootstrap.servers' = 'h:1'"
 
 
 def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
@@ -86,7 +91,7 @@ def test_existing_objects() -> None:
     assert spark.listing == "SHOW TABLE EXTENDED IN `spark_catalog`.`shop` LIKE 'o*'"
 
 
-def test_only_own_data_sources_are_dropped() -> None:
+def test_only_data_sources_of_this_package_are_dropped() -> None:
     for text, is_dropped in (
         (information(), True),
         (information(owner=None), False),
@@ -97,12 +102,11 @@ def test_only_own_data_sources_are_dropped() -> None:
         assert spark.statements == (["DROP TABLE IF EXISTS `spark_catalog`.`default`.`o`"] if is_dropped else [])
 
 
-@pytest.mark.parametrize("is_own", [True, False])
-def test_a_view_of_the_user_is_not_dropped(is_own: bool) -> None:
-    source = "`spark_catalog`.`default`.`o__kafka`" if is_own else "files"
+@pytest.mark.parametrize(("source", "is_dropped"), [("`spark_catalog`.`default`.`o__kafka`", True), ("files", False)])
+def test_a_view_of_the_user_is_not_dropped(source: str, is_dropped: bool) -> None:
     spark = Spark(o=information("VIEW", "", None, f"SELECT * FROM {source}"))
     spark.catalog_of_session().remove(entry(storage="o__kafka"))
-    assert spark.statements == (["DROP VIEW IF EXISTS `spark_catalog`.`default`.`o`"] if is_own else [])
+    assert spark.statements == (["DROP VIEW IF EXISTS `spark_catalog`.`default`.`o`"] if is_dropped else [])
 
 
 def test_the_temporary_view_of_a_table_is_dropped() -> None:
@@ -124,8 +128,8 @@ def test_a_table_of_an_ended_application_is_replaced() -> None:
     spark = Spark(o=information(owner="app-0"))
     spark.exists = True
     spark.catalog_of_session().create_source(entry())
-    create, drop, again = spark.statements
-    assert create == again
+    first_create, drop, second_create = spark.statements
+    assert first_create == second_create
     assert drop == "DROP TABLE `spark_catalog`.`default`.`o`"
 
 
@@ -174,3 +178,31 @@ def test_current_database() -> None:
     spark.catalog.currentCatalog = lambda: "iceberg"
     with pytest.raises(StatementError, match="the current catalog is 'iceberg'"):
         spark.catalog_of_session().current_database()
+
+
+def declared(columns: str, comment: str = "") -> CatalogTable:
+    """Return a declared table."""
+    definition = validate_table(parse_create(f"CREATE TABLE t ({columns}) {comment} WITH ({OPTIONS})"))
+    provider: Any = SimpleNamespace(name=lambda: "kafka.t")
+    return CatalogTable(("default", "t"), definition, ("default", "t"), provider)
+
+
+@pytest.mark.parametrize("column", ["${env:PLANTED}", "a${system:user.home}", "${x}"])
+def test_names_with_variables_are_rejected(column: str) -> None:
+    table = declared(f"a INT, `{column}` INT, b AS a")
+    spark = Spark()
+    spark.conf = SimpleNamespace(get=lambda key, default: default)
+    catalog = spark.catalog_of_session()
+    with pytest.raises(SchemaError, match=r"Table 'default.t': the name of a column or field contains '\$\{"):
+        catalog.create_source(table)
+    spark.conf = SimpleNamespace(get=lambda key, default: "false")
+    catalog.create_source(table)
+    assert f"`{column}` INT" in spark.statements[-1]
+
+
+def test_variables_in_comments_are_escaped() -> None:
+    table = declared("a INT COMMENT '${env:PLANTED}'", "COMMENT '${x}'")
+    spark = Spark()
+    spark.conf = SimpleNamespace(get=lambda key, default: default)
+    spark.catalog_of_session().create_source(table)
+    assert "COMMENT '$\\{env:PLANTED}') USING `kafka.t` COMMENT '$\\{x}'" in spark.statements[-1]

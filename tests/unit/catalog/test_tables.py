@@ -149,18 +149,18 @@ def test_a_temporary_table_has_no_database_and_cannot_be_renamed(tables: Tables)
 
 
 def test_rename(tables: Tables) -> None:
-    entry, other = tables.create(declare("shop.t")), tables.create(declare("shop.taken"))
+    entry, existing = tables.create(declare("shop.t")), tables.create(declare("shop.existing"))
     assert entry is not None
     with pytest.raises(TableExistsError):
-        tables.rename(entry, ("taken",))
+        tables.rename(entry, ("existing",))
     assert tables.find(("shop", "t")) is entry
     tables.rename(entry, ("u",))
-    assert [e.name for e in tables] == [("shop", "taken"), ("shop", "u")]
+    assert [e.name for e in tables] == [("shop", "existing"), ("shop", "u")]
     renamed = tables.find(("shop", "u"))
     assert renamed is not None
     tables.rename(renamed, ("default", "u"))
-    assert [e.name for e in tables] == [("shop", "taken"), ("default", "u")]
-    assert other is tables.find(("shop", "taken"))
+    assert [e.name for e in tables] == [("shop", "existing"), ("default", "u")]
+    assert tables.find(("shop", "existing")) is existing
 
 
 def test_computed_columns_make_the_table_a_view(session: Callable[..., tuple[Tables, Spark]]) -> None:
@@ -222,21 +222,21 @@ def test_sessions_share_permanent_tables(session: Callable[..., tuple[Tables, Sp
 
 def test_tables_are_stored_in_the_folder(session: Callable[..., tuple[Tables, Spark]], tmp_path: Path) -> None:
     first, _ = session(ApplicationTables())
-    before = first.create(declare("before"))
+    orders = first.create(declare("orders"))
     first.create(declare("x", "CREATE TEMPORARY TABLE"))
     first.attach(FileCatalogStore(tmp_path / "tables"))
-    first.create(declare("shop.after"))
+    first.create(declare("shop.items"))
     second, spark = session(ApplicationTables())
     second.attach(FileCatalogStore(tmp_path / "tables"))
-    assert sorted(e.name for e in second) == [("default", "before"), ("shop", "after")]
+    assert sorted(e.name for e in second) == [("default", "orders"), ("shop", "items")]
     assert "CREATE DATABASE IF NOT EXISTS `spark_catalog`.`shop`" in spark.statements
-    same = second.find(("before",))
-    assert same is not None
-    assert before is not None
-    assert same.table == before.table
-    second.drop(("before",))
+    stored_orders = second.find(("orders",))
+    assert stored_orders is not None
+    assert orders is not None
+    assert stored_orders.table == orders.table
+    second.drop(("orders",))
     first.refresh()
-    assert first.find(("before",)) is None
+    assert first.find(("orders",)) is None
     assert first.find(("x",)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Test what the listener makes of Spark's events, with the query that Spark reports and without it."""
+"""Test how Spark's events update the metrics, with and without the query itself."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
     return streams
 
 
-def started(name: str | None = "copy") -> Any:
+def start_event(name: str | None = "copy") -> Any:
     return SimpleNamespace(id=ID, name=name)
 
 
-def progressed(progress: dict[str, Any]) -> Any:
+def progress_event(progress: dict[str, Any]) -> Any:
     return SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress)))
 
 
@@ -91,32 +91,32 @@ def observer(streams: Streams) -> Observer:
 
 def test_a_query_is_observed_from_its_start_to_its_end(streams: Streams) -> None:
     observed = observer(streams)
-    observed.onQueryStarted(started())
+    observed.onQueryStarted(start_event())
     assert observed.jobs()[ID].name == "copy"
-    observed.onQueryProgress(progressed(BATCH))
+    observed.onQueryProgress(progress_event(BATCH))
     job = observed.jobs()[ID]
     assert (job.num_records_in, job.bad_records, job.num_bytes_in) == (600, BadRecordCounts(2, 1), None)
     assert job.records_in_by_client == {("default.src", "direct"): 590}
     assert (job.sink, job.num_records_out) == (None, 0)
-    observed.onQueryTerminated(started())
+    observed.onQueryTerminated(start_event())
     assert observed.jobs() == {}
 
 
 def test_what_a_sink_reports_is_added(streams: Streams) -> None:
     observed = observer(streams)
     streams.reports[ID] = Report(7, "default.out", WriteStats(rows=5, bytes=50), 2)
-    observed.onQueryProgress(progressed(BATCH))
+    observed.onQueryProgress(progress_event(BATCH))
     job = observed.jobs()[ID]
     assert (job.sink, job.num_records_out, job.num_bytes_out, job.transactions) == ("default.out", 5, 50, 2)
-    observed.onQueryStarted(started())  # a restarted query does not show the report of its previous run
-    observed.onQueryProgress(progressed(BATCH))
+    observed.onQueryStarted(start_event())  # a restarted query does not show the report of its previous run
+    observed.onQueryProgress(progress_event(BATCH))
     assert observed.jobs()[ID].sink is None
 
 
 def test_bytes_of_the_batch_are_read_from_the_query(streams: Streams) -> None:
     observed = observer(streams)
     streams.query = query_with_plan(BATCH["batchId"], 1000, None, 200)
-    observed.onQueryProgress(progressed(BATCH))
+    observed.onQueryProgress(progress_event(BATCH))
     assert observed.jobs()[ID].num_bytes_in == 1200
 
 
@@ -132,21 +132,21 @@ def test_bytes_of_another_batch_are_unknown() -> None:
 
 def test_an_idle_query_reports_its_commits(streams: Streams) -> None:
     observed = observer(streams)
-    observed.onQueryStarted(started())
-    observed.onQueryIdle(started())  # Spark no longer has the query
+    observed.onQueryStarted(start_event())
+    observed.onQueryIdle(start_event())  # Spark no longer has the query
     streams.query = query_with_plan(7)
-    observed.onQueryIdle(started())  # before the first batch
+    observed.onQueryIdle(start_event())  # before the first batch
     assert observed.jobs()[ID].sources == []
     streams.query.lastProgress = SimpleNamespace(numInputRows=0, json=json.dumps(IDLE))
-    observed.onQueryIdle(started())
+    observed.onQueryIdle(start_event())
     (source,) = observed.jobs()[ID].sources
     assert source.commits_succeeded == 3
 
 
 def test_an_idle_query_does_not_count_its_last_batch_again(streams: Streams) -> None:
     observed = observer(streams)
-    observed.onQueryProgress(progressed(BATCH))
+    observed.onQueryProgress(progress_event(BATCH))
     streams.query = query_with_plan(7)
     streams.query.lastProgress = SimpleNamespace(numInputRows=600, json=json.dumps(BATCH))
-    observed.onQueryIdle(started())
+    observed.onQueryIdle(start_event())
     assert observed.jobs()[ID].num_records_in == 600

@@ -78,13 +78,13 @@ def test_other_sources_are_ignored() -> None:
 
 def test_offsets_without_a_row() -> None:
     """Idle queries report a batch without rows repeatedly."""
-    (source, other) = BATCH["sources"]
-    skipped = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**source, "numInputRows": 0}, other]}
-    assert job_metrics([BATCH, skipped, skipped]).records_without_row == 10 + 600
-    many = {**BATCH, "batchId": 9, "sources": [{**source, "numInputRows": 700}, other]}
-    assert job_metrics([BATCH, many]).records_without_row == 10  # changelogs have several rows per record
-    first = {**BATCH, "sources": [{**source, "startOffset": None}, other]}
-    assert job_metrics([first]).records_without_row == 0
+    (kafka, rate) = BATCH["sources"]
+    no_rows = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**kafka, "numInputRows": 0}, rate]}
+    assert job_metrics([BATCH, no_rows, no_rows]).records_without_row == 10 + 600
+    more_rows_than_offsets = {**BATCH, "batchId": 9, "sources": [{**kafka, "numInputRows": 700}, rate]}  # a changelog
+    assert job_metrics([BATCH, more_rows_than_offsets]).records_without_row == 10
+    first_batch = {**BATCH, "sources": [{**kafka, "startOffset": None}, rate]}
+    assert job_metrics([first_batch]).records_without_row == 0
 
 
 def test_a_progress_without_row_counts() -> None:
@@ -113,9 +113,9 @@ def test_event_time_lag_by_kafkas_timestamps_without_a_watermark() -> None:
     assert (job.event_time_lag, job.watermark_lag(NOON)) == (22_000, None)
     job.add_progress({**IDLE, "eventTime": {}})
     assert job.event_time_lag == 22_000
-    ours, other = BATCH["sources"]
-    unknown = {k: v for k, v in ours["latestOffset"].items() if k != "maxTimestamp"}
-    job.add_progress({**BATCH, "eventTime": {}, "sources": [{**ours, "latestOffset": unknown}, other]})
+    kafka, rate = BATCH["sources"]
+    no_timestamp = {k: v for k, v in kafka["latestOffset"].items() if k != "maxTimestamp"}
+    job.add_progress({**BATCH, "eventTime": {}, "sources": [{**kafka, "latestOffset": no_timestamp}, rate]})
     assert job.event_time_lag is None  # the batch did not read any partition to its end
-    fresh = job_metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
-    assert fresh.watermark_lag(NOON) is None
+    initial_watermark = {"watermark": "1970-01-01T00:00:00.000Z"}
+    assert job_metrics([{**BATCH, "eventTime": initial_watermark}]).watermark_lag(NOON) is None

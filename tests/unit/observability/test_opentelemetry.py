@@ -35,8 +35,8 @@ def test_metrics_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values["kafka_sql.records_lag"] == [(partition, 2)]
     read_directly = {**job, "table": "default.src", "client": "direct"}
     assert values["kafka_sql.numrecordsinbyclient"][0] == (read_directly, 4)
-    named = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}}
-    assert set(values) <= named
+    instruments = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}}
+    assert set(values) <= instruments
     assert {m.description for m in scope.metrics} <= {
         text for text, _ in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}.values()
     }

@@ -19,12 +19,12 @@ from kafka_sql.sink.metadata import (
 from kafka_sql.table.declaration import Column, Table
 
 
-def table(*metadata: tuple[str, str], topic: str = "t", pattern: bool = False) -> Definition:
+def table(*metadata: tuple[str, str], topic: str = "t", is_pattern: bool = False) -> Definition:
     """Return a table with a column per pair of metadata key and type."""
     columns = (Column("a", "INT", "INT"), *(Column(key, type_, type_, metadata=key) for key, type_ in metadata))
     options = {
         "connector": "kafka",
-        "topic-pattern" if pattern else "topic": topic,
+        "topic-pattern" if is_pattern else "topic": topic,
         "properties.bootstrap.servers": "h:1",
         "format": "json",
     }
@@ -56,7 +56,7 @@ def test_the_topic_of_a_row_is_writable_only_with_several_topics() -> None:
         resolve_metadata_columns(table(("topic", "STRING")), schema(topic=pa.string()))
     for definition in (
         table(("topic", "STRING"), topic="t;u"),
-        table(("topic", "STRING"), topic="t.*", pattern=True),
+        table(("topic", "STRING"), topic="t.*", is_pattern=True),
     ):
         assert list(resolve_metadata_columns(definition, schema(topic=pa.string()))) == ["topic"]
 
@@ -93,12 +93,12 @@ def test_timestamps_of_other_units() -> None:
 
 
 def test_topics_of_rows() -> None:
-    listed, pattern = table(topic="t;u"), table(topic="t[0-9]+", pattern=True)
-    assert check_row_topics(listed, pa.array(["t", "u", "t"])).to_pylist() == ["t", "u", "t"]
-    assert check_row_topics(pattern, pa.array(["t1", "t22"])).to_pylist() == ["t1", "t22"]
+    topic_list, topic_pattern = table(topic="t;u"), table(topic="t[0-9]+", is_pattern=True)
+    assert check_row_topics(topic_list, pa.array(["t", "u", "t"])).to_pylist() == ["t", "u", "t"]
+    assert check_row_topics(topic_pattern, pa.array(["t1", "t22"])).to_pylist() == ["t1", "t22"]
     with pytest.raises(EncodeError, match=r"Expected topic to be in: \[t, u\] but was: v\."):
-        check_row_topics(listed, pa.array(["t", "v"]))
+        check_row_topics(topic_list, pa.array(["t", "v"]))
     with pytest.raises(EncodeError, match=r"Expected topic to match: t\[0-9\]\+ but was: t1x\."):
-        check_row_topics(pattern, pa.array(["t1x"]))
+        check_row_topics(topic_pattern, pa.array(["t1x"]))
     with pytest.raises(EncodeError, match=r"but no topic is set\."):
-        check_row_topics(listed, pa.array(["t", None]))
+        check_row_topics(topic_list, pa.array(["t", None]))

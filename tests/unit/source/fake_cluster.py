@@ -109,13 +109,16 @@ def use_cluster(monkeypatch: pytest.MonkeyPatch, cluster: FakeCluster) -> None:
 
 
 def define(columns: tuple[Column, ...] = (Column("v", "BINARY", "BYTES"),), **options: str) -> Definition:
-    """Define a raw table of topic 't'. In option names, ``_`` is ``.`` and ``__`` is ``-``; None removes an option."""
+    """Define a raw table of topic 't'.
+
+    In option names, ``_`` stands for ``.`` and ``__`` for ``-``. An empty value removes a default option.
+    """
     table_options = {
         "connector": "kafka",
         "topic": "t",
         "properties.bootstrap.servers": "h:1",
         "format": "raw",
         "scan.startup.mode": "earliest-offset",
-        **{key.replace("__", "-").replace("_", "."): text for key, text in options.items()},
+        **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
     }
-    return validate_table(Table(("db", "orders"), columns, {key: text for key, text in table_options.items() if text}))
+    return validate_table(Table(("db", "orders"), columns, {k: value for k, value in table_options.items() if value}))

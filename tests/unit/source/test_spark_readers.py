@@ -15,6 +15,7 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
+from kafka_sql.source.stream import read_limits
 from kafka_sql.table.declaration import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
@@ -34,9 +35,10 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mapping[str, str], S
     """The client configuration and the split of each read, whose records are the offsets."""
     requests: list[tuple[Mapping[str, str], Split]] = []
 
-    def read_records(config: Mapping[str, str], split: Split, *others: Any) -> Iterator[Records]:
+    def read_records(config: Mapping[str, str], split: Split, *arguments: Any) -> Iterator[Records]:
         requests.append((config, split))
-        others[-1]("direct")
+        count_client = arguments[-1]
+        count_client("direct")
         offsets = np.arange(split.start, split.stop)
         yield Records(pa.array([b"%d" % o for o in offsets], pa.binary()), offsets)
 
@@ -60,11 +62,11 @@ def test_parallelism_cuts_partitions(cluster: FakeCluster, requests: list[Any]) 
     assert [values(reader.read(task)) for task in reader.partitions()] == [[b"0", b"1"], [b"2", b"3"], [b"0", b"1"]]
 
 
-def test_a_split_is_read_with_the_tables_configuration_unless_the_task_has_its_own(requests: list[Any]) -> None:
+def test_a_split_is_read_with_the_configuration_of_the_table_or_the_task(requests: list[Any]) -> None:
     table = define()
     list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1)))
-    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "own"}))
-    assert [config for config, _ in requests] == [table.client_config, {"client.id": "own"}]
+    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "task"}))
+    assert [config for config, _ in requests] == [table.client_config, {"client.id": "task"}]
 
 
 @pytest.mark.parametrize("connector", ["upsert-kafka", "kafka"])
@@ -86,7 +88,8 @@ def test_tables_with_a_row_per_key_read_the_latest_rows_of_a_whole_partition(
         keys = None
 
     def read_records(*arguments: Any) -> Iterator[Records]:
-        arguments[-1]("direct")
+        count_client = arguments[-1]
+        count_client("direct")
         yield Records(pa.array(payloads, pa.binary()), np.arange(4), keys)
 
     monkeypatch.setattr(split_reader, "read_records", read_records)
@@ -109,7 +112,7 @@ def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) ->
     reader = StreamReader(define(properties_group_id="g"), SCHEMA)
     start = reader.initialOffset()
     assert start == {"version": 2, "offsets": {}, "starts": {"t": {"0": 0, "1": 0}}}
-    end = reader.latestOffset(start, reader.getDefaultReadLimit()) if _has_limits() else reader.latestOffset()
+    end = reader.latestOffset(start, reader.getDefaultReadLimit()) if read_limits.AVAILABLE else reader.latestOffset()
     assert end["offsets"] == {"t": {"0": 4, "1": 2}}
     in_task = cloudpickle.loads(cloudpickle.dumps(reader))
     assert [values(in_task.read(task)) for task in reader.partitions(start, end)] == [
@@ -122,12 +125,12 @@ def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) ->
     report = reader.reportLatestOffset()
     assert report is not None
     assert report["offsets"] == {"t": {"0": 4, "1": 2}}
-    if _has_limits():
+    if read_limits.AVAILABLE:
         assert reader.latestOffset(end, reader.getDefaultReadLimit()) is end
 
 
 def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeCluster) -> None:
-    if not _has_limits():
+    if not read_limits.AVAILABLE:
         pytest.skip("PySpark 4.2 or later")
     reader = StreamReader(define(), SCHEMA)
     reader.prepareForTriggerAvailableNow()
@@ -139,9 +142,3 @@ def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeClus
 def test_a_task_has_its_splits() -> None:
     task = TaskPartition((Split("t", 0, 0, 1),))
     assert task.splits == (Split("t", 0, 0, 1),)
-
-
-def _has_limits() -> bool:
-    from kafka_sql.source.stream.read_limits import AVAILABLE
-
-    return AVAILABLE

@@ -62,8 +62,8 @@ def decision(batch: int | None, run: str = "r1", query: str | None = "q", prefix
     return Decision(prefix, run, query, "t", batch, ())
 
 
-def claim(log: Log, by: Writer, batch: int | None = 1, active: tuple[str, ...] = ()) -> PrefixOwner:
-    return claim_prefix({}, by, batch, lambda: active)
+def claim(log: Log, claimant: Writer, batch: int | None = 1, active: tuple[str, ...] = ()) -> PrefixOwner:
+    return claim_prefix({}, claimant, batch, lambda: active)
 
 
 def test_a_new_run_supersedes_the_previous_ones(log: Log) -> None:

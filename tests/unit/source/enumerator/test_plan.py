@@ -33,8 +33,8 @@ def stops(cluster: FakeCluster, **options: str) -> dict[tuple[str, int], int] | 
 def test_bounded_modes(cluster: FakeCluster) -> None:
     assert stops(cluster) is None
     assert stops(cluster, scan_bounded_mode="latest-offset") == {A: 50, B: 7}
-    at = {"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "1001"}
-    assert stops(cluster, **at) == {A: 20, B: 7}
+    timestamp = {"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "1001"}
+    assert stops(cluster, **timestamp) == {A: 20, B: 7}
     specific = {"scan_bounded_mode": "specific-offsets"}
     assert stops(cluster, **specific, scan_bounded_specific__offsets="partition:0,offset:99") == {A: 99, B: 0}
     group = {"scan_bounded_mode": "group-offsets", "properties_group_id": "g"}

@@ -6,11 +6,13 @@ import logging
 
 import pytest
 
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.types import Offsets
 from kafka_sql.options import offsets as sentinels
 from kafka_sql.source.enumerator import starting_offsets
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
+from kafka_sql.table.declaration import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 A, B, C = ("t", 0), ("t", 1), ("t", 2)
@@ -36,14 +38,14 @@ def test_earliest_and_latest(cluster: FakeCluster) -> None:
 
 
 def test_a_timestamp_starts_at_the_first_record_that_is_not_older(cluster: FakeCluster) -> None:
-    at = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "1500"}
-    assert starts(cluster, **at) == [20, 0, 3]
+    timestamp = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "1500"}
+    assert starts(cluster, **timestamp) == [20, 0, 3]
 
 
 def test_a_relative_timestamp_counts_from_now(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting_offsets, "current_millis", lambda: 11_000)
-    at = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "-10 s"}
-    assert starts(cluster, **at) == [10, 0, 3]
+    timestamp = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "-10 s"}
+    assert starts(cluster, **timestamp) == [10, 0, 3]
 
 
 def test_committed_offsets_of_the_group(cluster: FakeCluster) -> None:
@@ -72,7 +74,7 @@ def test_group_offsets_need_a_group(cluster: FakeCluster) -> None:
         starts(cluster, scan_startup_mode="group-offsets")
 
 
-def test_specific_offsets_and_the_rest_from_the_group_or_the_beginning(cluster: FakeCluster) -> None:
+def test_partitions_without_a_specific_offset_start_at_the_committed_or_the_earliest_one(cluster: FakeCluster) -> None:
     specific = {"scan_startup_mode": "specific-offsets"}
     assert starts(cluster, **specific, scan_startup_specific__offsets="partition:0,offset:42") == [42, 0, 3]
     cluster.group_offsets["g"] = {A: 9, B: 4}
@@ -115,9 +117,6 @@ def test_a_start_within_an_open_transaction_is_in_range() -> None:
 
 
 def test_upsert_tables_start_at_the_earliest_offset(cluster: FakeCluster) -> None:
-    from kafka_sql.definition import validate_table
-    from kafka_sql.table.declaration import Column, Table
-
     options = {
         "connector": "upsert-kafka",
         "topic": "t",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql.types import LongType, StringType, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from kafka_sql.catalog.data_source import make_data_source
 from kafka_sql.definition import validate_table
@@ -53,11 +53,11 @@ def test_nested_key_columns_are_rejected() -> None:
 
 def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
     definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
-    stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
-    source = make_data_source("kafka.t", definition, stored)({})
-    assert source.reader(stored)
+    schema = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
+    source = make_data_source("kafka.t", definition, schema)({})
+    assert source.reader(schema)
     with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': streaming reads of 'upsert-kafka' tables are not"):
-        source.streamReader(stored)
+        source.streamReader(schema)
 
 
 def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Records:
@@ -142,18 +142,18 @@ def test_latest_rows_of_a_changelog(batches: list[list[Any]], compact_after: int
 
 
 def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
-    stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
-    without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
+    schema = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
+    without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), schema)({})
     with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': batch reads of the format 'debezium-json' need a"):
-        without_key.reader(stored)
+        without_key.reader(schema)
     for key in ((), ("k",)):
         without_row_kind = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored
+            "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), schema
         )({})
         with pytest.raises(UnsupportedSqlError, match=r"streaming reads of the format 'debezium-json' need a"):
-            without_row_kind.streamReader(stored)
+            without_row_kind.streamReader(schema)
         columns = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
-        with_row_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
+        with_row_kind = StructType([*schema.fields, StructField("kind", StringType())])
         changes = make_data_source(
             "kafka.t", validate_table(Table(("db", "t"), columns, CHANGELOG, primary_key=key)), with_row_kind
         )({})

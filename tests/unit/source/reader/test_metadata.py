@@ -123,9 +123,13 @@ def test_tables_of_rows_have_no_row_kind() -> None:
         )
 
 
-@pytest.mark.parametrize(("declared", "is_written"), [("TIMESTAMP_LTZ(3)", True), ("TIMESTAMP(3)", False)])
-def test_only_local_timestamps_need_the_sessions_time_zone(declared: str, is_written: bool) -> None:
-    target = LTZ if is_written else pa.timestamp("ms")
+@pytest.mark.parametrize(
+    ("declared", "target", "expected"),
+    [("TIMESTAMP_LTZ(3)", LTZ, False), ("TIMESTAMP(3)", pa.timestamp("ms"), True)],
+)
+def test_only_timestamps_without_time_zone_need_the_sessions_time_zone(
+    declared: str, target: pa.DataType, expected: bool
+) -> None:
     column = Column("at", "", declared, metadata="timestamp", virtual=True)
     (resolved,) = metadata_columns(define(VALUE, column), pa.schema([("v", pa.string()), ("at", target)]))
-    assert resolved.needs_time_zone is not is_written
+    assert resolved.needs_time_zone is expected

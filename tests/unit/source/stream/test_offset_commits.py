@@ -1,4 +1,4 @@
-"""Test offset committer to Kafka: counted, logged, never blocking."""
+"""Test commits of a stream's offsets to Kafka: they are counted and logged, and never block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ P = ("t", 0)
 
 
 class Kafka:
-    """Accepts committer, and completes them when the test does."""
+    """Records commits; the test completes them."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[Mapping[tuple[str, int], int], Future[None]]] = []
@@ -31,7 +31,8 @@ def test_committed_offsets_are_not_sent_again() -> None:
     committer.commit({})
     for _ in range(3):
         committer.commit({P: 5})
-        kafka.requests[0][1].set_result(None) if not kafka.requests[0][1].done() else None
+        if not kafka.requests[0][1].done():
+            kafka.requests[0][1].set_result(None)
     assert [offsets for offsets, _ in kafka.requests] == [{P: 5}]
     assert (committer.succeeded, committer.failed, committer.committed) == (1, 0, {P: 5})
 
