@@ -9,13 +9,8 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kafka_sql.catalog.application_tables import ApplicationTables
-from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
-from kafka_sql.definition import validate_table
-from kafka_sql.errors import SchemaError, StatementError, TableExistsError
-from kafka_sql.sql.declarations.create import parse_create
-
-OPTIONS = "'connector' = 'kafka', 'topic' = 'x', 'format' = 'json', 'properties.bootstrap.servers' = 'h:1'"
+from kafka_sql.errors import StatementError, TableExistsError
 
 
 def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
@@ -178,31 +173,3 @@ def test_current_database() -> None:
     spark.catalog.currentCatalog = lambda: "iceberg"
     with pytest.raises(StatementError, match="the current catalog is 'iceberg'"):
         spark.catalog_of_session().current_database()
-
-
-def declared(columns: str, comment: str = "") -> CatalogTable:
-    """Return a declared table."""
-    definition = validate_table(parse_create(f"CREATE TABLE t ({columns}) {comment} WITH ({OPTIONS})"))
-    provider: Any = SimpleNamespace(name=lambda: "kafka.t")
-    return CatalogTable(("default", "t"), definition, ("default", "t"), provider)
-
-
-@pytest.mark.parametrize("column", ["${env:PLANTED}", "a${system:user.home}", "${x}"])
-def test_names_with_variables_are_rejected(column: str) -> None:
-    table = declared(f"a INT, `{column}` INT, b AS a")
-    spark = Spark()
-    spark.conf = SimpleNamespace(get=lambda key, default: default)
-    catalog = spark.catalog_of_session()
-    with pytest.raises(SchemaError, match=r"Table 'default.t': the name of a column or field contains '\$\{"):
-        catalog.create_source(table)
-    spark.conf = SimpleNamespace(get=lambda key, default: "false")
-    catalog.create_source(table)
-    assert f"`{column}` INT" in spark.statements[-1]
-
-
-def test_variables_in_comments_are_escaped() -> None:
-    table = declared("a INT COMMENT '${env:PLANTED}'", "COMMENT '${x}'")
-    spark = Spark()
-    spark.conf = SimpleNamespace(get=lambda key, default: default)
-    spark.catalog_of_session().create_source(table)
-    assert "COMMENT '$\\{env:PLANTED}') USING `kafka.t` COMMENT '$\\{x}'" in spark.statements[-1]
