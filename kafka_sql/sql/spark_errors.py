@@ -48,11 +48,6 @@ def unwrap_errors() -> Iterator[None]:
         if masked == str(e):
             raise
         raise _copy(e, masked) from None
-    except AnalysisException as e:  # may quote a part of the statement
-        masked = mask_message(str(e))
-        if masked == str(e):
-            raise
-        raise _copy(e, masked) from None
     except PySparkException as e:
         missing = _MISSING_MODULE.search(str(e))
         if missing:
@@ -64,9 +59,12 @@ def unwrap_errors() -> Iterator[None]:
             ) from e
         wrapped = _CLASS_AND_MESSAGE.findall(str(e))
         error_class = getattr(errors, wrapped[-1][0], None) if wrapped else None
-        if error_class is None:
-            raise
-        raise error_class.from_message(wrapped[-1][1]) from e
+        if error_class is not None:
+            raise error_class.from_message(wrapped[-1][1]) from e
+        masked = mask_message(str(e))
+        if isinstance(e, AnalysisException) and masked != str(e):  # it quotes a part of the statement
+            raise _copy(e, masked) from None
+        raise
 
 
 def mask_syntax_error(message: str, condition: str) -> str:

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql.errors import DecodeError, OffsetError, TopicNotFoundError, WorkerPythonError
 from kafka_sql.sql.spark_errors import error_message, mask_message, unwrap_errors
@@ -45,11 +45,10 @@ def test_a_parser_error_without_a_secret_stays() -> None:
     assert raised.value is error
 
 
-def test_an_error_of_a_task_is_extracted_with_all_its_attributes() -> None:
+@pytest.mark.parametrize("error_class", [PySparkException, AnalysisException])  # of a task, and of a plan
+def test_an_error_of_this_package_is_extracted_with_all_its_attributes(error_class: type[PySparkException]) -> None:
     with pytest.raises(DecodeError) as raised, unwrap_errors():
-        raise PySparkException(
-            "Traceback\nkafka_sql.errors.DecodeError: [DECODE] orders[0]@17: no JSON\n  at org.apache"
-        )
+        raise error_class("Traceback\nkafka_sql.errors.DecodeError: [DECODE] orders[0]@17: no JSON\n  at org.apache")
     assert str(raised.value) == "[DECODE] orders[0]@17: no JSON"
     assert (raised.value.row, raised.value.field, raised.value.where) == (-1, None, None)
 
