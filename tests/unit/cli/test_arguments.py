@@ -1,4 +1,4 @@
-"""The command line, compatible with spark-sql."""
+"""Test the command line, which is compatible with that of spark-sql."""
 
 from __future__ import annotations
 

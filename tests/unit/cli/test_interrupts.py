@@ -49,28 +49,29 @@ def test_progress_is_updated_until_the_end(run: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_cancels_repeatedly(run: Callable[..., Any], number: signal.Signals) -> None:
-    canceled: list[None] = []
+    cancellations: list[None] = []
     lines: list[str] = []
-    enough, ticks = threading.Event(), []
+    is_canceled_three_times = threading.Event()
+    cancellations_at_ticks: list[int] = []
 
     def cancel() -> None:
-        canceled.append(None)
-        if len(canceled) == 3:
-            enough.set()
+        cancellations.append(None)
+        if len(cancellations) == 3:
+            is_canceled_three_times.set()
 
     def work() -> None:
         os.kill(os.getpid(), number)
-        assert enough.wait(10)
+        assert is_canceled_three_times.wait(10)
         raise ValueError("canceled")
 
-    before = signal.getsignal(number)
+    original_handler = signal.getsignal(number)
     with pytest.raises(Interrupted) as interrupted:
-        run(work, cancel, lambda: ticks.append(len(canceled)), lines.append)
+        run(work, cancel, lambda: cancellations_at_ticks.append(len(cancellations)), lines.append)
     assert interrupted.value.signal == number
     assert isinstance(interrupted.value.__cause__, ValueError)
     assert lines == ["Stopping the statement. Press Ctrl-C again to exit immediately."]
-    assert not any(ticks)  # no progress after the signal
-    assert signal.getsignal(number) is before
+    assert not any(cancellations_at_ticks)  # no progress after the signal
+    assert signal.getsignal(number) is original_handler
 
 
 def test_the_second_signal_exits(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +106,13 @@ def test_a_result_after_a_signal_is_discarded(run: Callable[..., Any]) -> None:
 
 
 def test_handlers_are_restored_after_an_error() -> None:
-    before = signal.getsignal(signal.SIGTERM)
+    original_handler = signal.getsignal(signal.SIGTERM)
 
     def fail() -> None:
         with handle_signals(lambda _: None):
-            assert signal.getsignal(signal.SIGTERM) is not before
+            assert signal.getsignal(signal.SIGTERM) is not original_handler
             raise ValueError("x")
 
     with pytest.raises(ValueError, match="x"):
         fail()
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(signal.SIGTERM) is original_handler

@@ -1,4 +1,4 @@
-"""Tab completion of options."""
+"""Test the suggestions of option keys and values for tab completion."""
 
 from __future__ import annotations
 

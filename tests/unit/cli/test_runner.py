@@ -1,4 +1,4 @@
-"""One statement of the shell: its rows, its time, and what a signal stops, with a fake engine."""
+"""Test how the shell runs a statement: its rows, its time, and what a signal stops, with a fake engine."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Query:
 
 
 class Engine:
+    """Prints the chunks of a frame, and records tags and cancellations."""
+
     def __init__(self) -> None:
         self.query = Query()
         self.canceled: list[str] = []
@@ -54,6 +56,8 @@ class Engine:
 
 
 class Spark:
+    """Records statements, and returns a result of three rows."""
+
     def __init__(self, **conf: str) -> None:
         settings = {"spark.sql.variable.substitute": "false", **{k.replace("_", "."): v for k, v in conf.items()}}
         self.conf = SimpleNamespace(get=settings.get)

@@ -1,4 +1,4 @@
-"""Results on standard output; messages and the progress line on standard error."""
+"""Test that results are printed to standard output, and messages and the progress line to standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splitting text into statements: semicolons that do not end a statement, and joined statements as an oracle."""
+"""Test how text is split into statements: semicolons within a statement, and joined statements as an oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-sql transactions``: its arguments, output and exit codes."""
+"""Test the arguments, the output and the exit codes of ``kafka-sql transactions``."""
 
 from __future__ import annotations
 

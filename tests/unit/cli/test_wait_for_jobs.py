@@ -1,4 +1,4 @@
-"""The end of a command line that has started jobs: it waits for them, and its exit code is theirs."""
+"""Test that the command line waits for the jobs it started, and exits with 1 if one of them failed."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def test_jobs_that_end(wait: Any, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_failed_job_stops_the_others(wait: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    failing, other = Query("a", TopicNotFoundError("no")), Query("b")
+    failing, running = Query("a", TopicNotFoundError("no")), Query("b")
     threading.Timer(0.1, failing.stop).start()
-    assert wait(failing, other) == 1
-    assert other.ended.is_set()
+    assert wait(failing, running) == 1
+    assert running.ended.is_set()
     assert capsys.readouterr().err.endswith("Job name-a (a) failed: [TOPIC_NOT_FOUND] no\n")
 
 

@@ -1,4 +1,4 @@
-"""Starting and stopping the embedded cluster, without brokers."""
+"""Test how the embedded cluster checks its arguments and its data, without brokers."""
 
 import os
 from pathlib import Path
@@ -31,13 +31,14 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_broker")
-@pytest.mark.parametrize(("stored", "requested"), [(1, 3), (3, 1)])
-def test_data_of_a_different_number_of_nodes(tmp_path: Path, stored: int, requested: int) -> None:
-    for i in range(1, stored + 1):
+@pytest.mark.parametrize(("stored_nodes", "nodes"), [(1, 3), (3, 1)])
+def test_data_of_a_different_number_of_nodes(tmp_path: Path, stored_nodes: int, nodes: int) -> None:
+    for i in range(1, stored_nodes + 1):
         (tmp_path / f"node-{i}").mkdir()
         format_storage(tmp_path / f"node-{i}", i, "cluster")
-    with pytest.raises(EmbeddedKafkaError, match=f"data of {stored} nodes, but {requested} were requested. Set nodes"):
-        EmbeddedKafka(requested, data=tmp_path).start()
+    message = f"data of {stored_nodes} nodes, but {nodes} were requested. Set nodes"
+    with pytest.raises(EmbeddedKafkaError, match=message):
+        EmbeddedKafka(nodes, data=tmp_path).start()
 
 
 @pytest.mark.usefixtures("no_broker")
@@ -49,17 +50,17 @@ def test_data_that_cannot_be_stored(tmp_path: Path) -> None:
 
 def test_the_file_lock_is_held_until_the_watchdog_exits(tmp_path: Path) -> None:
     lock_fd = _lock_folder(tmp_path)
-    running = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock_fd)
-    running.launch()
+    node = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock_fd)
+    node.launch()
     os.close(lock_fd)  # as if this process had exited
     with pytest.raises(EmbeddedKafkaError, match="Another broker is using the data in"):
         _lock_folder(tmp_path)
-    running.kill()
+    node.kill()
     os.close(_lock_folder(tmp_path))
 
 
 @pytest.mark.parametrize("arguments", [["--nodes", "2"], ["--property", "a"], ["--property", "=a"], ["--port", "x"]])
-def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2

@@ -1,4 +1,4 @@
-"""Progress and error messages of Ivy."""
+"""Test how Ivy's output becomes progress and error messages."""
 
 import io
 
@@ -26,29 +26,30 @@ MISSING = """\
 """.splitlines(keepends=True)
 
 
-def downloaded(count: int) -> list[str]:
+def download_output(count: int) -> list[str]:
+    """Return what Ivy prints while it downloads this number of jars."""
     lines = [":: resolving dependencies ::\n"]
     for i in range(count):
         lines += [f"downloading a{i}.jar ...\n", "...... (1500kB)\n", ".. (0kB)\n", "\t[SUCCESSFUL ] a!a.jar (9ms)\n"]
     return lines
 
 
-def test_network_errors_come_first() -> None:
+def test_the_reason_is_a_network_error_if_there_is_one() -> None:
     assert failure_reason(UNREACHABLE).startswith("Host repository.invalid not found")
 
 
-def test_then_missing_modules() -> None:
+def test_the_reason_is_a_missing_module_without_a_network_error() -> None:
     assert failure_reason(MISSING) == "module not found: org.slf4j#slf4j-api;9.9.9"
 
 
-def test_then_the_first_line() -> None:
+def test_the_reason_is_the_first_line_of_other_output() -> None:
     assert failure_reason(["\n", "Error: Unable to access jarfile x\n", "y\n"]) == "Error: Unable to access jarfile x"
     assert failure_reason([]) == "Ivy printed no error"
 
 
 def test_progress_without_a_terminal_is_a_few_lines() -> None:
     out = io.StringIO()
-    lines = downloaded(46)
+    lines = download_output(46)
     assert list(show_progress(lines, 46, out, terminal=False)) == lines
     assert out.getvalue().splitlines() == [
         "Apache Kafka 4.3.1: downloading 46 files (only once)",
@@ -61,7 +62,7 @@ def test_progress_without_a_terminal_is_a_few_lines() -> None:
 
 def test_progress_on_a_terminal_is_one_updated_line() -> None:
     out = io.StringIO()
-    list(show_progress(downloaded(2), 2, out, terminal=True))
+    list(show_progress(download_output(2), 2, out, terminal=True))
     start = "\r\x1b[KApache Kafka 4.3.1: "
     assert out.getvalue() == (
         f"{start}downloading 2 files (only once){start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"

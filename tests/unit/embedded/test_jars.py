@@ -1,4 +1,4 @@
-"""Test the jar cache, with a stub of ``java`` that creates the files that Ivy would download."""
+"""Test the cache of jars and of the registry, with a stub of ``java`` that creates the files Ivy would download."""
 
 import hashlib
 import os
@@ -75,9 +75,9 @@ def test_downloaded_once(machine: Machine) -> None:
 
 def test_another_lockfile_uses_another_folder(machine: Machine) -> None:
     java = machine.java_stub(DOWNLOAD)
-    before = kafka_jars(java, machine.lockfile)
+    first = kafka_jars(java, machine.lockfile)
     machine.lockfile.write_text(LOCK_TEXT + "# changed\n")
-    assert kafka_jars(java, machine.lockfile)[0].parent != before[0].parent
+    assert kafka_jars(java, machine.lockfile)[0].parent != first[0].parent
 
 
 def test_an_incomplete_folder_is_downloaded_again(machine: Machine) -> None:
@@ -121,11 +121,11 @@ def test_a_cache_of_another_user_is_refused(machine: Machine) -> None:
 
 
 def test_the_cache_is_created_for_its_owner_only(machine: Machine) -> None:
-    before = os.umask(0)
+    original_umask = os.umask(0)
     try:
         folder = kafka_jars(machine.java_stub(DOWNLOAD), machine.lockfile)[0].parent
     finally:
-        os.umask(before)
+        os.umask(original_umask)
     assert machine.cache.stat().st_mode & 0o777 == 0o700
     assert folder.is_dir()
 

@@ -1,4 +1,4 @@
-"""Finding Java and checking its version."""
+"""Test how Java is found, and its version checked."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Processes of a node, with other programs instead of the broker."""
+"""Test how the process of a node starts and ends, with other programs instead of the broker."""
 
 import os
 import signal
@@ -42,14 +42,14 @@ def test_an_exited_node_is_detected_while_others_start(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
     starting, broken = node(folders[0], "sleep", "100"), node(folders[1], "sh", "-c", "echo broken; exit 1")
-    for started in (starting, broken):
-        started.launch()
+    for each in (starting, broken):
+        each.launch()
     try:
         with pytest.raises(EmbeddedKafkaError, match="broken"):
             await_ready([starting, broken], {1, 2})
     finally:
-        for started in (starting, broken):
-            started.kill()
+        for each in (starting, broken):
+            each.kill()
 
 
 def test_a_node_that_is_never_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,9 @@ def test_stop_reaches_a_paused_process(tmp_path: Path) -> None:
     paused = node(tmp_path, "sleep", "100")
     paused.launch()
     paused.pause()
-    started = time.monotonic()
+    start = time.monotonic()
     paused.stop()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - start < 5
 
 
 PARENT = """

@@ -1,4 +1,4 @@
-"""Probing a broker with a Metadata request."""
+"""Test how a broker is probed with a Metadata request."""
 
 import socket
 import struct

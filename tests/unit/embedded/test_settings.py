@@ -1,4 +1,4 @@
-"""The properties and storage files of a node."""
+"""Test the properties and the storage files of a node."""
 
 import re
 from pathlib import Path
@@ -71,16 +71,15 @@ def test_invalid_names_are_rejected(key: str) -> None:
 
 def load(text: str) -> dict[str, str]:
     """Parse lines with '=' as java.util.Properties.load does, according to its documentation."""
-    loaded = {}
+    properties = {}
     for line in text.split("\n"):
         if line:
-            key, _, raw = line.partition("=")
-            raw = raw.lstrip(" \t\f")
-            units = re.findall(r"\\u([0-9a-f]{4})|\\(.)|(.)", raw, re.DOTALL)
+            key, _, value = line.partition("=")
+            units = re.findall(r"\\u([0-9a-f]{4})|\\(.)|(.)", value.lstrip(" \t\f"), re.DOTALL)
             codes = [int(code, 16) if code else ord(escaped or literal) for code, escaped, literal in units]
             data = b"".join(code.to_bytes(2, "big") for code in codes)
-            loaded[key] = data.decode("utf-16-be", "surrogatepass")
-    return loaded
+            properties[key] = data.decode("utf-16-be", "surrogatepass")
+    return properties
 
 
 values = st.text(st.characters(exclude_categories=())) | st.sampled_from([" a", "\\", "a\\n", "\t", "😀", "#", "a=b"])
@@ -118,6 +117,6 @@ def test_random_uuid_never_starts_with_a_dash(monkeypatch: pytest.MonkeyPatch) -
         def __init__(self, first: int) -> None:
             self.bytes = bytes([first]) + b"\0" * 15
 
-    drawn = iter([Fixed(0xF8), Fixed(0x00)])  # 0b111110.. is '-'
-    monkeypatch.setattr("uuid.uuid4", lambda: next(drawn))
+    uuids = iter([Fixed(0xF8), Fixed(0x00)])  # 0b111110.. is '-'
+    monkeypatch.setattr("uuid.uuid4", lambda: next(uuids))
     assert random_uuid() == "A" * 22

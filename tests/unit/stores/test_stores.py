@@ -1,4 +1,4 @@
-"""Key stores and trust stores created by Java's keytool, and PEM in various layouts."""
+"""Test reading of key stores and trust stores that Java's keytool created, and of PEM in various layouts."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(tmp_path_factory.mktemp("stores"))
 
 
-def client(**properties: str | Path) -> dict[str, str]:
-    """Return the configuration for librdkafka."""
+def client_config(**properties: str | Path) -> dict[str, str]:
+    """Return librdkafka's configuration for properties of the Java client, written with ``_`` instead of ``.``."""
     return resolve_config(
         to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in properties.items()}})
     )
@@ -65,35 +65,35 @@ def client(**properties: str | Path) -> dict[str, str]:
 
 def error_of(**properties: str | Path) -> str:
     with pytest.raises(KeyStoreError) as e:
-        client(**properties)
+        client_config(**properties)
     assert "BEGIN" not in str(e.value).replace("-----BEGIN PRIVATE KEY-----", "").replace("-----BEGIN line", "")
     return str(e.value)
 
 
 @pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
 def test_trust_stores_by_content(files: Files, store_type: str) -> None:
-    other = {"JKS": "PKCS12", "PKCS12": "JKS"}[store_type]
-    config = client(
+    wrong_type = {"JKS": "PKCS12", "PKCS12": "JKS"}[store_type]
+    config = client_config(
         ssl_truststore_location=files.trust[store_type],
         ssl_truststore_password=STORE_PASSWORD,
-        ssl_truststore_type=other,
+        ssl_truststore_type=wrong_type,
     )
     assert config["ssl.ca.pem"] == files.authority.pem
     assert not [key for key in config if "truststore" in key]
 
 
 def test_pem_trust_store(files: Files) -> None:
-    both = files.write("both.pem", files.authority.pem + "text between blocks\n" + files.intermediate.pem)
-    assert client(ssl_truststore_location=both)["ssl.ca.pem"] == files.authority.pem + files.intermediate.pem
+    path = files.write("trust.pem", files.authority.pem + "text between blocks\n" + files.intermediate.pem)
+    assert client_config(ssl_truststore_location=path)["ssl.ca.pem"] == files.authority.pem + files.intermediate.pem
 
 
 def test_a_jks_trust_store_needs_no_password_as_in_java(files: Files) -> None:
-    assert client(ssl_truststore_location=files.trust["JKS"])["ssl.ca.pem"] == files.authority.pem
+    assert client_config(ssl_truststore_location=files.trust["JKS"])["ssl.ca.pem"] == files.authority.pem
 
 
 @pytest.mark.parametrize("name", ["keys", "p12", "pem"])
 def test_key_stores(files: Files, name: str) -> None:
-    config = client(
+    config = client_config(
         ssl_keystore_location=getattr(files, name), ssl_keystore_password=STORE_PASSWORD, ssl_keystore_type="JKS"
     )
     assert config["ssl.key.pem"] == files.client.key()
@@ -103,7 +103,7 @@ def test_key_stores(files: Files, name: str) -> None:
 
 def test_a_key_with_a_separate_password(files: Files) -> None:
     properties = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE_PASSWORD}
-    assert client(**properties, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
+    assert client_config(**properties, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
     assert error_of(**properties).endswith(
         "the private key cannot be decrypted with this password. Check option 'properties.ssl.key.password'."
     )
@@ -122,7 +122,7 @@ LAYOUTS = {
 def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
     reformat = LAYOUTS[layout]
     password_property = {} if password is None else {"ssl_key_password": password}
-    config = client(
+    config = client_config(
         ssl_truststore_certificates=reformat(files.authority.pem),
         ssl_keystore_certificate_chain=reformat(files.client.chain),
         ssl_keystore_key=reformat(files.client.key(password)),
@@ -187,24 +187,24 @@ def test_inline_pem_is_checked_with_the_statement(files: Files) -> None:
     assert "'properties.ssl.truststore.certificates': it has no certificate" in statement_error(
         ssl_truststore_certificates="x"
     )
-    cut = files.authority.pem[:200]
-    assert "it is truncated" in statement_error(ssl_truststore_certificates=cut)
+    truncated = files.authority.pem[:200]
+    assert "it is truncated" in statement_error(ssl_truststore_certificates=truncated)
     damaged = files.authority.pem.replace("MII", "MIJ", 1)
     assert "certificate 1 of 1 is damaged" in statement_error(ssl_truststore_certificates=damaged)
     key = {"ssl_keystore_certificate_chain": files.client.chain, "ssl_keystore_key": files.client.key("a")}
     assert "'properties.ssl.key.password'" in statement_error(**key)
     assert "cannot be decrypted with this password" in statement_error(**key, ssl_key_password="b")
-    other = {**key, "ssl_keystore_key": files.intermediate.key()}
-    assert "first certificate does not belong to its private key" in statement_error(**other)
+    mismatched = {**key, "ssl_keystore_key": files.intermediate.key()}
+    assert "first certificate does not belong to its private key" in statement_error(**mismatched)
 
 
 def test_conflicting_and_missing_options(files: Files) -> None:
     with pytest.raises(ConflictingOptionsError, match=r"'properties.ssl.truststore.location' and 'properties.ssl.trus"):
-        client(ssl_truststore_location="/x", ssl_truststore_certificates=files.authority.pem)
+        client_config(ssl_truststore_location="/x", ssl_truststore_certificates=files.authority.pem)
     with pytest.raises(
         MissingOptionError, match=r"'properties.ssl.keystore.key' requires 'properties.ssl.keystore.certi"
     ):
-        client(ssl_keystore_key=files.client.key())
+        client_config(ssl_keystore_key=files.client.key())
 
 
 def test_stores_are_read_again_for_each_client(files: Files) -> None:
@@ -217,15 +217,15 @@ def test_stores_are_read_again_for_each_client(files: Files) -> None:
 
 def test_a_secret_reference_as_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORE_PASSWORD", STORE_PASSWORD)
-    config = client(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
+    config = client_config(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
     assert config["ssl.key.pem"] == files.client.key()
 
 
 @given(data=st.data())
 def test_damaged_stores_raise_unreadable_store(data: st.DataObject, files: Files) -> None:
     intact = data.draw(st.sampled_from([files.keys, files.p12, files.pem])).read_bytes()
-    cut = data.draw(st.integers(0, len(intact) - 1))
-    damaged = bytearray(intact[:cut] if data.draw(st.booleans()) else intact)
+    end = data.draw(st.integers(0, len(intact) - 1))
+    damaged = bytearray(intact[:end] if data.draw(st.booleans()) else intact)
     if damaged:
         damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
     for read in (

@@ -1,11 +1,11 @@
-"""tools/preflight.sh, with only stub executables on PATH."""
+"""Test tools/preflight.sh, with only stub executables on PATH."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "tools/preflight.sh"
+SCRIPT = Path(__file__).parents[2] / "tools/preflight.sh"
 ADVICE_PYTHON = "install it (Debian, Ubuntu: sudo apt install python3 python3-venv; macOS: brew install python)"
 ADVICE_JAVA = "(Debian, Ubuntu: sudo apt install openjdk-21-jre-headless or openjdk-17-jre-headless; macOS: brew "
 
@@ -24,13 +24,13 @@ def java_stub(folder: Path, version: str, status: int = 0) -> None:
     stub(folder, "java", f"echo '{version}' >&2; exit {status}")
 
 
-def preflight(path: Path, *parts: str, **environ: str) -> tuple[int, str]:
-    """Return the exit status and stderr."""
-    command = ["/bin/sh", str(SCRIPT), *parts]
-    done = subprocess.run(command, env={"PATH": str(path), **environ}, capture_output=True, text=True, check=False)
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == (1 if done.returncode else 0)  # one sentence, or nothing
-    return done.returncode, done.stderr
+def preflight(path: Path, *requirements: str, **environ: str) -> tuple[int, str]:
+    """Check requirements (``python``, ``java``), and return the exit status and stderr."""
+    command = ["/bin/sh", str(SCRIPT), *requirements]
+    result = subprocess.run(command, env={"PATH": str(path), **environ}, capture_output=True, text=True, check=False)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == (1 if result.returncode else 0)  # one sentence, or nothing
+    return result.returncode, result.stderr
 
 
 @pytest.mark.parametrize("python", ["3.10", "3.14", "4.0"])
