@@ -37,9 +37,8 @@ FIXED: Final = 9  # of A bytes
 DECIMAL: Final = 10
 DECIMAL_FIXED: Final = 11  # of A bytes
 # Control flow
-UNION: Final = (
-    20  # A is the branch of null, -1 if null is not allowed; B that of the value; C is the operation after the value
-)
+# A is the branch of null, -1 if null is not allowed; B is that of the value; C is the operation after the value
+UNION: Final = 20
 ARRAY: Final = 21  # C is the operation after the array; the body follows
 NEXT: Final = 22  # end of the body, which starts at operation A
 END: Final = 23

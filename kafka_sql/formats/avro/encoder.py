@@ -48,11 +48,11 @@ class _Input:
     """How to find an array in a batch.
 
     Attributes:
-        path: the column's index, and the steps from there: a child's index, "keys", "items" or "values".
+        steps: the column's index, then per step a child's index, "keys", "items" or "values".
         symbols: of an enum.
     """
 
-    path: tuple[Any, ...]
+    steps: tuple[Any, ...]
     symbols: tuple[str, ...] = ()
 
 
@@ -152,42 +152,46 @@ class AvroWriter:
 
 
 def _emit_value(
-    plan: _EncodePlan, column: pa.Field, avro: AvroType, path: tuple[Any, ...], depth: int, name: str
+    plan: _EncodePlan, column: pa.Field, avro: AvroType, steps: tuple[Any, ...], depth: int, path: str
 ) -> None:
     """Emit the operations of a column or of a type inside it.
 
     Args:
-        path: how to find its array.
-        name: its path in errors.
+        steps: how to find its array.
+        path: its steps in errors.
     """
     arrow_type, input_ = column.type, len(plan.inputs)
-    plan.inputs.append(_Input(path))
-    type_, null_branch, branch = _split_union(avro, name)
-    union = plan.emit(name, encode_kernels.UNION, input_, depth, null_branch, branch)
-    if pt.is_struct(arrow_type) and type_.type_name == "record" and len(type_.fields) == arrow_type.num_fields:
-        for index, (child, avro_field) in enumerate(zip(arrow_type, type_.fields, strict=True)):
-            _emit_value(plan, child, avro_field.type, (*path, index), depth, f"{name}.{child.name}")
-    elif (pt.is_list(arrow_type) and type_.type_name == "array") or (
-        pt.is_map(arrow_type) and type_.type_name == "map"
+    plan.inputs.append(_Input(steps))
+    non_null_type, null_branch, branch = _split_union(avro, path)
+    union = plan.emit(path, encode_kernels.UNION, input_, depth, null_branch, branch)
+    if (
+        pt.is_struct(arrow_type)
+        and non_null_type.type_name == "record"
+        and len(non_null_type.fields) == arrow_type.num_fields
+    ):
+        for index, (child, avro_field) in enumerate(zip(arrow_type, non_null_type.fields, strict=True)):
+            _emit_value(plan, child, avro_field.type, (*steps, index), depth, f"{path}.{child.name}")
+    elif (pt.is_list(arrow_type) and non_null_type.type_name == "array") or (
+        pt.is_map(arrow_type) and non_null_type.type_name == "map"
     ):
         plan.max_depth = max(plan.max_depth, depth + 1)
-        start = plan.emit(name, encode_kernels.ARRAY, input_, depth)
+        start = plan.emit(path, encode_kernels.ARRAY, input_, depth)
         if pt.is_map(arrow_type):
-            _emit_value(plan, arrow_type.key_field, AvroType("string"), (*path, "keys"), depth + 1, name)
-            _emit_value(plan, arrow_type.item_field, type_.element, (*path, "items"), depth + 1, f"{name}[]")
+            _emit_value(plan, arrow_type.key_field, AvroType("string"), (*steps, "keys"), depth + 1, path)
+            _emit_value(plan, arrow_type.item_field, non_null_type.element, (*steps, "items"), depth + 1, f"{path}[]")
         else:
-            _emit_value(plan, arrow_type.value_field, type_.element, (*path, "values"), depth + 1, f"{name}[]")
-        plan.emit(name, encode_kernels.NEXT, input_, depth + 1, start + 1)
+            _emit_value(plan, arrow_type.value_field, non_null_type.element, (*steps, "values"), depth + 1, f"{path}[]")
+        plan.emit(path, encode_kernels.NEXT, input_, depth + 1, start + 1)
         plan.operations[start][encode_kernels.C] = len(plan.operations)
     else:
-        opcode, a = _scalar_operation(arrow_type, type_, name)
-        if type_.type_name == "enum":
-            plan.inputs[input_] = _Input(path, type_.symbols)
-        plan.emit(name, opcode, input_, depth, a)
+        opcode, operand = _scalar_operation(arrow_type, non_null_type, path)
+        if non_null_type.type_name == "enum":
+            plan.inputs[input_] = _Input(steps, non_null_type.symbols)
+        plan.emit(path, opcode, input_, depth, operand)
     plan.operations[union][encode_kernels.C] = len(plan.operations)
 
 
-def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
+def _split_union(avro: AvroType, path: str) -> tuple[AvroType, int, int]:
     """Return the type that is not null, the branch of null (-1 if there is none), and the type's own branch.
 
     Raises:
@@ -197,12 +201,12 @@ def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
         return avro, -1, 0
     branches = [branch.type_name == "null" for branch in avro.items]
     if sorted(branches) != [False, True]:
-        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').", column=name)
+        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{path}').", column=path)
     branch = branches.index(False)
     return avro.items[branch], 1 - branch, branch
 
 
-def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
+def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, path: str) -> tuple[int, int]:
     """Return the opcode that writes a value, and its argument A."""
     type_name = avro.type_name
     is_string = pt.is_string(arrow_type) or pt.is_large_string(arrow_type)
@@ -228,7 +232,7 @@ def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, name: str) -> tup
     if is_binary and type_name == "fixed":
         return encode_kernels.FIXED, avro.size
     raise SchemaError(
-        f"The Avro schema has {avro} for the field '{name}', which is {arrow_type} in the table.", column=name
+        f"The Avro schema has {avro} for the field '{path}', which is {arrow_type} in the table.", column=path
     )
 
 
@@ -251,8 +255,8 @@ def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
     Raises:
         EncodeError: a value is not a symbol of the enum.
     """
-    array: pa.Array = batch.column(input_.path[0])
-    for step in input_.path[1:]:
+    array: pa.Array = batch.column(input_.steps[0])
+    for step in input_.steps[1:]:
         array = getattr(array, step) if isinstance(step, str) else array.field(step)
     if pt.is_large_string(array.type) or pt.is_large_binary(array.type):
         array = array.cast(pa.string() if pt.is_large_string(array.type) else pa.binary())

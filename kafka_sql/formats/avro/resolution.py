@@ -97,11 +97,8 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
     """
     tree, slot_count = build_nodes(list(schema))
     plan = DecodePlan(tree, slot_count)
-    records = [
-        arrow_type
-        for arrow_type in (writer.items if writer.type_name == "union" else (writer,))
-        if arrow_type.type_name == "record"
-    ]
+    branches = writer.items if writer.type_name == "union" else (writer,)
+    records = [branch for branch in branches if branch.type_name == "record"]
     if len(records) != 1:
         raise SchemaMismatch(f"the payload is {writer}, expected a record with the table's columns as its fields")
     if writer.type_name == "union":

@@ -259,11 +259,9 @@ def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int,
     """Append null to a slot and, if it is a ROW, to its fields; return a slot that is full, or -1."""
     nested, end = slot, plan_cell(plan, slot, decode_plan.END_SLOT)
     while nested < end:
-        entry, values, width = (
-            load_int64(counts, nested),
-            slot_cell(slots, nested, column_buffers.VALUES),
-            slot_cell(slots, nested, column_buffers.WIDTH),
-        )
+        entry = load_int64(counts, nested)
+        values = slot_cell(slots, nested, column_buffers.VALUES)
+        width = slot_cell(slots, nested, column_buffers.WIDTH)
         if entry >= slot_cell(slots, nested, column_buffers.CAPACITY):
             return nested
         store(slot_cell(slots, nested, column_buffers.VALID) + entry, types.uint8(0))

@@ -243,12 +243,10 @@ def decode_base64(cursor: int, end: int, target: int) -> tuple[int, int]:
         where the text and the bytes end.
     """
     while end - cursor >= 4:
-        first, second, third, fourth = (
-            types.int64(_BASE64[load(cursor, types.uint8)]),
-            types.int64(_BASE64[load(cursor + 1, types.uint8)]),
-            types.int64(_BASE64[load(cursor + 2, types.uint8)]),
-            types.int64(_BASE64[load(cursor + 3, types.uint8)]),
-        )
+        first = types.int64(_BASE64[load(cursor, types.uint8)])
+        second = types.int64(_BASE64[load(cursor + 1, types.uint8)])
+        third = types.int64(_BASE64[load(cursor + 2, types.uint8)])
+        fourth = types.int64(_BASE64[load(cursor + 3, types.uint8)])
         if (
             first >= _PAD
             or second >= _PAD

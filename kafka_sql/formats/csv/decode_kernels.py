@@ -87,10 +87,8 @@ def _decode_payload(batch: Batch, rules: CsvRules, cursor: int, end: int) -> int
     """Append a payload's values to the buffers; return DECODED, UNSUPPORTED or FULL."""
     if needs_fallback(cursor, end, rules.allow_comments):
         return UNSUPPORTED
-    first, count = (
-        plan_cell(batch.plan, batch.root, decode_plan.FIRST_NAME),
-        plan_cell(batch.plan, batch.root, decode_plan.FIELD_COUNT),
-    )
+    first = plan_cell(batch.plan, batch.root, decode_plan.FIRST_NAME)
+    count = plan_cell(batch.plan, batch.root, decode_plan.FIELD_COUNT)
     separators = broadcast(rules.separator)
     escapes = broadcast(rules.escape if rules.escape >= 0 else rules.separator)
     column, has_next = 0, True

@@ -33,8 +33,8 @@ class CsvDecoder(TextDecoder):
         null_literal = self._dialect.null_literal or ""
         self._null_literal = np.frombuffer(null_literal.encode("utf-8", "surrogatepass"), np.uint8)
         is_nested = any(arrow_type.num_fields for arrow_type in schema.types)
-        is_ascii = self._dialect.is_ascii and (not is_nested or self._dialect.element_separator.isascii())
-        self._loop_supports_dialect = is_ascii
+        elements_are_supported = not is_nested or self._dialect.element_separator.isascii()
+        self._loop_supports_dialect = self._dialect.is_ascii and elements_are_supported
         super().__init__(schema, row_reader(schema, self._dialect))
 
     def _create_reader(self) -> TextReader:

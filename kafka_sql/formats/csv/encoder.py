@@ -93,10 +93,7 @@ def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArra
     min_safe = max(map(ord, dialect.separator + dialect.quote)) + 1
     if not dialect.is_ascii:
         return pa.array(
-            [
-                arrow_type if arrow_type is None else _quote_text(arrow_type, dialect, min_safe)
-                for arrow_type in texts.to_pylist()
-            ],
+            [text if text is None else _quote_text(text, dialect, min_safe) for text in texts.to_pylist()],
             pa.string(),
         )
     offsets, data = value_offsets_and_bytes(texts)

@@ -93,14 +93,12 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
         return UNSUPPORTED
     cursor = skip_space(cursor + 1, end)
     # np.int64(0): numba would compile _read_name a second time for a literal 0
-    depth, slot, type_, next_field, field_count, just_opened = (
-        0,
-        batch.root,
-        np.int64(decode_plan.ROW),
-        np.int64(0),
-        0,
-        True,
-    )
+    depth = 0
+    slot = batch.root
+    type_ = np.int64(decode_plan.ROW)
+    next_field = np.int64(0)
+    field_count = 0
+    just_opened = True
     while True:
         if cursor >= end:
             return UNSUPPORTED
@@ -175,10 +173,8 @@ def _read_name(batch: Batch, row: int, row_slot: int, next_field: int, cursor: i
     """
     if load(cursor, types.uint8) != QUOTE:
         return UNSUPPORTED, np.int64(-1), next_field
-    first, count = (
-        plan_cell(batch.plan, row_slot, decode_plan.FIRST_NAME),
-        plan_cell(batch.plan, row_slot, decode_plan.FIELD_COUNT),
-    )
+    first = plan_cell(batch.plan, row_slot, decode_plan.FIRST_NAME)
+    count = plan_cell(batch.plan, row_slot, decode_plan.FIELD_COUNT)
     slot, size = np.int64(-1), np.int64(0)
     if count > 0:
         size = name_cell(batch.names, first + next_field, decode_plan.NAME_SIZE)
@@ -209,10 +205,8 @@ def _read_name(batch: Batch, row: int, row_slot: int, next_field: int, cursor: i
 @inline_helper
 def _read_map_key(batch: Batch, map_slot: int, cursor: int, end: int) -> tuple[int, int]:
     """Append a key and skip the colon; return the address of the value or an outcome, and the value's slot."""
-    slot, value_slot = (
-        plan_cell(batch.plan, map_slot, decode_plan.CHILD_SLOT),
-        plan_cell(batch.plan, map_slot, decode_plan.VALUE_SLOT),
-    )
+    slot = plan_cell(batch.plan, map_slot, decode_plan.CHILD_SLOT)
+    value_slot = plan_cell(batch.plan, map_slot, decode_plan.VALUE_SLOT)
     if load(cursor, types.uint8) != QUOTE:
         return UNSUPPORTED, value_slot
     cursor = _read_string(batch, slot, load_int64(batch.counts, slot), cursor, end)
@@ -320,10 +314,8 @@ def _close_container(batch: Batch, rules: JsonRules, row: int, slot: int, type_:
     if type_ != decode_plan.ROW:
         finish_list(batch, slot)
         return DECODED
-    first, count = (
-        plan_cell(batch.plan, slot, decode_plan.FIRST_NAME),
-        plan_cell(batch.plan, slot, decode_plan.FIELD_COUNT),
-    )
+    first = plan_cell(batch.plan, slot, decode_plan.FIRST_NAME)
+    count = plan_cell(batch.plan, slot, decode_plan.FIELD_COUNT)
     if field_count < count:
         entry = row if slot == batch.root else load_int64(batch.counts, slot) - 1
         for name in range(first, first + count):

@@ -18,11 +18,9 @@ from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helpe
 
 REASON, FIELD, OFFSET, FAILURE_CELLS = 0, 1, 2, 3  # FIELD is the slot if the reason is FULL or FULL_OF_BYTES
 FRAME_CELLS = 4
-_FIELD_SIZE, _MESSAGE_SIZE, _DEFAULT_SIZE = (
-    8 * opcodes.FIELD_CELLS,
-    8 * opcodes.MESSAGE_CELLS,
-    8 * opcodes.DEFAULT_CELLS,
-)
+_FIELD_SIZE = 8 * opcodes.FIELD_CELLS
+_MESSAGE_SIZE = 8 * opcodes.MESSAGE_CELLS
+_DEFAULT_SIZE = 8 * opcodes.DEFAULT_CELLS
 
 
 class Batch(NamedTuple):

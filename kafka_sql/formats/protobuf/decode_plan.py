@@ -165,11 +165,9 @@ def _field_cells(
     cells = [0] * opcodes.FIELD_CELLS
     cells[opcodes.NUMBER], cells[opcodes.OPCODE], cells[opcodes.SLOT] = number, opcode, slot
     cells[opcodes.A], cells[opcodes.B] = operands
-    cells[opcodes.LIST_SLOT], cells[opcodes.IS_SERIALIZED], cells[opcodes.WIRE_TYPE] = (
-        list_slot,
-        is_serialized,
-        wire_type,
-    )
+    cells[opcodes.LIST_SLOT] = list_slot
+    cells[opcodes.IS_SERIALIZED] = is_serialized
+    cells[opcodes.WIRE_TYPE] = wire_type
     return cells
 
 

@@ -40,11 +40,9 @@ def _message_text(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: 
         arrow_type, label = field.type, ""
         row = f"{field.name}_row"
         if pt.is_list(arrow_type):
-            label, type_name, element = (
-                "repeated ",
-                _field_type(arrow_type.value_field, row, f"{field_path}[]"),
-                arrow_type.value_field,
-            )
+            label = "repeated "
+            type_name = _field_type(arrow_type.value_field, row, f"{field_path}[]")
+            element = arrow_type.value_field
             nested += _nested_messages(element, declared.child(0), row, field_path, indent)
         elif pt.is_map(arrow_type):
             key = _key_type(arrow_type.key_type, field_path)

@@ -112,7 +112,7 @@ def test_only_unsupported_payloads_need_the_fallback() -> None:
     texts = [json.dumps({"a": i}) for i in range(10_000)]
     texts[7_000] = '{"a":7000.0}'
     decoder = CountingDecoder(schema, Options(JSON_OPTIONS, {}))
-    decoded = decoder.decode(pa.array([arrow_type.encode() for arrow_type in texts]))
+    decoded = decoder.decode(pa.array([text.encode() for text in texts]))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
     assert decoded.payload_indices is None
     assert decoder.fallback_count == 1
@@ -190,10 +190,7 @@ def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, arrow_type: pa.
 
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
 def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, indent: int) -> None:
-    payloads = [
-        " " * indent + json.dumps({"z": arrow_type, "s": arrow_type, "a": 1}, ensure_ascii=ascii_only)
-        for arrow_type in texts
-    ]
+    payloads = [" " * indent + json.dumps({"z": text, "s": text, "a": 1}, ensure_ascii=ascii_only) for text in texts]
     array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
     assert outcome(JsonDecoder(PAIR, IGNORE_ERRORS), array) == outcome(FallbackDecoder(PAIR, IGNORE_ERRORS), array)
 

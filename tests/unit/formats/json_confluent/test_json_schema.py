@@ -34,9 +34,7 @@ def options(**format_options: str) -> Options:
 
 def with_header(*texts: str | None) -> pa.BinaryArray:
     """Return documents with a header."""
-    return pa.array(
-        [None if arrow_type is None else encode_header(7) + arrow_type.encode() for arrow_type in texts], pa.binary()
-    )
+    return pa.array([None if text is None else encode_header(7) + text.encode() for text in texts], pa.binary())
 
 
 @given(st.data())

@@ -170,10 +170,8 @@ def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Messa
             continue
         for _ in range(rng.randint(0, 3) if fd.is_repeated else 1):
             if field_message is not None and field_message.GetOptions().map_entry:
-                key, value = (
-                    random_scalar(field_message.fields_by_name["key"], rng),
-                    field_message.fields_by_name["value"],
-                )
+                key = random_scalar(field_message.fields_by_name["key"], rng)
+                value = field_message.fields_by_name["value"]
                 if value.message_type is None:
                     field_value[key] = random_scalar(value, rng)
                 else:
