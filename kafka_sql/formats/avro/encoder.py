@@ -157,8 +157,8 @@ def _emit_value(
     """Emit the operations of a column or of a type inside it.
 
     Args:
-        steps: how to find its array.
-        path: its steps in errors.
+        steps: as in ``_Input``.
+        path: the column's path, for errors.
     """
     arrow_type, input_ = column.type, len(plan.inputs)
     plan.inputs.append(_Input(steps))

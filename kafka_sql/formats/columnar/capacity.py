@@ -36,7 +36,10 @@ class CapacityEstimate:
             OverflowError: the slot already had the maximum capacity.
         """
         if buffers.table[slot, BYTES_CAPACITY] == _MAX_BYTES:
-            raise OverflowError("a column of more than 2 GiB in one buffer")
+            raise OverflowError(
+                "The records that are decoded at once have more than 2 GiB of values in a column. "
+                "Lower 'scan.batch.max-bytes'."
+            )
         self._bytes[slot] = max(2 * self._bytes[slot], _per_row(int(buffers.bytes_used[slot]), rows))
 
 
