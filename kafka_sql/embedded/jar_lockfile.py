@@ -51,8 +51,8 @@ def ivy_module(jars: list[Jar]) -> str:
 """
 
 
-def differences(folder: Path, jars: list[Jar]) -> list[str]:
-    """Return how the folder differs from the lockfile in names and content; empty if it does not."""
+def find_differences(folder: Path, jars: list[Jar]) -> list[str]:
+    """Return how the folder differs from the lockfile in names and content; an empty list if it does not."""
     files = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
     errors = []
     for jar in jars:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, differences, ivy_module, read_lockfile
+from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, find_differences, ivy_module, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.private_files import create_private_folder
 
@@ -41,15 +41,15 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
     try:
         create_private_folder(folder.parent)
-        if differences(folder, jars):
+        if find_differences(folder, jars):
             with open(f"{folder}.busy", "w") as lock_file:
                 fcntl.flock(lock_file, fcntl.LOCK_EX)  # the kernel releases it when the process exits
-                if differences(folder, jars):
+                if find_differences(folder, jars):
                     _download(java, folder, lockfile)
     except OSError as error:
         raise EmbeddedKafkaError(
             f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
-            "Or set the environment variable KAFKA_SQL_CACHE to a folder that only you can write.",
+            "To use another folder, set the environment variable KAFKA_SQL_CACHE to one that only you can write to.",
             path=str(folder.parent),
         ) from error
     return [folder / jar.file for jar in jars]
@@ -62,7 +62,7 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
     retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
-    if errors := differences(partial / "jars", jars):
+    if errors := find_differences(partial / "jars", jars):
         shutil.rmtree(partial)  # Ivy would reuse a wrong file
         raise EmbeddedKafkaError(
             f"The download of Apache Kafka {VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It was "

@@ -134,8 +134,8 @@ class EmbeddedRegistry:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
 
-    def end(self) -> None:
-        """Send SIGTERM and wait. The schemas are kept for the next start()."""
+    def shut_down(self) -> None:
+        """Stop the registry, and keep its port and schemas for the next start()."""
         if self._watchdog is None:
             return
         if self.pid is not None and self._watchdog.poll() is None:
@@ -152,12 +152,12 @@ class EmbeddedRegistry:
 
     def restart(self) -> None:
         """Restart the registry with the same port and schemas."""
-        self.end()
+        self.shut_down()
         self.start()
 
     def stop(self) -> None:
         """Stop the registry and delete its schemas. Does nothing if already stopped."""
-        self.end()
+        self.shut_down()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._folder = None
@@ -187,7 +187,7 @@ def _unpacked_app(java: str) -> Path:
     except OSError as error:
         raise EmbeddedKafkaError(
             f"{_NAME} cannot be stored in {folder.parent}: {error}. "
-            "Or set the environment variable KAFKA_SQL_CACHE to a folder that only you can write.",
+            "To use another folder, set the environment variable KAFKA_SQL_CACHE to one that only you can write to.",
             path=str(folder.parent),
         ) from error
     return folder

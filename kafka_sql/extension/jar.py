@@ -44,8 +44,8 @@ def build_jar(folder: Path | None = None) -> Path:
             raise PermissionError(f"other users can write the existing '{path.name}' (delete it to build it again)")
     except OSError as e:
         raise ExtensionError(
-            f"The jar cannot be stored in {path.parent}: {e}. Or set the environment variable KAFKA_SQL_CACHE to a "
-            "folder that only you can write.",
+            f"The jar cannot be stored in {path.parent}: {e}. To use another folder, set the environment variable "
+            "KAFKA_SQL_CACHE to one that only you can write to.",
             path=str(path.parent),
         ) from e
     return path

@@ -22,6 +22,6 @@ def create_private_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_writable_by_others(folder.stat()):
         raise PermissionError(
-            f"other users can write to it, and could replace its files by their own code (restrict it to its owner: "
+            f"other users can write to it, and could replace its files with their own code (restrict it to its owner: "
             f"chmod 700 '{folder}')"
         )

@@ -119,29 +119,32 @@ def choose_partitions(
     """
     if isinstance(topics, str):
         return partition(rows, keys, values, topics, partition_count(topics))
-    chosen = np.empty(rows.num_rows, np.int32)
+    row_partitions = np.empty(rows.num_rows, np.int32)
     for topic in pc.unique(topics).to_pylist():
-        indices = np.flatnonzero(np.asarray(pc.equal(topics, topic)))
-        taken = pa.array(indices)
-        topic_keys = keys.take(taken) if keys is not None else None
-        chosen[indices] = partition(rows.take(taken), topic_keys, values.take(taken), topic, partition_count(topic))
-    return chosen
+        indices = pa.array(np.flatnonzero(np.asarray(pc.equal(topics, topic))))
+        topic_keys = keys.take(indices) if keys is not None else None
+        row_partitions[indices.to_numpy()] = partition(
+            rows.take(indices), topic_keys, values.take(indices), topic, partition_count(topic)
+        )
+    return row_partitions
 
 
 def _check_partitions(definition: Definition, result: Any, rows: int, topic: str, partitions: int) -> Partitions:
-    nulls = isinstance(result, pa.Array) and result.null_count
-    chosen = np.asarray(result if not nulls else [])
+    """Return what a partitioner returned as an array, or raise PartitionerError."""
+    has_nulls = isinstance(result, pa.Array) and result.null_count > 0
+    row_partitions = np.asarray([] if has_nulls else result)
     name = definition.options[opt.PARTITIONER]
     where = f"Table '{definition.name}': the class in option '{opt.PARTITIONER.key}' = '{name}'"
-    if nulls or chosen.shape != (rows,) or not np.issubdtype(chosen.dtype, np.integer):
-        actual = "nulls" if nulls else f"{chosen.dtype} of shape {chosen.shape}"
+    if has_nulls or row_partitions.shape != (rows,) or not np.issubdtype(row_partitions.dtype, np.integer):
+        actual = "nulls" if has_nulls else f"{row_partitions.dtype} of shape {row_partitions.shape}"
         raise PartitionerError(
             f"{where} must return one integer for each of the {rows} rows for topic '{topic}', but returned {actual}.",
             topic=topic,
         )
-    wrong = chosen[(chosen < 0) | (chosen >= partitions)]
-    if len(wrong):
+    out_of_range = row_partitions[(row_partitions < 0) | (row_partitions >= partitions)]
+    if len(out_of_range):
         raise PartitionerError(
-            f"{where} returned partition {wrong[0]} for topic '{topic}'. Expected 0 to {partitions - 1}.", topic=topic
+            f"{where} returned partition {out_of_range[0]} for topic '{topic}'. Expected 0 to {partitions - 1}.",
+            topic=topic,
         )
-    return chosen.astype(np.int32)
+    return row_partitions.astype(np.int32)

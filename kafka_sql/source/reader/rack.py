@@ -1,4 +1,4 @@
-"""Resolve the rack of a reading process: ``scan.rack-id``, in the worker, like Flink's rack id supplier."""
+"""Resolve the rack of a reader in its worker process ('scan.rack-id'), like Flink's rack id supplier."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from kafka_sql.options.callables import import_callable
 
 
 def resolve_rack_id(definition: Definition) -> str | None:
-    """Return the rack of this process; None if the option is not set or its source is empty.
+    """Return the rack of this process. If it is None, 'properties.client.rack' applies.
 
-    'properties.client.rack' applies in the latter case.
+    It is None if the option is not set, the variable is not set or empty, the file is empty, or the callable returns no
+    rack.
 
     Raises:
         InvalidOptionError: the file could not be read, the callable was not found or did not return a string, or the

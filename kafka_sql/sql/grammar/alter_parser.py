@@ -147,13 +147,12 @@ class AlterParser(TableParser):
 
     def _reject_unsupported_clauses(self, clause: str) -> None:
         """Reject partitions and distributions."""
-        is_list_next = self._next.token_type == TokenType.L_PAREN
-        for word in ("PARTITION", "IF", "DISTRIBUTION"):
-            is_clause = is_list_next if word == "PARTITION" else True
-            if is_clause and self._match_text_seq(word, advance=False):
-                what = "DISTRIBUTION" if word == "DISTRIBUTION" else "PARTITION"
+        is_list_next = self._next.token_type == TokenType.L_PAREN  # without a list, PARTITION is the name of a column
+        for keyword in ("PARTITION", "IF", "DISTRIBUTION"):
+            if self._match_text_seq(keyword, advance=False) and (is_list_next or keyword != "PARTITION"):
+                target = "DISTRIBUTION" if keyword == "DISTRIBUTION" else "PARTITION"  # IF EXISTS precedes PARTITION
                 raise UnsupportedSqlError(
-                    f"ALTER TABLE ... {clause} {what} is not supported: Kafka partitions the topic, not the table. "
+                    f"ALTER TABLE ... {clause} {target} is not supported: Kafka partitions the topic, not the table. "
                     "Remove the clause."
                 )
 

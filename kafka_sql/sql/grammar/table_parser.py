@@ -116,12 +116,6 @@ class TableParser(ExpressionParser):
             self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
         return self._prev.text.upper()
 
-    def take_integer(self) -> int:
-        """Take an unsigned integer; no size in DDL has ten digits."""
-        if len(self._curr.text) > 9 and self._curr.token_type == TokenType.NUMBER:
-            self.fail("the number is too large")
-        return super().take_integer()
-
     def read_table_name(self) -> tuple[str, ...]:
         """Read a dotted table name."""
         parts = [self.take_identifier("a table name")]

@@ -81,11 +81,11 @@ class TypeParser(SparkParser):
         return self.expect(TokenType.STRING, f"expected {what} in single quotes").text
 
     def take_integer(self) -> int:
-        """Take an unsigned integer."""
+        """Take an unsigned integer of at most nine digits: no length, precision or scale has more."""
         text = self.expect(TokenType.NUMBER, "expected an integer").text
         if not text.isdecimal():
             self.fail("expected an integer", self._prev)
-        if len(text) > 60:  # Python cannot parse integers of more than 4,300 digits
+        if len(text) > 9:
             self.fail("the number is too large", self._prev)
         return int(text)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.embedded import ivy, registry
-from kafka_sql.embedded.jar_lockfile import LOCKFILE, differences, ivy_module, read_lockfile
+from kafka_sql.embedded.jar_lockfile import LOCKFILE, find_differences, ivy_module, read_lockfile
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.errors import EmbeddedKafkaError
 
@@ -226,7 +226,7 @@ def test_missing_ivy_settings(machine: Machine, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_missing_folder_lacks_all_jars(tmp_path: Path, machine: Machine) -> None:
-    errors = differences(tmp_path / "none", read_lockfile(machine.lockfile))
+    errors = find_differences(tmp_path / "none", read_lockfile(machine.lockfile))
     assert errors == ["one-1.0.jar is missing", "two-1.0.jar is missing"]
 
 

@@ -197,7 +197,7 @@ def test_registry_restart(registry: EmbeddedRegistry, monkeypatch: pytest.Monkey
     known = pa.array([encode_avro(first, schema, {"id": 1})])
     unknown = pa.array([encode_avro(second, schema, {"id": 2})])
     assert len(rows(decoder.decode(known))) == 1
-    registry.end()
+    registry.shut_down()
     assert len(rows(decoder.decode(known))) == 1  # cached schemas need no registry
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 1.0)
     with pytest.raises(
