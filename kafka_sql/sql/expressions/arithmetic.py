@@ -8,8 +8,8 @@ from kafka_sql.sql.expressions.typed import (
     NUMERIC,
     TypedExpression,
     UntranslatableError,
+    bounded_decimal_type,
     common_numeric_type,
-    decimal_type,
     describe_type,
     precision_and_scale,
     type_family,
@@ -19,7 +19,8 @@ from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, to_spark_type
 
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32}
 _LITERAL_SUFFIX = {"BIGINT": "L", "FLOAT": "F", "DOUBLE": "D"}
-_TRY_FUNCTIONS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+_TRY_FUNCTIONS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide"}
+MAX_EXACT_NEGATION = 34  # digits to which Spark rounds the negation of a DECIMAL: those of java.math's DECIMAL128
 _DIVISION_BY_ZERO = raise_error_sql("/ by zero")
 
 
@@ -66,6 +67,9 @@ def negate(value: TypedExpression) -> TypedExpression:
         return _integer_arithmetic("-", TypedExpression("0", value.type), value, value.type)
     if value_family(value) not in NUMERIC:
         raise UntranslatableError(f"operator - requires numbers, but got {describe_type(value.type)}")
+    if value.type.name == "DECIMAL" and value.type.decimal[0] > MAX_EXACT_NEGATION:
+        text = f"regexp_replace(concat('-', CAST({value.sql} AS STRING)), '^--', '')"
+        return TypedExpression(f"CAST({text} AS {to_spark_type(value.type, '')})", value.type)
     return TypedExpression(f"(- {value.sql})", value.type)
 
 
@@ -143,7 +147,7 @@ def _remainder(
         result_type = right_type  # the remainder fits the type of the divisor
     else:
         (p1, s1), (p2, s2) = precision_and_scale(left_type), precision_and_scale(right_type)
-        result_type = decimal_type(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2), left_type, right_type)
+        result_type = FlinkType("DECIMAL", (min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)))
 
     def body(a: str, b: str) -> str:
         remainder = f"({a} % {b})"
@@ -171,10 +175,12 @@ def _decimal_arithmetic(
     else:
         scale = max(6, s1 + p2 + 1)
         precision = p1 - s1 + s2 + scale
-    result_type = decimal_type(precision, scale, left_type, right_type)
+    result_type = bounded_decimal_type(precision, scale)
 
     def calculation(a: str, b: str) -> str:
-        return f"({_cast_to_decimal(a, left_type)} {operator} {_cast_to_decimal(b, right_type)})"
+        a, b = _cast_to_decimal(a, left_type), _cast_to_decimal(b, right_type)
+        # only a bounded type can overflow: to NULL in Flink
+        return f"({a} {operator} {b})" if precision <= 38 else f"{_TRY_FUNCTIONS[operator]}({a}, {b})"
 
     if operator != "/":
         return TypedExpression(calculation(left.sql, right.sql), result_type)

@@ -103,21 +103,23 @@ def common_numeric_type(a: FlinkType, b: FlinkType) -> FlinkType:
         return a if INTEGERS[a.name] >= INTEGERS[b.name] else b
     (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
     scale = max(s1, s2)
-    return decimal_type(max(p1 - s1, p2 - s2) + scale, scale, a, b)
-
-
-def decimal_type(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
-    """Return ``DECIMAL(precision, scale)``, the result type of an operation on ``a`` and ``b``.
-
-    Raises:
-        UntranslatableError: the precision exceeds 38.
-    """
+    precision = max(p1 - s1, p2 - s2) + scale
     if precision > 38:
         raise UntranslatableError(
             f"{describe_type(a)} and {describe_type(b)} together need {precision} digits, but DECIMAL has at most 38; "
             "CAST the operands to smaller decimals"
         )
     return FlinkType("DECIMAL", (precision, scale))
+
+
+def bounded_decimal_type(precision: int, scale: int) -> FlinkType:
+    """Return the type of an arithmetic result: with more than 38 digits, the scale is reduced, in Flink and in Spark.
+
+    At least six digits of the scale are kept, or all if it has fewer.
+    """
+    if precision <= 38:
+        return FlinkType("DECIMAL", (precision, scale))
+    return FlinkType("DECIMAL", (38, max(38 - (precision - scale), min(scale, 6))))
 
 
 def precision_and_scale(type: FlinkType) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.sql.expressions.arithmetic import coerce, translate_arithmetic, wrap_integer
+from kafka_sql.sql.expressions.arithmetic import MAX_EXACT_NEGATION, coerce, translate_arithmetic, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -41,6 +41,9 @@ def _abs(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ABS", arguments, 1)
     value, type = arguments[0], _require_numeric("ABS", arguments[0])
     if value_family(value) != "integer":
+        if type.name == "DECIMAL" and type.decimal[0] > MAX_EXACT_NEGATION:
+            text = f"regexp_replace(CAST({value.sql} AS STRING), '^-', '')"
+            return TypedExpression(f"CAST({text} AS {to_spark_type(type, '')})", type)
         return TypedExpression(f"abs({value.sql})", type)
     if type.name == "BIGINT":  # the smallest BIGINT has no positive counterpart and is unchanged
         return TypedExpression(

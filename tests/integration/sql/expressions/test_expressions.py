@@ -1,7 +1,8 @@
 """Every supported expression returns the same value and type as in Flink.
 
-``flink_values.tsv`` was written by Flink 2.3: a table of ``flink_inputs.json``, the session time zone, an
-expression, its type, and its value for each row of the table, or Flink's error.
+``flink_values.tsv`` was written by Flink 2.3 (decimals of more than 38 digits: Flink 2.2): a table of
+``flink_inputs.json``, the session time zone, an expression, its type, and its value for each row of the table, or
+Flink's error.
 """
 
 from __future__ import annotations
