@@ -261,14 +261,15 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
 
 
 def _watermark_delay(watermark: WatermarkDeclaration) -> str:
-    this, context = watermark.expression, f"WATERMARK FOR {watermark.column}"
-    if _is_column(this, watermark.column):
+    """Return the delay as a Spark interval without the keyword INTERVAL, such as ``'5' SECOND``."""
+    expression, context = watermark.expression, f"WATERMARK FOR {watermark.column}"
+    if _is_column(expression, watermark.column):
         return "'0' SECOND"
     delays = []
-    while isinstance(this, exp.Sub) and isinstance(this.right, exp.Interval):
-        delays.append(parse_fixed_interval(this.right, context))
-        this = this.left
-    if delays and _is_column(this, watermark.column):
+    while isinstance(expression, exp.Sub) and isinstance(expression.right, exp.Interval):
+        delays.append(parse_fixed_interval(expression.right, context))
+        expression = expression.left
+    if delays and _is_column(expression, watermark.column):
         delay = delays[0] if len(delays) == 1 else sum_intervals(delays)
         if delay.microseconds < 0:
             raise UnsupportedSqlError(

@@ -38,5 +38,9 @@ def find_declared_table(tables: Tables, name: tuple[str, ...], temporary: bool) 
         return entry
     if temporary:
         return None
-    database = tables.spark_sql("SELECT current_database()").collect()[0][0]
-    return tables.find((database, *name))
+    return tables.find((current_database(tables), *name))
+
+
+def current_database(tables: Tables) -> str:
+    """Return the current database of Spark's current catalog."""
+    return str(tables.spark_sql("SELECT current_database()").collect()[0][0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, string_literal
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.sql.recognize.names import strip_catalog
+from kafka_sql.sql.recognize.names import current_database, strip_catalog
 
 _VIEW_TEXT = re.compile(
     r"^View Text: (.*?)\nView (?:Original Text|Schema Mode|Catalog and Namespace): ", re.DOTALL | re.MULTILINE
@@ -41,16 +41,12 @@ def find_view(tables: Tables, name: tuple[str, ...]) -> ViewDefinition | None:
         return None
     namespace = _VIEW_NAMESPACE.search(information)
     database = namespace[1].strip("`") if namespace else None
-    return ViewDefinition(text[1], None if database == _current_database(tables) else database)
+    return ViewDefinition(text[1], None if database == current_database(tables) else database)
 
 
 def view_columns(tables: Tables, name: tuple[str, ...]) -> list[str]:
     """Return the column names of a view."""
     return tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").columns
-
-
-def _current_database(tables: Tables) -> str:
-    return str(tables.spark_sql("SELECT current_database()").collect()[0][0])
 
 
 def _show_table_extended(tables: Tables, name: tuple[str, ...]) -> str | None:
