@@ -54,6 +54,7 @@ class Tables:
         self._accumulator_id = accumulator_id(spark)
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
+        self.stream_views: set[str] = set()  # temporary views of streams with event time
         self._temporary: dict[TableName, CatalogTable] = {}
         # (name, options) -> the table, and the table with these options
         self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
@@ -223,7 +224,7 @@ class Tables:
 
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
-        return self._permanent.internal_names()
+        return self._permanent.internal_names() | self.stream_views
 
     def _get(self, name: TableName) -> CatalogTable | None:
         """Return the permanent table with a name, or the temporary one if the name has no database."""

@@ -14,7 +14,6 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.render import render_masked
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
-from kafka_sql.sql.rewrite.stream_query import STREAM_VIEW_SUFFIX
 from kafka_sql.table.declaration import Column
 
 _DESCRIBE_COLUMNS = ("name", "type", "null", "key", "extras", "watermark", "comment")
@@ -71,7 +70,7 @@ def _column_extras(column: Column) -> str | None:
 
 
 def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
-    """Return Spark's listing without the data sources behind views and the views of streams.
+    """Return Spark's listing without the data sources behind views, and without the views of streams.
 
     A pattern with ``%`` and NOT LIKE are Flink's (SQL's LIKE); other patterns are Spark's, with ``*`` and ``|``.
     """
@@ -83,8 +82,6 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     if is_flink_syntax:
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
-    is_stream_view = F.col("isTemporary") & F.col("tableName").endswith(STREAM_VIEW_SUFFIX)
-    listing = listing.where(~is_stream_view)
     internal_names = tables.internal_names()
     if internal_names:
         listing = listing.where(~F.col("tableName").isin(*internal_names))

@@ -11,7 +11,6 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.table.declaration import Watermark
 
-STREAM_VIEW_SUFFIX: Final = "__stream"
 _EVENT_TIME: Final = "__event_time"
 
 
@@ -41,9 +40,9 @@ def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Wat
         f"FROM ({select_statement(entry, stream=True)})) WATERMARK {_EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
     )
     metadata = stream.schema[_EVENT_TIME].metadata
-    names = [c.name for c in entry.table.columns]
-    columns = {name: F.col(quote(name)) for name in names}
+    columns = {c.name: F.col(quote(c.name)) for c in entry.table.columns}
     columns[watermark.column] = columns[watermark.column].alias(watermark.column, metadata=metadata)
-    view = "_".join(filter(None, entry.storage_name)) + STREAM_VIEW_SUFFIX
+    view = "_".join(filter(None, entry.storage_name)) + "__stream"
     stream.select(*columns.values()).createOrReplaceTempView(view)
+    tables.stream_views.add(view)
     return view
