@@ -27,13 +27,13 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     """Return the number of completed and of all tasks in the running stages with a tag."""
     tracker = spark.sparkContext.statusTracker()
     job_ids = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
-    done = total = 0
-    for job in job_ids.intersection(tracker.getActiveJobsIds()):
-        info = tracker.getJobInfo(job)
-        for stage in [tracker.getStageInfo(id) for id in (info.stageIds if info else ())]:
+    completed = total = 0
+    for job_id in job_ids.intersection(tracker.getActiveJobsIds()):
+        job = tracker.getJobInfo(job_id)
+        for stage in [tracker.getStageInfo(stage_id) for stage_id in (job.stageIds if job else ())]:
             if stage is not None and stage.numActiveTasks:
-                done, total = done + stage.numCompletedTasks, total + stage.numTasks
-    return done, total
+                completed, total = completed + stage.numCompletedTasks, total + stage.numTasks
+    return completed, total
 
 
 def lines(frame: DataFrame) -> Iterator[Lines]:

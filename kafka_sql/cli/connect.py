@@ -73,12 +73,12 @@ def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
     """Print new rows until the query ends."""
     spark = SparkSession.active()
-    printed = 0
-    ended = False
-    while not ended:
+    printed_rows = 0
+    has_ended = False
+    while not has_ended:
         # check this before reading, so that the last rows are printed
-        ended = bool(query.awaitTermination(cast(Any, _POLL_SECONDS)))
-        for chunk in lines(spark.table(query.name).offset(printed)):
+        has_ended = bool(query.awaitTermination(cast(Any, _POLL_SECONDS)))
+        for chunk in lines(spark.table(query.name).offset(printed_rows)):
             emit(chunk)
-            printed += len(chunk)
+            printed_rows += len(chunk)
     spark.catalog.dropTempView(query.name)

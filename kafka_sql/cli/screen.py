@@ -66,11 +66,11 @@ class Screen:
             self._has_status_line = False
 
 
-def progress_bar(done: int, total: int, start: float) -> str | None:
+def progress_bar(completed: int, total: int, start: float) -> str | None:
     """Return the progress of a statement; None during its first second.
 
     Args:
-        done, total: numbers of tasks.
+        completed, total: numbers of tasks.
         start: when the statement started (monotonic time).
     """
     seconds = time.monotonic() - start
@@ -78,5 +78,5 @@ def progress_bar(done: int, total: int, start: float) -> str | None:
         return None
     if total == 0:
         return f"{seconds:.0f} s"
-    filled = _WIDTH * done // total
-    return f"[{'=' * filled}{' ' * (_WIDTH - filled)}] {done}/{total} tasks, {seconds:.0f} s"
+    filled = _WIDTH * completed // total
+    return f"[{'=' * filled}{' ' * (_WIDTH - filled)}] {completed}/{total} tasks, {seconds:.0f} s"

@@ -59,7 +59,7 @@ def retrieve(
         errors="replace",
     )
     assert process.stdout is not None
-    started = time.monotonic()
+    start = time.monotonic()
     timer = threading.Timer(_MAX_SECONDS, process.kill)  # a repository that sends a byte now and then has no timeout
     timer.daemon = True
     timer.start()
@@ -72,8 +72,8 @@ def retrieve(
         process.stdout.close()
         process.wait()
     if status:
-        is_late = time.monotonic() - started > _MAX_SECONDS
-        reason = f"it took more than {_MAX_SECONDS:g} s" if is_late else failure_reason(lines)
+        is_timeout = time.monotonic() - start > _MAX_SECONDS
+        reason = f"it took more than {_MAX_SECONDS:g} s" if is_timeout else failure_reason(lines)
         raise EmbeddedKafkaError(f"{name} could not be downloaded: {reason}. {_ADVICE}")
 
 
@@ -81,7 +81,7 @@ def show_progress(
     lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {VERSION}"
 ) -> Iterator[str]:
     """Yield Ivy's output and print progress: in one updated line on a terminal, otherwise a few lines."""
-    start, done, size = time.monotonic(), 0, 0
+    start, downloaded, kilobytes = time.monotonic(), 0, 0
     line_start, line_end = ("\r\x1b[K", "") if terminal else ("", "\n")
 
     def report(message: str, end: str = line_end) -> None:
@@ -90,13 +90,14 @@ def show_progress(
     report(f"downloading {total} files (only once)")
     for line in lines:
         yield line
-        if kilobytes := re.search(r"\((\d+)kB\)", line):
-            size += int(kilobytes[1])
+        if size := re.search(r"\((\d+)kB\)", line):
+            kilobytes += int(size[1])
         if "[SUCCESSFUL ]" in line:
-            done += 1
-            if terminal or done % 15 == 0:
-                report(f"{done} of {total} files, {size / 1000:.1f} MB")
-    report(f"{done} files, {size / 1000:.1f} MB downloaded in {time.monotonic() - start:.0f} s", end="\n")
+            downloaded += 1
+            if terminal or downloaded % 15 == 0:
+                report(f"{downloaded} of {total} files, {kilobytes / 1000:.1f} MB")
+    seconds = time.monotonic() - start
+    report(f"{downloaded} files, {kilobytes / 1000:.1f} MB downloaded in {seconds:.0f} s", end="\n")
 
 
 def failure_reason(lines: Iterable[str]) -> str:

@@ -116,8 +116,8 @@ def fencing_error(config: Mapping[str, str], writer: Writer, batch: int | None) 
     current = parse_claims(log).get(writer.prefix)
     if current is not None and current.run != writer.run:
         return superseded(writer, current)
-    later = _later_decision(log, writer, batch)
-    return log_ahead_of_checkpoint(writer, batch, later) if later is not None else None
+    later_decision = _find_later_decision(log, writer, batch)
+    return log_ahead_of_checkpoint(writer, batch, later_decision) if later_decision is not None else None
 
 
 def _earlier_prefixes(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
@@ -131,12 +131,12 @@ def _raise_if_superseded(log: dict[str, bytes], writer: Writer, batch: int | Non
     current = parse_claims(log).get(writer.prefix)
     if current is not None and writer.run in current.superseded:
         raise superseded(writer, current)
-    later = _later_decision(log, writer, batch)
-    if later is not None:
-        raise log_ahead_of_checkpoint(writer, batch, later)
+    later_decision = _find_later_decision(log, writer, batch)
+    if later_decision is not None:
+        raise log_ahead_of_checkpoint(writer, batch, later_decision)
 
 
-def _later_decision(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:
+def _find_later_decision(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:
     """Return a decision of another run of the query about a later batch, if there is one."""
     for decision in parse_decisions(log):
         if writer.wrote(decision) and decision.run != writer.run and (decision.batch or 0) > (batch or 0):

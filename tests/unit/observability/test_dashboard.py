@@ -43,9 +43,10 @@ def test_legends_use_existing_labels() -> None:
     labels = {name: scope for metrics, scope in scopes for name in metrics}
     for panel in json.loads(PATH.read_text())["panels"]:
         (target,) = panel["targets"]
-        metric, selected = target["expr"].removeprefix(PREFIX).split("{")
-        used = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) | set(re.findall(r"(\w+)=~", selected))
-        assert used <= set(labels[metric]), panel["title"]
+        metric, selector = target["expr"].removeprefix(PREFIX).split("{")
+        legend_labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+        selector_labels = set(re.findall(r"(\w+)=~", selector))
+        assert legend_labels | selector_labels <= set(labels[metric]), panel["title"]
 
 
 def test_panels_do_not_overlap() -> None:

@@ -141,6 +141,6 @@ def test_job_metrics_take_the_last_report() -> None:
 @pytest.mark.parametrize("content", ["", "[]", '{"batch": 1, "table": "t", "figures": {"rows": 1}}'])
 def test_a_report_of_another_version_is_ignored(tmp_path: Path, content: str) -> None:
     report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])
-    (stored,) = tmp_path.rglob("q.json")
-    stored.write_text(content)
+    (file,) = tmp_path.rglob("q.json")
+    file.write_text(content)
     assert last_report("q") is None

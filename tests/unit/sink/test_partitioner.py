@@ -100,8 +100,8 @@ def test_any_array_or_list_is_accepted(user_module: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(RecordingPartitioner, "result", result)
     partition_function = open_partitioner(table("user_module:RecordingPartitioner"), 0)
     assert partition_function is not None
-    chosen = choose_partitions(partition_function, {"t": 3}.__getitem__, ROWS, KEYS, VALUES, "t")
-    assert (chosen.tolist(), chosen.dtype) == ([0, 1, 2], np.dtype(np.int32))
+    partitions = choose_partitions(partition_function, {"t": 3}.__getitem__, ROWS, KEYS, VALUES, "t")
+    assert (partitions.tolist(), partitions.dtype) == ([0, 1, 2], np.dtype(np.int32))
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ class Cluster:
     def outcome(self, *_: object) -> Outcome:
         return Outcome.ABORTED
 
-    def abort(self, described: Mapping[str, TransactionDescription]) -> list[str]:
-        return sorted(described)
+    def abort(self, descriptions: Mapping[str, TransactionDescription]) -> list[str]:
+        return sorted(descriptions)
 
     def fence_older_writers(self) -> None:
         """There are no other writers."""
@@ -87,8 +87,8 @@ def test_list(cluster: Cluster) -> None:
 
 
 def test_a_decision_under_another_prefix_does_not_count(cluster: Cluster) -> None:
-    other = decision(prefix="other")
-    cluster.log = {other.key: other.encode()}
+    unrelated = decision(prefix="other")
+    cluster.log = {unrelated.key: unrelated.encode()}
     assert [t.decided for t in admin.list_transactions(PROPERTIES, "p")] == [False, False]
 
 

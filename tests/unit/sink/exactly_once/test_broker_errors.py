@@ -72,8 +72,8 @@ def test_describe_producers_is_retried_while_a_leader_moves(
     producing = [ActiveProducer(7, 0, 12)]
     responses = ({FIRST_RECORD[:2]: (NO_LEADER, [])}, {FIRST_RECORD[:2]: (0, producing)})
     monkeypatch.setattr(transactions, "read_describe_producers", respond_in_order(*responses))
-    described: Any = {"a-1": SimpleNamespace(partitions=(FIRST_RECORD[:2],), producer_id=7)}
-    assert client.first_offsets(described) == {"a-1": ("t", 0, 12)}
+    descriptions: Any = {"a-1": SimpleNamespace(partitions=(FIRST_RECORD[:2],), producer_id=7)}
+    assert client.first_offsets(descriptions) == {"a-1": ("t", 0, 12)}
 
 
 def test_a_lasting_retriable_error_is_raised_after_the_timeout(
@@ -274,17 +274,19 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
     writer = Writer("orders", "p", "t", transactional_ids.run_id("now"), "q")
     decision = Decision("p", run, "q", "t", 1, (DecidedTransaction(0, 1, 0, decided, 7, 2, FIRST_RECORD),))
     unknown_run = transactional_ids.incrementing_id("p", transactional_ids.run_id("later"), 1, 0, 0)
-    known = ((decided, 7), (undecided, 8))
-    open_ = {key: TransactionDescription(transactions.ONGOING, producer, 2, 60_000, 0, ()) for key, producer in known}
-    ended: list[tuple[str, Any]] = []
+    descriptions = {
+        transactional_id: TransactionDescription(transactions.ONGOING, producer_id, 2, 60_000, 0, ())
+        for transactional_id, producer_id in ((decided, 7), (undecided, 8))
+    }
+    calls: list[tuple[str, Any]] = []
 
-    def commit(endings: Any) -> dict[str, int]:
-        ended.extend(("commit", ending) for ending in endings)
-        return {ending.transactional_id: 0 for ending in endings}
+    def commit(targets: Any) -> dict[str, int]:
+        calls.extend(("commit", target) for target in targets)
+        return {target.transactional_id: 0 for target in targets}
 
-    def abort(described: dict[str, TransactionDescription]) -> list[str]:
-        ended.extend(("abort", key) for key in described)
-        return list(described)
+    def abort(descriptions: dict[str, TransactionDescription]) -> list[str]:
+        calls.extend(("abort", transactional_id) for transactional_id in descriptions)
+        return list(descriptions)
 
     contender = committer.Committer(table().client_config, writer)
     contender._owner = PrefixOwner(writer, cast(Any, None), ("p",), [decision], frozenset({run}))
@@ -292,13 +294,13 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
         Any,
         SimpleNamespace(
             list_ongoing=lambda _: [decided, undecided, unknown_run, "p-t-unparsable"],
-            describe=lambda ids: {key: open_[key] for key in ids},
+            describe=lambda ids: {key: descriptions[key] for key in ids},
             commit=commit,
             abort=abort,
         ),
     )
     contender._abort_lingering(set())
-    assert ended == [("commit", EndTxnTarget(decided, 7, 2)), ("abort", undecided)]
+    assert calls == [("commit", EndTxnTarget(decided, 7, 2)), ("abort", undecided)]
 
 
 def test_message_about_lost_transactions_of_a_statement() -> None:

@@ -91,14 +91,14 @@ def test_a_repeated_claim_is_not_written_again(log: Log) -> None:
     assert log.writes == 1
 
 
-@pytest.mark.parametrize(("decided", "batch", "is_rejected"), [(4, 3, True), (3, 3, False), (2, 3, False)])
-def test_a_later_batch_of_another_run(log: Log, decided: int, batch: int, is_rejected: bool) -> None:
-    log.add(decision(decided))
+@pytest.mark.parametrize(("decided_batch", "batch", "is_rejected"), [(4, 3, True), (3, 3, False), (2, 3, False)])
+def test_a_later_batch_of_another_run(log: Log, decided_batch: int, batch: int, is_rejected: bool) -> None:
+    log.add(decision(decided_batch))
     if is_rejected:
         with pytest.raises(WriterFencedError, match="cannot write batch 3, because batch 4 of query 'q'"):
             claim(log, writer("r2"), batch)
     else:
-        assert claim(log, writer("r2"), batch).decisions == [decision(decided)]
+        assert claim(log, writer("r2"), batch).decisions == [decision(decided_batch)]
     assert claim(log, writer("r1"), batch)  # the same run may
 
 
@@ -133,10 +133,10 @@ def test_a_fenced_writer_may_continue_if_nobody_claimed_the_prefix(log: Log) -> 
 
 def test_a_claim_has_a_limited_number_of_superseded_runs() -> None:
     runs = tuple(f"r{i:03}" for i in range(100))
-    before = Claim("p", "last", "q", "t", "", runs)
-    claimed = next_claim({before.key: before.encode()}, writer("new"))
-    assert claimed.superseded == (*runs[-63:], "last")
-    assert (claimed.prefix, claimed.run, claimed.query, claimed.topics) == ("p", "new", "q", "t")
+    last_claim = Claim("p", "last", "q", "t", "", runs)
+    new_claim = next_claim({last_claim.key: last_claim.encode()}, writer("new"))
+    assert new_claim.superseded == (*runs[-63:], "last")
+    assert (new_claim.prefix, new_claim.run, new_claim.query, new_claim.topics) == ("p", "new", "q", "t")
     assert next_claim({}, writer("new", query=None)).topics is None
 
 

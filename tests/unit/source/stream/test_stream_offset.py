@@ -48,7 +48,7 @@ def test_later_versions_are_rejected() -> None:
         from_json({"version": 3, "offsets": {}})
 
 
-@pytest.mark.parametrize("stored", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
-def test_offsets_of_other_sources_are_rejected(stored: Any) -> None:
+@pytest.mark.parametrize("value", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
+def test_offsets_of_other_sources_are_rejected(value: Any) -> None:
     with pytest.raises(CheckpointError, match=r"is not an offset of a Kafka table.*SET another 'pipeline.name'"):
-        from_json(stored)
+        from_json(value)

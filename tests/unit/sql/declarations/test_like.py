@@ -79,11 +79,11 @@ def test_user_info_of_inherited_options_is_not_shown() -> None:
 
 
 def test_secrets_are_not_inherited_with_other_brokers() -> None:
-    other = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'other:9092'"
+    other_brokers = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'other:9092'"
     with pytest.raises(MissingOptionError, match=r"LIKE: Option 'properties\.bootstrap\.servers' .*sasl\.password'"):
-        like(options=other)
-    assert like(options=f"{other}, 'properties.sasl.password' = 'b'").options["properties.sasl.password"] == "b"
-    assert "properties.sasl.password" not in like(options=other, strategies="EXCLUDING OPTIONS").options
+        like(options=other_brokers)
+    assert like(options=f"{other_brokers}, 'properties.sasl.password' = 'b'").options["properties.sasl.password"] == "b"
+    assert "properties.sasl.password" not in like(options=other_brokers, strategies="EXCLUDING OPTIONS").options
 
 
 def test_overwritten_columns_and_watermarks() -> None:
