@@ -1,4 +1,4 @@
-"""Tell whether other users can change a file or a folder. Whoever can change a cache of code can run code."""
+"""Check that other users cannot change a file or a folder. A user who can change cached code can run code."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def create_private_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_writable_by_others(folder.stat()):
         raise PermissionError(
-            f"other users can write to it, and could replace its files with their own code (restrict it to its owner: "
+            "other users can write to it, and could replace its files with their own code (restrict it to its owner: "
             f"chmod 700 '{folder}')"
         )
