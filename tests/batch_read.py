@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka.admin.cluster import Cluster
@@ -22,6 +22,7 @@ from kafka_sql.source.enumerator.plan import plan_batch, resolve_batch_range
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
+from tests.chaos.clusters import wait_until
 from tests.topics import Topics
 
 RecordLocation = tuple[str, int, int]  # topic, partition, offset
@@ -59,9 +60,20 @@ def offsets(definition: Definition) -> list[int]:
 
 
 def commit(topics: Topics, group: str, offsets: Offsets) -> None:
-    """Commit offsets for a group."""
+    """Commit offsets for a group as soon as its coordinator has started."""
     consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": group, "log_level": 0})
-    consumer.commit(offsets=[TopicPartition(t, p, offset) for (t, p), offset in offsets.items()], asynchronous=False)
+    partitions = [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()]
+
+    def is_committed() -> bool:
+        try:
+            consumer.commit(offsets=partitions, asynchronous=False)
+        except KafkaException as e:
+            if e.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
+                raise
+            return False
+        return True
+
+    wait_until(is_committed, "the group's coordinator accepts the commit")
     consumer.close()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.errors import SecretReferenceError
-from kafka_sql.options.allowed_paths import VARIABLE
+from kafka_sql.options.allow_lists import PATHS
 from kafka_sql.options.secret_references import has_reference, is_reference, resolve
 from tests.fuzz.mutation import lengthen, mutate, mutate_text
 
@@ -53,7 +53,7 @@ def make() -> Callable[[random.Random], str]:
     properties = inside / "mutated.properties"
 
     def feed(rng: random.Random) -> str:
-        os.environ[VARIABLE] = str(inside)
+        os.environ[PATHS] = str(inside)
         try:
             if rng.random() < 0.5:
                 return _reference(rng, valid, words)
@@ -61,7 +61,7 @@ def make() -> Callable[[random.Random], str]:
             key = rng.choice(("key.password", "long", "\u00f6 \u00fc", "a:b", ""))
             return _resolved(f"${{file:{properties}:{key}}}")
         finally:
-            del os.environ[VARIABLE]
+            del os.environ[PATHS]
 
     return feed
 

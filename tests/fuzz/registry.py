@@ -84,4 +84,6 @@ def _response(rng: random.Random) -> httpx.Response:
     headers = {"Content-Type": "application/json"}
     if rng.random() < 0.05:
         content, headers = mutate(rng, content), {"Content-Encoding": "gzip"}
-    return httpx.Response(rng.choice((200, 200, 200, 200, 404, 409, 401, 503)), content=content, headers=headers)
+    return httpx.Response(
+        rng.choice((200, 200, 200, 200, 404, 409, 401, 503)), stream=httpx.ByteStream(content), headers=headers
+    )
