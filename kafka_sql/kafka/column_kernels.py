@@ -26,11 +26,13 @@ def copy_values(addresses: np.ndarray, sizes: np.ndarray, offsets: np.ndarray, d
 
 
 @compiled
-def mark_last_headers(lists: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray) -> int:
+def mark_last_headers(
+    header_offsets: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray
+) -> int:
     """Mark the headers that no later header of the same record and name replaces.
 
     Args:
-        lists: int32: Arrow's offsets of each record's headers.
+        header_offsets: int32: Arrow's offsets of each record's headers.
         name_offsets, names: int32 offsets and uint8 bytes of the names.
         is_last: uint8, filled: 1 for a header that is kept.
 
@@ -38,16 +40,16 @@ def mark_last_headers(lists: np.ndarray, name_offsets: np.ndarray, names: np.nda
         how many headers are replaced.
     """
     replaced = 0
-    for row in range(len(lists) - 1):
-        for i in range(lists[row], lists[row + 1]):
+    for row in range(len(header_offsets) - 1):
+        for i in range(header_offsets[row], header_offsets[row + 1]):
             is_last[i] = 1
             size = name_offsets[i + 1] - name_offsets[i]
-            for k in range(i + 1, lists[row + 1]):
+            for k in range(i + 1, header_offsets[row + 1]):
                 same = name_offsets[k + 1] - name_offsets[k] == size
-                at = 0
-                while same and at < size:
-                    same = names[name_offsets[i] + at] == names[name_offsets[k] + at]
-                    at += 1
+                byte = 0
+                while same and byte < size:
+                    same = names[name_offsets[i] + byte] == names[name_offsets[k] + byte]
+                    byte += 1
                 if same:
                     is_last[i] = 0
                     replaced += 1

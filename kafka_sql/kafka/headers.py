@@ -10,15 +10,17 @@ from kafka_sql.kafka.column_kernels import mark_last_headers
 from kafka_sql.kafka.record_metadata import HEADER, HEADER_LIST
 
 
-def header_lists(lists: npt.NDArray[np.int32], names: pa.BinaryArray, values: pa.BinaryArray) -> pa.ListArray:
+def header_lists(header_offsets: npt.NDArray[np.int32], names: pa.BinaryArray, values: pa.BinaryArray) -> pa.ListArray:
     """Return a column of header lists, of type ``HEADER_LIST``.
 
     Args:
-        lists: Arrow's offsets of each record's headers.
+        header_offsets: Arrow's offsets of each record's headers.
         names, values: of all headers.
     """
     entries = pa.StructArray.from_arrays([_decode_names(names), values], fields=list(HEADER))
-    return pa.Array.from_buffers(HEADER_LIST, len(lists) - 1, [None, pa.py_buffer(lists)], children=[entries])
+    return pa.Array.from_buffers(
+        HEADER_LIST, len(header_offsets) - 1, [None, pa.py_buffer(header_offsets)], children=[entries]
+    )
 
 
 def _decode_names(names: pa.BinaryArray) -> pa.StringArray:
@@ -31,15 +33,15 @@ def _decode_names(names: pa.BinaryArray) -> pa.StringArray:
 
 def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:
     """Convert header lists to maps. Of several headers with one name the last is kept, as in Flink's reader."""
-    lists = np.frombuffer(headers.buffers()[1], np.int32)[headers.offset : headers.offset + len(headers) + 1]
+    header_offsets = np.frombuffer(headers.buffers()[1], np.int32)[headers.offset : headers.offset + len(headers) + 1]
     entries = headers.values
     _, name_offsets, data = entries.field(0).buffers()
     is_last = np.zeros(len(entries), np.uint8)
     names = np.frombuffer(data or b"", np.uint8)
-    if len(entries) and mark_last_headers(lists, np.frombuffer(name_offsets, np.int32), names, is_last):
+    if len(entries) and mark_last_headers(header_offsets, np.frombuffer(name_offsets, np.int32), names, is_last):
         entries = entries.filter(pa.array(is_last.view(bool)))
-        lists = np.concatenate(([0], np.cumsum(is_last, dtype=np.int32)))[lists].astype(np.int32)
-    offsets = pa.Array.from_buffers(pa.int32(), len(lists), [None, pa.py_buffer(lists)])
+        header_offsets = np.concatenate(([0], np.cumsum(is_last, dtype=np.int32)))[header_offsets].astype(np.int32)
+    offsets = pa.Array.from_buffers(pa.int32(), len(header_offsets), [None, pa.py_buffer(header_offsets)])
     return pa.MapArray.from_arrays(offsets, entries.field(0), entries.field(1))
 
 
@@ -54,14 +56,14 @@ def flatten_headers(
     """
     if array is None:
         return np.zeros(count + 1, np.int32), pa.array([], pa.binary()), pa.array([], pa.binary())
-    lists = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
+    header_offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
     if isinstance(array, pa.MapArray):
         names, values = array.keys, array.items
     else:
         names, values = array.values.flatten()  # a null entry has a null name
     if array.null_count:  # the entries of a null list are not headers
         valid = np.asarray(array.is_valid())
-        selected = pa.array(np.arange(lists[0], lists[-1])[np.repeat(valid, np.diff(lists))])
+        selected = pa.array(np.arange(header_offsets[0], header_offsets[-1])[np.repeat(valid, np.diff(header_offsets))])
         names, values = names.take(selected), values.take(selected)
-        lists = np.concatenate(([0], np.cumsum(np.where(valid, np.diff(lists), 0)))).astype(np.int32)
-    return lists, names.cast(pa.binary()), values.cast(pa.binary())
+        header_offsets = np.concatenate(([0], np.cumsum(np.where(valid, np.diff(header_offsets), 0)))).astype(np.int32)
+    return header_offsets, names.cast(pa.binary()), values.cast(pa.binary())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kafka_sql.kafka.direct.batch import HEADER, Batch
 from kafka_sql.kafka.direct.compression import Compression, compress
-from kafka_sql.kafka.direct.produce_kernels import AT, END, RECORDS
+from kafka_sql.kafka.direct.produce_kernels import END, NEXT, RECORDS
 from kafka_sql.kafka.types import TopicPartition
 
 _MIN_CAPACITY: Final = 1 << 10  # bytes
@@ -35,7 +35,7 @@ class RecordAccumulator:
     """
 
     def __init__(self, batch_size: int, max_capacity: int, compression: Compression) -> None:
-        """Open no batch yet.
+        """Create an accumulator without open batches.
 
         Args:
             batch_size: the maximum size of a batch in bytes, before compression. A larger record gets a batch of its
@@ -75,7 +75,7 @@ class RecordAccumulator:
         if batch is None:
             self._open_batch(index, HEADER + record_size)
             return True
-        used = int(self.cursors[index, AT]) - batch.address
+        used = int(self.cursors[index, NEXT]) - batch.address
         if used + record_size > self._batch_size:
             return False
         memory = np.empty(min(self._batch_size, max(2 * len(batch.memory), used + record_size)), np.uint8)
@@ -89,9 +89,9 @@ class RecordAccumulator:
         """Close and return the open batch of a partition. It must contain records."""
         batch = self._open.pop(index)
         self.capacity -= len(batch.memory)
-        at, _, records, first_timestamp, max_timestamp = self.cursors[index].tolist()
+        end, _, records, first_timestamp, max_timestamp = self.cursors[index].tolist()
         self.cursors[index] = 0
-        size = self._last_sizes[index] = at - batch.address
+        size = self._last_sizes[index] = end - batch.address
         codec, content = self._compress(batch.memory[:size])
         if codec and len(batch.memory) == self._batch_size:
             self._spare = batch.memory
@@ -105,9 +105,13 @@ class RecordAccumulator:
         indices: list[int] = np.flatnonzero(self.cursors[:, RECORDS]).tolist()
         return indices
 
-    def indices_created_before(self, moment: float) -> list[int]:
-        """Return the indices of the partitions whose open batch was created before a ``time.monotonic``."""
-        return [index for index, batch in self._open.items() if batch.created < moment]
+    def indices_created_before(self, deadline: float) -> list[int]:
+        """Return the indices of the partitions whose open batch was created before ``deadline``.
+
+        Args:
+            deadline: in seconds of ``time.monotonic``.
+        """
+        return [index for index, batch in self._open.items() if batch.created < deadline]
 
     def open_partitions(self) -> dict[str, list[int]]:
         """Return the partitions that have an open batch, by topic."""
@@ -134,7 +138,7 @@ class RecordAccumulator:
 
     def _move_cursor(self, index: int, used: int) -> None:
         memory, address, _ = self._open[index]
-        self.cursors[index, AT], self.cursors[index, END] = address + used, address + len(memory)
+        self.cursors[index, NEXT], self.cursors[index, END] = address + used, address + len(memory)
 
     def _compress(self, content: npt.NDArray[np.uint8]) -> tuple[int, npt.NDArray[np.uint8]]:
         """Return the codec and the content of a batch. Records that do not become smaller are not compressed."""

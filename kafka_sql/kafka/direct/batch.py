@@ -19,7 +19,7 @@ from kafka_sql.kafka.protocol.codec import uvarint
 
 HEADER: Final = 61  # bytes before the first record
 CHECKED: Final = 21  # bytes before the part that the checksum covers
-_COUNTED: Final = 12  # bytes before the part that the batch length covers
+UNCOUNTED: Final = 12  # bytes at the start that the batch length does not include
 _MAGIC: Final = 2
 _TRANSACTIONAL: Final = 0x10
 _LAST_EPOCH: Final = 32_767
@@ -55,10 +55,11 @@ class Batch:
         codec: the number of the compression codec.
         first_timestamp, max_timestamp: of its records, in milliseconds since 1970.
         created: when its first record was added, in seconds of ``time.monotonic``.
-        sequence: the sequence number of its first record; -1 until ``number`` is called, or without one.
+        sequence: the sequence number of its first record; -1 until ``write_header`` is called, or without one.
         sends: how often it was sent.
         tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
         may_be_written: whether a leader may have written it although it was not acknowledged.
+        head: the first ``CHECKED`` bytes of the encoded batch; empty until ``write_header`` is called.
     """
 
     topic: str
@@ -85,14 +86,14 @@ class Batch:
         """The bytes after ``head``. Both parts are sent without a copy."""
         return self.content[CHECKED:].data
 
-    def number(self, producer: ProducerIdAndEpoch, sequence: int) -> None:
+    def write_header(self, producer: ProducerIdAndEpoch, sequence: int) -> None:
         """Write the header, with the producer's identity and the sequence number of the first record."""
         attributes = self.codec | (_TRANSACTIONAL if producer.transactional_id is not None else 0)
-        times = self.first_timestamp, self.max_timestamp
-        numbers = (attributes, self.records - 1, *times, producer.id, producer.epoch, sequence, self.records)
-        struct.pack_into(">hiqqqhii", self.content.data, CHECKED, *numbers)
+        timestamps = self.first_timestamp, self.max_timestamp
+        fields = (attributes, self.records - 1, *timestamps, producer.id, producer.epoch, sequence, self.records)
+        struct.pack_into(">hiqqqhii", self.content.data, CHECKED, *fields)
         checksum = google_crc32c.value(self.content[CHECKED:])
-        self.head = struct.pack(">qiibI", 0, len(self.content) - _COUNTED, -1, _MAGIC, checksum)
+        self.head = struct.pack(">qiibI", 0, len(self.content) - UNCOUNTED, -1, _MAGIC, checksum)
         self.sequence = sequence
 
 

@@ -19,11 +19,11 @@ from kafka_sql.kafka.protocol.codec import MalformedResponse
 
 CODECS: Final = (None, "gzip", "snappy", "lz4", "zstd")
 _GZIP_WBITS: Final = 31  # selects the gzip format in zlib
-# of the Java client and librdkafka; zlib's -1 is its own default
+# defaults of the Java client and librdkafka; -1 selects zlib's default
 _DEFAULT_LEVELS: Final = {"gzip": -1, "lz4": 1, "zstd": 3}
 _MAX_LEVELS: Final = {"gzip": 9, "lz4": 12, "zstd": 22}
 _LZ4_BLOCK: Final = 1 << 16  # bytes, as in the Java client and librdkafka
-# magic number; version 1 with independent blocks; blocks of 64 KB; checksum of the last two
+# magic number; version 1 with independent blocks; blocks of 64 KB; checksum of the two bytes before it
 _LZ4_HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
 _LZ4_UNCOMPRESSED: Final = 1 << 31  # flag in the length of a block
 _JAVA_MAGIC: Final = b"\x82SNAPPY\0"
@@ -91,7 +91,7 @@ def compress(compression: Compression, records: memoryview) -> bytes:
 
 
 def _lz4_frame(records: memoryview, level: int) -> bytes:
-    # pyarrow's own frames have dependent blocks
+    # not with pyarrow's codec for frames, whose blocks depend on each other
     codec = pa.Codec("lz4_raw", level)
     parts: list[bytes | memoryview] = [_LZ4_HEADER]
     for start in range(0, len(records), _LZ4_BLOCK):
@@ -123,7 +123,7 @@ def decompress(codec: int, content: memoryview, max_size: int) -> bytes:
             records = _decompress_snappy(content, max_size)
         else:
             records = pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(content)), name).read(max_size + 1)
-    except MalformedResponse:  # an OSError, too
+    except MalformedResponse:  # a subclass of OSError
         raise
     except (OSError, EOFError, zlib.error, struct.error, pa.ArrowException) as e:
         raise MalformedResponse(f"a record batch cannot be decompressed ({name}): {e}") from None
@@ -150,13 +150,13 @@ def _decompress_snappy(content: memoryview, max_size: int) -> bytes:
 def _blocks(content: memoryview) -> list[memoryview]:
     if bytes(content[: len(_JAVA_MAGIC)]) != _JAVA_MAGIC:
         return [content]
-    blocks, at = [], _JAVA_HEADER
-    while at < len(content):
-        (size,) = struct.unpack_from(">i", content, at)
-        if not 0 < size <= len(content) - at - 4:
+    blocks, offset = [], _JAVA_HEADER
+    while offset < len(content):
+        (size,) = struct.unpack_from(">i", content, offset)
+        if not 0 < size <= len(content) - offset - 4:
             raise EOFError("the length of a block is invalid")
-        blocks.append(content[at + 4 : at + 4 + size])
-        at += 4 + size
+        blocks.append(content[offset + 4 : offset + 4 + size])
+        offset += 4 + size
     return blocks
 
 

@@ -21,14 +21,14 @@ Codes = tuple[int, ...]  # the first is an error code
 
 
 class Coordinator:
-    """The current coordinator, wherever it moves.
+    """A client of the current transaction coordinator of one transactional id, which may move between brokers.
 
     Attributes:
         address: the broker's address; None if it has to be looked up.
     """
 
     def __init__(self, config: Mapping[str, str], connections: ConnectionPool, transactional_id: str) -> None:
-        """Send nothing yet.
+        """Configure the client. This sends no request.
 
         Args:
             connections: not used for anything else: a response that is waited for later would block other requests.
@@ -37,7 +37,7 @@ class Coordinator:
         self._timeout = int(config[DELIVERY_TIMEOUT]) / 1000
         self._subject = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
         self.address: Address | None = None
-        self._unread: Callable[[], Reader] | None = None
+        self._receive_pending: Callable[[], Reader] | None = None
 
     def ask_async(self, request: Request, read: Callable[[Reader], Codes]) -> Callable[[], Codes]:
         """Send an idempotent request without waiting for its response.
@@ -48,15 +48,15 @@ class Coordinator:
         """
         try:
             connection = self._connect()
-            self._unread = functools.partial(connection.receive, request, connection.send(request))
+            self._receive_pending = functools.partial(connection.receive, request, connection.send(request))
         except (OSError, EOFError, RetriableError):
             self._disconnect()
 
         def wait() -> Codes:
-            unread, self._unread = self._unread, None
-            if unread is not None:
+            receive_pending, self._receive_pending = self._receive_pending, None
+            if receive_pending is not None:
                 try:
-                    codes = read(unread())
+                    codes = read(receive_pending())
                     if not is_retriable(codes[0], request.key):
                         return codes
                     self.address = None
@@ -91,18 +91,18 @@ class Coordinator:
             OSError: there is no response.
             RetriableError: there is no coordinator at the moment.
         """
-        unread, self._unread = self._unread, None
-        if unread is not None:
-            unread()
+        receive_pending, self._receive_pending = self._receive_pending, None
+        if receive_pending is not None:
+            receive_pending()
         return read(self._connect().ask(request))
 
     def _connect(self) -> Connection:
         return self._connections.connect_to(self.address or self._find())
 
     def _find(self) -> Address:
-        found = transactions.find_coordinators(self._connections.any_connection(), [self._id])
-        check_complete(found, [self._id])
-        code, address = found[self._id]
+        coordinators = transactions.find_coordinators(self._connections.any_connection(), [self._id])
+        check_complete(coordinators, [self._id])
+        code, address = coordinators[self._id]
         raise_if_retriable(code, ApiKey.FIND_COORDINATOR)
         if code != ErrorCode.NONE:
             raise begin_transaction_error(self._id, code, error_text(code), self._config)

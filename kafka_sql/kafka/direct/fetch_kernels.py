@@ -12,13 +12,12 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.direct.batch import HEADER
+from kafka_sql.kafka.direct.batch import HEADER, UNCOUNTED
 from kafka_sql.runtime.numba_support import compiled, helper, load
 
 # positions of the fields of a batch
 _LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST_OFFSET_DELTA = 8, 12, 16, 21, 23
 _FIRST_TIME, _LAST_TIME, _PRODUCER, _COUNT = 27, 35, 43, 57
-_UNCOUNTED: Final = 12  # bytes that the batch length does not include
 _COMPRESSED, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _CODECS: Final = 4
 MIN_RECORD: Final = 7  # bytes of the smallest record
@@ -37,88 +36,88 @@ _MIN_HEADER: Final = 2  # bytes of the smallest header
 
 
 @helper
-def _read_int16(at: int) -> int:
-    return types.int64(types.int16((load(at, types.uint8) << 8) | load(at + 1, types.uint8)))
+def _read_int16(address: int) -> int:
+    return types.int64(types.int16((load(address, types.uint8) << 8) | load(address + 1, types.uint8)))
 
 
 @helper
-def _read_int32(at: int) -> int:
+def _read_int32(address: int) -> int:
     value = types.int64(0)
     for i in range(4):
-        value = (value << 8) | types.int64(load(at + i, types.uint8))
+        value = (value << 8) | types.int64(load(address + i, types.uint8))
     return types.int64(types.int32(value))
 
 
 @helper
-def _read_int64(at: int) -> int:
+def _read_int64(address: int) -> int:
     value = types.int64(0)
     for i in range(8):
-        value = (value << 8) | types.int64(load(at + i, types.uint8))
+        value = (value << 8) | types.int64(load(address + i, types.uint8))
     return value
 
 
 @helper
-def _read_varint(at: int, end: int) -> tuple[int, int]:
+def _read_varint(cursor: int, end: int) -> tuple[int, int]:
     """Read a VARLONG before ``end``. Return it and the next address; address 0 if it is incomplete."""
     value, shift = types.uint64(0), types.uint64(0)
-    while at < end and shift < types.uint64(64):
-        byte = load(at, types.uint8)
+    while cursor < end and shift < types.uint64(64):
+        byte = load(cursor, types.uint8)
         value |= types.uint64(byte & types.uint8(0x7F)) << shift
-        at += 1
+        cursor += 1
         if byte < types.uint8(0x80):
-            return types.int64(value >> types.uint64(1)) ^ -types.int64(value & types.uint64(1)), at
+            return types.int64(value >> types.uint64(1)) ^ -types.int64(value & types.uint64(1)), cursor
         shift += types.uint64(7)
     return types.int64(0), 0
 
 
 @helper
-def _read_bytes(at: int, end: int) -> tuple[int, int, int]:
+def _read_bytes(cursor: int, end: int) -> tuple[int, int, int]:
     """Read bytes with a length prefix before ``end``. Return their address (0 for null), their size (-1 for null) and
     the next address; all 0 if they are incomplete.
     """
-    size, at = _read_varint(at, end)
-    if at == 0 or size > end - at:
+    size, cursor = _read_varint(cursor, end)
+    if cursor == 0 or size > end - cursor:
         return 0, 0, 0
     if size < 0:
-        return 0, -1, at
-    return at, size, at + size
+        return 0, -1, cursor
+    return cursor, size, cursor + size
 
 
 # the columns that ``find_batches`` fills
-AT, SIZE, RECORDS, CODEC = range(4)
+ADDRESS, SIZE, RECORDS, CODEC = range(4)
 
 
 @compiled
-def find_batches(at: int, end: int, batches: np.ndarray) -> tuple[int, int]:
+def find_batches(cursor: int, end: int, batches: np.ndarray) -> tuple[int, int]:
     """Find the complete batches between two addresses.
 
     Args:
-        batches: int64, n x 4; receives AT, SIZE, RECORDS and CODEC (0 for uncompressed) of each batch.
+        batches: int64, n x 4; receives ADDRESS, SIZE, RECORDS and CODEC (0 for uncompressed) of each batch.
 
     Returns:
         the number of batches, and DONE, UNSUPPORTED or MALFORMED for what follows them.
     """
     count = 0
-    while at + HEADER <= end:
-        size = _read_int32(at + _LENGTH) + _UNCOUNTED
+    while cursor + HEADER <= end:
+        size = _read_int32(cursor + _LENGTH) + UNCOUNTED
         if size < HEADER:
             return count, MALFORMED
-        if size > end - at:
+        if size > end - cursor:
             break
-        codec = _read_int16(at + _ATTRIBUTES) & _COMPRESSED
-        if types.int64(load(at + _MAGIC, types.uint8)) != 2 or codec > _CODECS:
+        codec = _read_int16(cursor + _ATTRIBUTES) & _COMPRESSED
+        if types.int64(load(cursor + _MAGIC, types.uint8)) != 2 or codec > _CODECS:
             return count, UNSUPPORTED
-        records = _read_int32(at + _COUNT)
+        records = _read_int32(cursor + _COUNT)
         if (
             records < 0
-            or _read_int32(at + _LAST_OFFSET_DELTA) < 0
+            or _read_int32(cursor + _LAST_OFFSET_DELTA) < 0
             or (codec == 0 and records > (size - HEADER) // MIN_RECORD)
         ):
             return count, MALFORMED
-        batches[count, AT], batches[count, SIZE] = at, size
+        batches[count, ADDRESS], batches[count, SIZE] = cursor, size
         batches[count, RECORDS], batches[count, CODEC] = records, codec
         count += 1
-        at += size
+        cursor += size
     return count, DONE
 
 
@@ -157,17 +156,17 @@ def _is_abort(batch: int, end: int) -> bool:
     """Return whether a control batch is the marker of an aborted transaction. The key of its record is a version and a
     type.
     """
-    _, at = _read_varint(batch + HEADER, end)
-    if at == 0:
+    _, cursor = _read_varint(batch + HEADER, end)
+    if cursor == 0:
         return False
-    _, at = _read_varint(at + 1, end)
-    if at == 0:
+    _, cursor = _read_varint(cursor + 1, end)
+    if cursor == 0:
         return False
-    _, at = _read_varint(at, end)
-    if at == 0:
+    _, cursor = _read_varint(cursor, end)
+    if cursor == 0:
         return False
-    key, size, at = _read_bytes(at, end)
-    return at != 0 and size >= 4 and _read_int16(key + 2) == _ABORT
+    key, size, cursor = _read_bytes(cursor, end)
+    return cursor != 0 and size >= 4 and _read_int16(key + 2) == _ABORT
 
 
 @compiled
@@ -197,94 +196,94 @@ def locate_records(
         the number of records, the offset after the last visited batch, and DONE or MALFORMED.
     """
     rows, position = 0, first
-    for b in range(count):
-        batch, end = batches[b, AT], batches[b, AT] + batches[b, SIZE]
+    for i_batch in range(count):
+        batch, end = batches[i_batch, ADDRESS], batches[i_batch, ADDRESS] + batches[i_batch, SIZE]
         base = _read_int64(batch)
         if base >= stop:
             return rows, stop, DONE
         if not _visit(batch, end, aborted, states):
-            attributes, before = _read_int16(batch + _ATTRIBUTES), rows
-            at, time, epoch = batch + HEADER, _read_int64(batch + _FIRST_TIME), _read_int32(batch + _EPOCH)
-            appended = attributes & _LOG_APPEND_TIME
-            if appended:
-                time = _read_int64(batch + _LAST_TIME)
+            attributes, rows_before = _read_int16(batch + _ATTRIBUTES), rows
+            cursor, timestamp, epoch = batch + HEADER, _read_int64(batch + _FIRST_TIME), _read_int32(batch + _EPOCH)
+            is_log_append_time = attributes & _LOG_APPEND_TIME
+            if is_log_append_time:
+                timestamp = _read_int64(batch + _LAST_TIME)
             for _ in range(_read_int32(batch + _COUNT)):
-                size, at = _read_varint(at, end)
-                if at == 0 or size < MIN_RECORD - 1 or size > end - at:
-                    return before, position, MALFORMED
-                limit = at + size
-                time_delta, at = _read_varint(at + 1, limit)
-                if at == 0:
-                    return before, position, MALFORMED
-                delta, at = _read_varint(at, limit)
-                if at == 0:
-                    return before, position, MALFORMED
-                key, key_size, at = _read_bytes(at, limit)
-                if at == 0:
-                    return before, position, MALFORMED
-                value, value_size, at = _read_bytes(at, limit)
-                if at == 0:
-                    return before, position, MALFORMED
-                offset = base + delta
+                size, cursor = _read_varint(cursor, end)
+                if cursor == 0 or size < MIN_RECORD - 1 or size > end - cursor:
+                    return rows_before, position, MALFORMED
+                record_end = cursor + size
+                time_delta, cursor = _read_varint(cursor + 1, record_end)
+                if cursor == 0:
+                    return rows_before, position, MALFORMED
+                offset_delta, cursor = _read_varint(cursor, record_end)
+                if cursor == 0:
+                    return rows_before, position, MALFORMED
+                key, key_size, cursor = _read_bytes(cursor, record_end)
+                if cursor == 0:
+                    return rows_before, position, MALFORMED
+                value, value_size, cursor = _read_bytes(cursor, record_end)
+                if cursor == 0:
+                    return rows_before, position, MALFORMED
+                offset = base + offset_delta
                 if first <= offset < stop:
                     columns[OFFSET, rows] = offset
                     columns[KEY, rows], columns[KEY_SIZE, rows] = key, key_size
                     columns[VALUE, rows], columns[VALUE_SIZE, rows] = value, value_size
-                    columns[TIME, rows] = time if appended else time + time_delta
-                    columns[TIME_TYPE, rows] = 2 if appended else 1
+                    columns[TIME, rows] = timestamp if is_log_append_time else timestamp + time_delta
+                    columns[TIME_TYPE, rows] = 2 if is_log_append_time else 1
                     columns[LEADER_EPOCH, rows] = epoch
                     if headers is not None:
-                        headers[0, rows], headers[1, rows] = at, limit
+                        headers[0, rows], headers[1, rows] = cursor, record_end
                     rows += 1
-                at = limit
-            if at != end:
-                return before, position, MALFORMED
+                cursor = record_end
+            if cursor != end:
+                return rows_before, position, MALFORMED
         position = max(position, next_offset(batch))
     return rows, position, DONE
 
 
 @compiled
-def count_headers(starts: np.ndarray, ends: np.ndarray, lists: np.ndarray) -> int:
+def count_headers(starts: np.ndarray, ends: np.ndarray, header_offsets: np.ndarray) -> int:
     """Check the headers of records, and count them.
 
     Args:
         starts, ends: int64: addresses where the headers of each record start and end.
-        lists: int32, one longer, filled: Arrow's offsets of each record's headers.
+        header_offsets: int32, one longer, filled: Arrow's offsets of each record's headers.
 
     Returns:
         DONE or MALFORMED.
     """
     total = 0
     for row in range(len(starts)):
-        lists[row] = total
-        count, at = _read_varint(starts[row], ends[row])
-        if at == 0 or count < 0 or count > (ends[row] - at) // _MIN_HEADER:
+        header_offsets[row] = total
+        count, cursor = _read_varint(starts[row], ends[row])
+        if cursor == 0 or count < 0 or count > (ends[row] - cursor) // _MIN_HEADER:
             return MALFORMED
         for _ in range(count):
-            _, name_size, at = _read_bytes(at, ends[row])
-            if at == 0 or name_size < 0:
+            _, name_size, cursor = _read_bytes(cursor, ends[row])
+            if cursor == 0 or name_size < 0:
                 return MALFORMED
-            _, _, at = _read_bytes(at, ends[row])
-            if at == 0:
+            _, _, cursor = _read_bytes(cursor, ends[row])
+            if cursor == 0:
                 return MALFORMED
-        if at != ends[row]:
+        if cursor != ends[row]:
             return MALFORMED
         total += count
-    lists[len(starts)] = total
+    header_offsets[len(starts)] = total
     return DONE
 
 
 @compiled
-def locate_headers(starts: np.ndarray, ends: np.ndarray, lists: np.ndarray, headers: np.ndarray) -> None:
+def locate_headers(starts: np.ndarray, ends: np.ndarray, header_offsets: np.ndarray, headers: np.ndarray) -> None:
     """Locate the names and values of headers that ``count_headers`` has checked.
 
     Args:
-        starts, ends, lists: as in ``count_headers``.
+        starts, ends, header_offsets: as in ``count_headers``.
         headers: int64, 4 x total, filled: addresses and sizes of the names and of the values. A null value has address
             0 and size -1.
     """
     for row in range(len(starts)):
-        _, at = _read_varint(starts[row], ends[row])
-        for i in range(lists[row], lists[row + 1]):
-            headers[0, i], headers[1, i], at = _read_bytes(at, ends[row])
-            headers[2, i], headers[3, i], at = _read_bytes(at, ends[row])
+        _, cursor = _read_varint(starts[row], ends[row])
+        for i in range(header_offsets[row], header_offsets[row + 1]):
+            headers[0, i], headers[1, i], cursor = _read_bytes(cursor, ends[row])
+            headers[2, i], headers[3, i], cursor = _read_bytes(cursor, ends[row])

@@ -41,8 +41,8 @@ class FetchWait:
     def begin_request(self) -> float:
         """Return the timeout for the next response in seconds."""
         self._requested = time.monotonic()
-        left = max(self._deadline - self._requested, _MIN_TIMEOUT)
-        return min(self._settings.socket_timeout, left) + self.fetch_ms / 1000
+        remaining = max(self._deadline - self._requested, _MIN_TIMEOUT)
+        return min(self._settings.socket_timeout, remaining) + self.fetch_ms / 1000
 
     def after_failure(self, error: OSError | EOFError | RetriableError) -> None:
         """Wait before a retry, after a connection failure or a retriable error code.
@@ -75,8 +75,8 @@ class FetchWait:
             self.fetch_ms, self.min_bytes = settings.max_wait_ms, settings.min_bytes
             return
         self._check_deadline(f"the broker returned no records, and {end} as the end offset")
-        left_ms = int(max(self._deadline - time.monotonic(), 0) * 1000) + 1
-        self.fetch_ms = min(max(2 * self.fetch_ms, 1), settings.longest_wait_ms, left_ms)
+        remaining_ms = int(max(self._deadline - time.monotonic(), 0) * 1000) + 1
+        self.fetch_ms = min(max(2 * self.fetch_ms, 1), settings.longest_wait_ms, remaining_ms)
 
     def _pause(self) -> None:
         """Wait for a moment if the broker did not: it may respond at once, whatever the request says."""

@@ -46,7 +46,7 @@ class FetchedBatches:
         count, status = kernels.find_batches(start, start + len(records), batches)
         self._batches = batches[:count]
         self.is_supported, self.is_damaged = status != kernels.UNSUPPORTED, status == kernels.MALFORMED
-        self.next_offset = kernels.next_offset(int(batches[count - 1, kernels.AT])) if count else -1
+        self.next_offset = kernels.next_offset(int(batches[count - 1, kernels.ADDRESS])) if count else -1
 
     def check(self, stop: int) -> None:
         """Verify the checksums of the batches that begin before an offset.
@@ -55,7 +55,7 @@ class FetchedBatches:
             MalformedResponse: a checksum is wrong.
         """
         batches = self._batches[: self._count_before(stop)]
-        starts = batches[:, kernels.AT] - self._bytes.ctypes.data
+        starts = batches[:, kernels.ADDRESS] - self._bytes.ctypes.data
         stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
         ends = starts + batches[:, kernels.SIZE]
         # Python lists: a batch may contain a single record, so this loop is hot
@@ -98,7 +98,7 @@ class FetchedBatches:
         """Return how many batches there are before the first one that begins at an offset or after it."""
         if self.next_offset <= stop:
             return len(self._batches)
-        starts = self._batches[:, kernels.AT] - self._bytes.ctypes.data
+        starts = self._batches[:, kernels.ADDRESS] - self._bytes.ctypes.data
         is_after = self._bytes[starts[:, np.newaxis] + _BASE_OFFSET].view(">i8")[:, 0] >= stop
         return int(np.argmax(is_after)) if is_after.any() else len(is_after)
 
@@ -126,11 +126,11 @@ class FetchedBatches:
     def _decompress(self, i: int, max_batch: int) -> npt.NDArray[np.uint8]:
         """Copy a batch with its records decompressed, and make the copy the i-th batch."""
         address, size, records, codec = self._batches[i].tolist()
-        at = address - self._bytes.ctypes.data
-        content = decompress(codec, self._bytes.data[at + HEADER : at + size], max_batch)
+        offset = address - self._bytes.ctypes.data
+        content = decompress(codec, self._bytes.data[offset + HEADER : offset + size], max_batch)
         if records > len(content) // kernels.MIN_RECORD:
             raise MalformedResponse(_DAMAGED)
-        batch = np.concatenate((self._bytes[at : at + HEADER], np.frombuffer(content, np.uint8)))
+        batch = np.concatenate((self._bytes[offset : offset + HEADER], np.frombuffer(content, np.uint8)))
         self._batches[i, : kernels.RECORDS] = batch.ctypes.data, len(batch)
         return batch
 
@@ -138,12 +138,12 @@ class FetchedBatches:
 def split_runs(columns: npt.NDArray[np.int64], max_rows: int, max_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield start and end of runs of at most so many rows and bytes. A single larger record is a run."""
     ends = np.cumsum(np.maximum(columns[kernels.KEY_SIZE], 0) + np.maximum(columns[kernels.VALUE_SIZE], 0))
-    start, before = 0, 0
+    start, bytes_before = 0, 0
     while start < len(ends):
-        end = min(max(int(np.searchsorted(ends, before + max_bytes, "right")), start + 1), start + max_rows)
+        end = min(max(int(np.searchsorted(ends, bytes_before + max_bytes, "right")), start + 1), start + max_rows)
         end = min(end, len(ends))
         yield start, end
-        start, before = end, int(ends[end - 1])
+        start, bytes_before = end, int(ends[end - 1])
 
 
 def to_records(columns: npt.NDArray[np.int64], fields: RecordFields) -> Records:
@@ -164,10 +164,10 @@ def to_records(columns: npt.NDArray[np.int64], fields: RecordFields) -> Records:
 
 
 def _copy_headers(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> pa.ListArray:
-    lists = np.empty(len(starts) + 1, np.int32)
-    if kernels.count_headers(starts, ends, lists) != kernels.DONE:
+    header_offsets = np.empty(len(starts) + 1, np.int32)
+    if kernels.count_headers(starts, ends, header_offsets) != kernels.DONE:
         raise MalformedResponse(_DAMAGED)
-    headers = np.empty((4, lists[-1]), np.int64)
-    kernels.locate_headers(starts, ends, lists, headers)
+    headers = np.empty((4, header_offsets[-1]), np.int64)
+    kernels.locate_headers(starts, ends, header_offsets, headers)
     names, name_sizes, values, value_sizes = headers
-    return header_lists(lists, copy_binary(names, name_sizes), copy_binary(values, value_sizes))
+    return header_lists(header_offsets, copy_binary(names, name_sizes), copy_binary(values, value_sizes))

@@ -1,4 +1,4 @@
-"""Assign rows to partitions: the given one, the one of the key, or the sticky one of the topic."""
+"""Assign rows to partitions: the partition that a row specifies, the one of its key, or the topic's sticky one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ProducerTopic:
         partitions: how many it has.
         first_index: the index of its first partition in the accumulator.
         has_leader: returns whether a partition has a leader.
-        next_sticky: the partition from which on the sticky one is chosen; at first a random one, so that short tasks do
-            not all write to the first partition.
+        next_sticky: the sticky partition, or the first candidate for it if this one has no leader. At first a random
+            one, so that short tasks do not all write to the first partition.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ProducerTopic:
         self.next_sticky = random.randrange(self.partitions)
 
     def sticky_partition(self) -> int:
-        """Return the partition for rows that may go to any: one with a leader, if there is one."""
+        """Return the partition for rows that may go to any. It has a leader if any partition has one."""
         candidates = ((self.next_sticky + i) % self.partitions for i in range(self.partitions))
         return next(filter(self.has_leader, candidates), self.next_sticky)
 
@@ -49,7 +49,7 @@ class UnknownPartitionError(Exception):
     """A row's partition does not exist.
 
     Attributes:
-        topic, row: the row's topic and its number.
+        topic, row: the row's topic, and the row's index in the call.
     """
 
     def __init__(self, topic: ProducerTopic, row: int) -> None:
@@ -59,7 +59,7 @@ class UnknownPartitionError(Exception):
 
 @dataclass
 class PartitionAssignment:
-    """The partitions of the rows of a call.
+    """The partitions of the rows of one call to ``DirectProducer.produce``.
 
     Attributes:
         topics: the topics of the rows.
@@ -103,13 +103,13 @@ def assign_partitions(
     """
     count = len(keys[2])  # the number of rows
     counts = _per_row([topic.partitions for topic in topics], topic_indices, count)
-    chosen = np.full(count, -1, np.int32) if partitions is None else partitions.astype(np.int32)
-    if partitions is not None and (invalid := np.flatnonzero((chosen < -1) | (chosen >= counts))).size:
+    row_partitions = np.full(count, -1, np.int32) if partitions is None else partitions.astype(np.int32)
+    if partitions is not None and (invalid := np.flatnonzero((row_partitions < -1) | (row_partitions >= counts))).size:
         row = int(invalid[0])
         raise UnknownPartitionError(topics[0 if topic_indices is None else topic_indices[row]], row)
-    partition_by_key(chosen, keys, counts)
-    indices = chosen + _per_row([topic.first_index for topic in topics], topic_indices, count)
-    assignment = PartitionAssignment(topics, topic_indices, indices, chosen < 0)
+    partition_by_key(row_partitions, keys, counts)
+    indices = row_partitions + _per_row([topic.first_index for topic in topics], topic_indices, count)
+    assignment = PartitionAssignment(topics, topic_indices, indices, row_partitions < 0)
     if assignment.is_free.any():
         for topic in topics:
             assignment.assign_free_rows(topic)

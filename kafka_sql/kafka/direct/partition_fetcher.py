@@ -82,7 +82,7 @@ class Brokers:
         """Do nothing: what has changed shows in the next response."""
 
 
-class _Sent(NamedTuple):
+class _SentRequest(NamedTuple):
     offset: int
     connection: Connection
     request: Request
@@ -97,10 +97,10 @@ class PartitionFetcher:
     """
 
     def __init__(self, brokers: Brokers, split: Split, settings: FetchSettings) -> None:
-        """Send nothing yet."""
+        """Create a fetcher. This sends no request."""
         self._brokers, self._split, self._settings = brokers, split, settings
         self._partition: TopicPartition = (split.topic, split.partition)
-        self._sent: _Sent | None = None
+        self._sent_request: _SentRequest | None = None
         self.is_at_replica = False
 
     def fetch(self, offset: int, wait_ms: int, min_bytes: int, seconds: float) -> FetchResult:
@@ -140,7 +140,7 @@ class PartitionFetcher:
         try:
             connection = self._connect(offset, self._settings.socket_timeout)
             if connection.ready_at <= time.monotonic():
-                self._sent = self._send(connection, offset, wait_ms, 1)
+                self._sent_request = self._send(connection, offset, wait_ms, 1)
         except (OSError, EOFError, RetriableError, BrokerError, UnsupportedReadError) as e:
             # the records before the offset are not processed yet: fetch tries again after them, and raises
             _LOG.debug("%s: %s", self._split.describe_offset(offset), e)
@@ -169,16 +169,16 @@ class PartitionFetcher:
             raise
 
     def discard_response(self) -> None:
-        """Close the connection if a response is on its way."""
-        if self._sent is not None:
-            self._brokers.connections.discard(self._sent.connection)
-            self._sent = None
+        """Close the connection if it has an outstanding request."""
+        if self._sent_request is not None:
+            self._brokers.connections.discard(self._sent_request.connection)
+            self._sent_request = None
 
     def _exchange(self, offset: int, wait_ms: int, min_bytes: int, seconds: float) -> FetchResult:
-        if self._sent is None or self._sent.offset != offset:
+        if self._sent_request is None or self._sent_request.offset != offset:
             self.discard_response()
-            self._sent = self._send(self._connect(offset, seconds), offset, wait_ms, min_bytes)
-        sent, self._sent = self._sent, None
+            self._sent_request = self._send(self._connect(offset, seconds), offset, wait_ms, min_bytes)
+        sent, self._sent_request = self._sent_request, None
         try:
             response = sent.connection.receive(sent.request, sent.correlation_id, seconds)
             result = read_fetch(response, self._split.partition)
@@ -217,7 +217,7 @@ class PartitionFetcher:
             raise UnsupportedReadError(offset, error_text(code), is_lasting=True)
         raise fetch_error(code, self._split, offset, error_text(code))
 
-    def _send(self, connection: Connection, offset: int, wait_ms: int, min_bytes: int) -> _Sent:
+    def _send(self, connection: Connection, offset: int, wait_ms: int, min_bytes: int) -> _SentRequest:
         request = fetch(
             *self._partition,
             offset,
@@ -229,7 +229,7 @@ class PartitionFetcher:
         )
         try:
             with _rejections(offset):
-                return _Sent(offset, connection, request, connection.send(request))
+                return _SentRequest(offset, connection, request, connection.send(request))
         except OSError:
             self._brokers.connections.discard(connection)
             raise
@@ -278,7 +278,7 @@ class PartitionFetcher:
 
 @contextmanager
 def _rejections(offset: int) -> Iterator[None]:
-    """Leave the read to librdkafka if a broker rejects the client: it retries, and reports credentials in detail."""
+    """Leave the read to librdkafka if a broker rejects the client: librdkafka retries, and explains failed logins."""
     try:
         yield
     except UnsupportedVersionError as e:

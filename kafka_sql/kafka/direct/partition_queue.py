@@ -26,11 +26,12 @@ class PartitionQueue:
         producer: the producer id of its batches; None before the first one.
         batches: in the order of their sequence numbers.
         in_flight: how many of them are in flight.
-        connection: to which those were sent.
+        connection: the connection on which those were sent.
         was_acknowledged: whether any batch was acknowledged so far.
         is_retrying: whether the oldest batch failed. Then only one batch is sent at a time.
         probe: index of the batch to send while retrying; see ``skip_to_next``.
-        lost_sequence: the error code that showed that the leader does not know the producer's sequence numbers, or 0.
+        lost_sequence_code: the error code that showed that the leader does not know the producer's sequence numbers, or
+            0.
         retry_at: when the next batch may be sent, in seconds of ``time.monotonic``.
     """
 
@@ -43,7 +44,7 @@ class PartitionQueue:
     was_acknowledged: bool = False
     is_retrying: bool = False
     probe: int = 0
-    lost_sequence: int = 0
+    lost_sequence_code: int = 0
     retry_at: float = 0.0
     _next_sequence: int = 0
     _failures: int = 0
@@ -54,9 +55,9 @@ class PartitionQueue:
         """Number a batch and add it."""
         assert self.producer is not None
         if self.producer == NO_PRODUCER:
-            batch.number(NO_PRODUCER, -1)
+            batch.write_header(NO_PRODUCER, -1)
         else:
-            batch.number(self.producer, self._next_sequence)
+            batch.write_header(self.producer, self._next_sequence)
             self._next_sequence = next_sequence(self._next_sequence, batch.records)
         self.batches.append(batch)
 
@@ -91,11 +92,11 @@ class PartitionQueue:
         self.in_flight -= 1
 
     def acknowledge(self, batch: Batch, now: float) -> list[Batch] | None:
-        """Remove a batch that is written, and the earlier ones that are written then; return them.
+        """Remove an acknowledged batch, and the earlier ones that its acknowledgment shows to be written.
 
         Returns:
-            None if the leader accepted the batch although it had rejected an earlier one. Without sequence numbers, it
-            always does.
+            the removed batches. None if the leader accepted the batch although it had rejected an earlier one: it does
+            not know the producer's sequence numbers. Without sequence numbers, leaders accept batches in any order.
         """
         index = self.batches.index(batch)
         earlier = itertools.islice(self.batches, index)
@@ -112,13 +113,14 @@ class PartitionQueue:
         return written
 
     def skip_to_next(self, batch: Batch) -> bool:
-        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER: return whether to continue, else the batch is not written.
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER. Return whether to continue; if not, the batch was not written.
 
-        A later batch is out of order because an earlier one failed; it is sent again after that one. If the batch that
-        is sent again itself is out of order, the leader has an earlier or a later state of the producer. It has a later
-        one if it was restarted, because then it only remembers the last batch, and if the response to this batch was
-        lost. The next batch shows it: sequence numbers have no gaps, so if the next batch is written or is accepted,
-        this one is written too. That holds only for a batch that may be written: never for one that was rejected.
+        A batch after the oldest one is out of order because an earlier one failed; it is sent again after that one. If
+        the retried batch itself is out of order, the leader has an earlier or a later state of the producer. The state
+        is later if the leader wrote this batch, its response was lost, and the leader was restarted: it then only
+        remembers the producer's last batch. The next batch decides: sequence numbers have no gaps, so if the next batch
+        is written or accepted, this one is written too. Only a batch that may be written can be skipped, never one that
+        was rejected.
         """
         index = self.batches.index(batch)
         if index != self.probe:
@@ -146,7 +148,7 @@ class PartitionQueue:
 
     def restart(self, producer: ProducerIdAndEpoch) -> None:
         """Renumber all batches, with another producer id or epoch."""
-        self.producer, self._next_sequence, self.lost_sequence, self.probe = producer, 0, 0, 0
+        self.producer, self._next_sequence, self.lost_sequence_code, self.probe = producer, 0, 0, 0
         self._acknowledged_by = None  # the leader does not know the new id or epoch
         batches = list(self.batches)
         self.batches.clear()

@@ -16,7 +16,7 @@ _M: Final = np.uint32(0x5BD1E995)
 
 # columns about an open batch: the addresses of its next record and of its end, its number of records, and the first and
 # the highest of their timestamps
-AT, END, RECORDS, FIRST_TIMESTAMP, MAX_TIMESTAMP = range(5)
+NEXT, END, RECORDS, FIRST_TIMESTAMP, MAX_TIMESTAMP = range(5)
 
 # int32 list offsets of each row's headers, their names and their values
 HeaderViews: TypeAlias = tuple["np.ndarray[Any, Any]", ColumnView, ColumnView]
@@ -30,12 +30,12 @@ def _murmur2(data: int, size: int) -> np.uint32:
         word = np.uint32(load(data + i, types.uint32) * _M)
         word = np.uint32((word ^ (word >> np.uint32(24))) * _M)
         hash_ = np.uint32(hash_ * _M) ^ word
-    rest = size - aligned
-    if rest == 3:
+    remaining = size - aligned
+    if remaining == 3:
         hash_ ^= np.uint32(load(data + aligned + 2, types.uint8)) << np.uint32(16)
-    if rest >= 2:
+    if remaining >= 2:
         hash_ ^= np.uint32(load(data + aligned + 1, types.uint8)) << np.uint32(8)
-    if rest >= 1:
+    if remaining >= 1:
         hash_ ^= np.uint32(load(data + aligned, types.uint8))
         hash_ = np.uint32(hash_ * _M)
     hash_ = np.uint32((hash_ ^ (hash_ >> np.uint32(13))) * _M)
@@ -50,11 +50,11 @@ def partition_by_key(partitions: np.ndarray, keys: ColumnView, counts: np.ndarra
         partitions: int32, -1 for none; updated in place.
         counts: int32, the number of partitions of each row's topic.
     """
-    positions, data, valid = keys
+    offsets, data, valid = keys
     for i in range(len(partitions)):
         if partitions[i] < 0 and valid[i]:
-            start = positions[i]
-            positive = _murmur2(data + start, positions[i + 1] - start) & np.uint32(0x7FFFFFFF)
+            start = offsets[i]
+            positive = _murmur2(data + start, offsets[i + 1] - start) & np.uint32(0x7FFFFFFF)
             partitions[i] = positive % np.uint32(counts[i])
 
 
@@ -78,46 +78,46 @@ def _varint_size(value: int) -> int:
 
 
 @inline_helper
-def _write_varint(at: int, value: int) -> int:
+def _write_varint(cursor: int, value: int) -> int:
     """Write an unsigned value, 7 bits per byte. Return the next address."""
     while value > types.uint64(0x7F):
-        store(at, types.uint8((value & types.uint64(0x7F)) | types.uint64(0x80)))
+        store(cursor, types.uint8((value & types.uint64(0x7F)) | types.uint64(0x80)))
         value >>= types.uint64(7)
-        at += 1
-    store(at, types.uint8(value))
-    return at + 1
+        cursor += 1
+    store(cursor, types.uint8(value))
+    return cursor + 1
 
 
 @inline_helper
 def _bytes_size(column: ColumnView, row: int) -> int:
     """Return the encoded size of a row's bytes with their length prefix."""
-    positions, _, valid = column
+    offsets, _, valid = column
     if not valid[row]:
         return 1
-    size = types.int64(positions[row + 1] - positions[row])
+    size = types.int64(offsets[row + 1] - offsets[row])
     return _varint_size(_zigzag(size)) + size
 
 
 @inline_helper
-def _write_bytes(at: int, column: ColumnView, row: int) -> int:
+def _write_bytes(cursor: int, column: ColumnView, row: int) -> int:
     """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
-    positions, data, valid = column
+    offsets, data, valid = column
     if not valid[row]:
-        store(at, types.uint8(1))
-        return at + 1
-    start = positions[row]
-    size = types.int64(positions[row + 1] - start)
-    at = _write_varint(at, _zigzag(size))
-    copy(at, data + start, size)
-    return at + size
+        store(cursor, types.uint8(1))
+        return cursor + 1
+    start = offsets[row]
+    size = types.int64(offsets[row + 1] - start)
+    cursor = _write_varint(cursor, _zigzag(size))
+    copy(cursor, data + start, size)
+    return cursor + size
 
 
 @helper
 def _measure_headers(headers: HeaderViews, row: int) -> tuple[int, int]:
     """Return the encoded number of a row's headers and their encoded size. Headers without a name do not count."""
-    lists, names, values = headers
+    header_offsets, names, values = headers
     count, size = 0, 0
-    for i in range(lists[row], lists[row + 1]):
+    for i in range(header_offsets[row], header_offsets[row + 1]):
         if names[2][i]:
             count += 1
             size += _bytes_size(names, i) + _bytes_size(values, i)
@@ -125,13 +125,13 @@ def _measure_headers(headers: HeaderViews, row: int) -> tuple[int, int]:
 
 
 @helper
-def _write_headers(at: int, headers: HeaderViews, row: int) -> int:
+def _write_headers(cursor: int, headers: HeaderViews, row: int) -> int:
     """Write a row's headers; those without a name are omitted, as in Flink. Return the next address."""
-    lists, names, values = headers
-    for i in range(lists[row], lists[row + 1]):
+    header_offsets, names, values = headers
+    for i in range(header_offsets[row], header_offsets[row + 1]):
         if names[2][i]:
-            at = _write_bytes(_write_bytes(at, names, i), values, i)
-    return at
+            cursor = _write_bytes(_write_bytes(cursor, names, i), values, i)
+    return cursor
 
 
 @compiled
@@ -151,8 +151,8 @@ def append_records(
     headers if they are None.
 
     Args:
-        batches: int64, batches x 5: ``AT``, ``END``, ``RECORDS``, ``FIRST_TIMESTAMP`` and ``MAX_TIMESTAMP``; updated in
-            place.
+        batches: int64, batches x 5: ``NEXT``, ``END``, ``RECORDS``, ``FIRST_TIMESTAMP`` and ``MAX_TIMESTAMP``; updated
+            in place.
         timestamps: int64 milliseconds since 1970; None for ``now`` in all rows.
         headers: None for none in all rows.
         now: int64 milliseconds since 1970.
@@ -164,26 +164,26 @@ def append_records(
     """
     for i in range(row, len(indices)):
         batch = batches[indices[i]]
-        at, offset = batch[AT], batch[RECORDS]
+        cursor, offset = batch[NEXT], batch[RECORDS]
         timestamp = now if timestamps is None else timestamps[i]
         if not offset:
             batch[FIRST_TIMESTAMP] = batch[MAX_TIMESTAMP] = timestamp
-        delta, offset_delta = _zigzag(timestamp - batch[FIRST_TIMESTAMP]), _zigzag(offset)
+        timestamp_delta, offset_delta = _zigzag(timestamp - batch[FIRST_TIMESTAMP]), _zigzag(offset)
         header_count, header_size = (types.uint64(0), 0) if headers is None else _measure_headers(headers, i)
-        size = 1 + _varint_size(delta) + _varint_size(offset_delta) + _varint_size(header_count)
+        size = 1 + _varint_size(timestamp_delta) + _varint_size(offset_delta) + _varint_size(header_count)
         size += _bytes_size(keys, i) + _bytes_size(values, i) + header_size
         prefix = _zigzag(size)
-        if at + _varint_size(prefix) + size > batch[END]:
+        if cursor + _varint_size(prefix) + size > batch[END]:
             return i
-        at = _write_varint(at, prefix)
-        store(at, types.uint8(0))  # attributes
-        at = _write_varint(_write_varint(at + 1, delta), offset_delta)
-        at = _write_bytes(_write_bytes(at, keys, i), values, i)
-        at = _write_varint(at, header_count)
+        cursor = _write_varint(cursor, prefix)
+        store(cursor, types.uint8(0))  # attributes
+        cursor = _write_varint(_write_varint(cursor + 1, timestamp_delta), offset_delta)
+        cursor = _write_bytes(_write_bytes(cursor, keys, i), values, i)
+        cursor = _write_varint(cursor, header_count)
         if headers is not None:
-            at = _write_headers(at, headers, i)
+            cursor = _write_headers(cursor, headers, i)
         batch[MAX_TIMESTAMP] = max(timestamp, batch[MAX_TIMESTAMP])
-        batch[AT], batch[RECORDS] = at, offset + 1
+        batch[NEXT], batch[RECORDS] = cursor, offset + 1
     return len(indices)
 
 

@@ -109,7 +109,7 @@ class DirectProducer:
         topics: pa.StringArray | None = None,
         partitions: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Append records to batches and send full batches. Waits while too much is not acknowledged.
+        """Append records to batches and send full batches. Waits while too many bytes are not acknowledged.
 
         Args:
             values: payloads; null for a tombstone.
@@ -143,7 +143,7 @@ class DirectProducer:
             self._thread.start()
 
     def flush(self) -> None:
-        """Return when every record is acknowledged.
+        """Send all open batches, and wait until every record is acknowledged.
 
         Raises:
             BrokerError: a record was rejected or not acknowledged in time.

@@ -31,7 +31,7 @@ from kafka_sql.kafka.types import DataLossHandler, Split
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
-_REPLICA_SECONDS: Final = 5.0  # how long to wait for records that the leader has, and its preferred replica has not
+_REPLICA_SECONDS: Final = 5.0  # how long to wait for records that the leader has, but its preferred replica does not
 _MAX_REMEMBERED: Final = 1_000  # topics, and reasons that were logged
 _OLD_FORMAT: Final = "batches in the format before Apache Kafka 0.11"
 
@@ -99,7 +99,7 @@ def _log_direct(topic: str) -> None:
 
 
 def _remember(entries: dict[tuple[str, str], T], key: tuple[str, str], value: T) -> None:
-    """Add an entry, instead of the oldest one if there are too many."""
+    """Add an entry. If there are too many, remove the oldest one."""
     entries[key] = value
     if len(entries) > _MAX_REMEMBERED:
         del entries[next(iter(entries))]
@@ -121,11 +121,11 @@ def _read(
     fetcher = PartitionFetcher(brokers, split, settings)
     position = split.start
     while position < split.stop:
-        fetched = _wait_for_batches(fetcher, split, position, settings)
-        if fetched is None:
+        response = _wait_for_batches(fetcher, split, position, settings)
+        if response is None:
             position = _skip_deleted(fetcher, split, position, settings, on_data_loss)
             continue
-        result, batches = fetched
+        result, batches = response
         _log_direct(split.topic)
         try:
             if settings.check_crcs:
@@ -133,10 +133,12 @@ def _read(
             is_readable = batches.is_supported and not batches.is_damaged
             if is_readable and batches.next_offset < split.stop:
                 fetcher.send_ahead(batches.next_offset, settings.short_wait_ms)
-            for columns, reached in batches.locate(position, split.stop, result.aborted, settings.max_batch, fields):
+            for columns, next_position in batches.locate(
+                position, split.stop, result.aborted, settings.max_batch, fields
+            ):
                 for start, end in split_runs(columns, size.max_rows, size.max_bytes):
                     yield to_records(columns[:, start:end], fields)
-                position = reached
+                position = next_position
         except MalformedResponse as e:
             raise FetchError(f"{split.describe_offset(position)}: {e}.") from None
 
@@ -144,7 +146,7 @@ def _read(
 def _wait_for_batches(
     fetcher: PartitionFetcher, split: Split, position: int, settings: FetchSettings
 ) -> tuple[FetchResult, FetchedBatches] | None:
-    """Fetch until there are batches with the offset ``position`` or later ones.
+    """Fetch until the response has batches with the offset ``position`` or later ones.
 
     Returns:
         None if the partition's leader does not have the offset.

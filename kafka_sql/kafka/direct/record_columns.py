@@ -36,7 +36,7 @@ class RecordColumns:
     @property
     def payload_bytes(self) -> int:
         """Bytes of all keys and values."""
-        return sum(int(positions[-1] - positions[0]) for positions, _, _ in (self.keys, self.values))
+        return sum(int(offsets[-1] - offsets[0]) for offsets, _, _ in (self.keys, self.values))
 
     def append(self, cursors: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], row: int) -> int:
         """Append the rows from ``row`` on to open batches; see ``produce_kernels.append_records``."""
@@ -47,12 +47,12 @@ class RecordColumns:
 
     def record_sizes(self, row: int) -> tuple[int, int]:
         """Return the bytes of a row's key, value and headers, and the maximum size of its record."""
-        key, value = (int(positions[row + 1] - positions[row]) for positions, _, _ in (self.keys, self.values))
+        key, value = (int(offsets[row + 1] - offsets[row]) for offsets, _, _ in (self.keys, self.values))
         headers = header_count = 0
         if self.headers is not None:
-            lists, *names_and_values = self.headers
-            start, end = int(lists[row]), int(lists[row + 1])
-            headers = sum(int(positions[end] - positions[start]) for positions, _, _ in names_and_values)
+            header_offsets, *names_and_values = self.headers
+            start, end = int(header_offsets[row]), int(header_offsets[row + 1])
+            headers = sum(int(offsets[end] - offsets[start]) for offsets, _, _ in names_and_values)
             header_count = end - start
         return key + value + headers, max_record_size(key, value, headers, header_count)
 
@@ -70,7 +70,7 @@ def record_columns(
         timestamps = np.where(timestamps < 0, now, timestamps)
     if headers is None:
         return RecordColumns(column_view(values), key_view, timestamps, None, now, (values, keys))
-    lists, names, header_values = flatten_headers(headers, count)
-    header_views = read_only(lists), column_view(names), column_view(header_values)
+    header_offsets, names, header_values = flatten_headers(headers, count)
+    header_views = read_only(header_offsets), column_view(names), column_view(header_values)
     arrays = values, keys, names, header_values
     return RecordColumns(column_view(values), key_view, timestamps, header_views, now, arrays)

@@ -45,7 +45,7 @@ _ACKS: Final = {"all": -1}
 _MIN_TRIES: Final = 2  # before a batch expires
 _ZSTD: Final = CODECS.index("zstd")
 
-# with which a leader rejects a batch before it writes it; after others it may have written it
+# Retriable error codes with which a leader rejects a batch before it writes it. After others, it may have written it.
 _NOT_WRITTEN: Final = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -80,7 +80,7 @@ class Sender:
     """
 
     def __init__(self, state: ProducerState, label: str) -> None:
-        """Send nothing yet.
+        """Configure the sender. This sends no request.
 
         Args:
             label: the beginning of error messages.
@@ -124,7 +124,7 @@ class Sender:
         return self._leaders.leader(topic, partition)
 
     def send(self, batches: Iterable[Batch]) -> None:
-        """Accept closed batches and send those that can be sent. Waits while too much is not acknowledged.
+        """Accept closed batches and send those that can be sent. Waits while too many bytes are not acknowledged.
 
         Raises:
             DeliveryError: a batch was rejected, or not acknowledged in time; or another error of ``delivery_errors``.
@@ -150,7 +150,7 @@ class Sender:
         self._run(0)
 
     def flush(self) -> None:
-        """Return when everything is acknowledged.
+        """Send all accepted batches, and wait until they are acknowledged.
 
         Raises:
             DeliveryError: as ``send``.
@@ -172,7 +172,11 @@ class Sender:
         return queue
 
     def _run(self, seconds: float) -> None:
-        """Wait for a response, or for the next event, at most so long; then handle all and send what can be sent."""
+        """Wait for a response or the next event; then handle all responses, and send what can be sent.
+
+        Args:
+            seconds: the maximum wait.
+        """
         wait = max(0.0, min(seconds, self._next_event - time.monotonic()))
         for connection in self._state.connections.wait(tuple(self._in_flight), wait):
             self._receive(connection)
@@ -186,8 +190,8 @@ class Sender:
         if self._unsent:
             self._send_unsent(now)
 
-    def _note_event(self, at: float) -> None:
-        self._next_event = min(self._next_event, at)
+    def _note_event(self, event_time: float) -> None:
+        self._next_event = min(self._next_event, event_time)
 
     def _send_unsent(self, now: float) -> None:
         if (error := self._leaders.refresh(self._pool(), now)) is not None:
@@ -196,7 +200,7 @@ class Sender:
                     self._fail_unsent(queue, error, now)
         groups: dict[Address, list[PartitionQueue]] = {}
         for queue in tuple(self._unsent):
-            if queue.lost_sequence and not queue.in_flight:
+            if queue.lost_sequence_code and not queue.in_flight:
                 self._bump_epoch(queue)
             if queue.retry_at > now:
                 self._note_event(queue.retry_at)
@@ -228,19 +232,19 @@ class Sender:
                 return
             if len(self._in_flight.get(connection, ())) >= self._max_in_flight:
                 return
-            request, later, size = list[tuple[PartitionQueue, Batch]](), list[PartitionQueue](), 0
+            request, postponed, size = list[tuple[PartitionQueue, Batch]](), list[PartitionQueue](), 0
             for queue in queues:
                 batch = queue.next_batch(connection, now)
                 if batch is None:
                     continue
                 if request and size + batch.size > self._max_request:
-                    later.append(queue)
+                    postponed.append(queue)
                     continue
                 request.append((queue, batch))
                 size += batch.size
             if not request or not self._send_request(connection, request):
                 return
-            queues = [*later, *(queue for queue, _ in request)]
+            queues = [*postponed, *(queue for queue, _ in request)]
 
     def _send_request(self, connection: Connection, batches: list[tuple[PartitionQueue, Batch]]) -> bool:
         """Send one batch per partition. Return false if the connection broke."""
@@ -301,24 +305,25 @@ class Sender:
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             if self._acknowledge(queue, batch, result, now):
                 return
-            code = queue.lost_sequence = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER  # the leader rejected an earlier batch
+            # the leader rejected an earlier batch
+            code = queue.lost_sequence_code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         elif code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             if not queue.skip_to_next(batch):
-                queue.lost_sequence = code
+                queue.lost_sequence_code = code
         elif code in _REJECTED_EPOCH:
-            queue.lost_sequence = code
+            queue.lost_sequence_code = code
         elif not is_retriable(code, ApiKey.PRODUCE):
             raise self._error(code, queue, _broker_message(result))
         elif code not in _NOT_WRITTEN:
             batch.may_be_written = True
-        if queue.lost_sequence and (self._state.transaction is not None or queue.producer == NO_PRODUCER):
+        if queue.lost_sequence_code and (self._state.transaction is not None or queue.producer == NO_PRODUCER):
             raise self._error(code, queue, _broker_message(result))
         error = RetriableError(code)
         self._log(error, queue.topic)
         self._try_later(queue, error, now)
 
     def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> bool:
-        """Handle an acknowledgment. Return false if the leader had rejected an earlier batch, which is lost then."""
+        """Handle an acknowledgment. Return false if the leader had rejected an earlier batch: all are sent again."""
         is_first = not queue.was_acknowledged and batch is queue.batches[0]
         written = queue.acknowledge(batch, now)
         if written is None:
@@ -332,7 +337,7 @@ class Sender:
         return True
 
     def _disconnect(self, connection: Connection, error: Exception) -> None:
-        """Close a connection, and send again what was in flight on it: it may be written."""
+        """Close a connection, and send the batches in flight on it again. They may be written."""
         self._state.connections.discard(connection)
         now, requests = time.monotonic(), self._in_flight.pop(connection)
         batches = [item for sent in requests for item in sent.batches]
@@ -379,11 +384,11 @@ class Sender:
         Raises:
             DeliveryError: sending batches again could change their order.
         """
-        where, code = f"{queue.topic}[{queue.partition}]", error_text(queue.lost_sequence)
+        where, code = f"{queue.topic}[{queue.partition}]", error_text(queue.lost_sequence_code)
         if not queue.can_restart():
             raise DeliveryError(
                 f"{self._label}{where}: {code}. A later batch was acknowledged, so that sending the earlier ones again "
-                f"could change the order of records. {self._lost()}"
+                f"could change the order of records. {self._describe_unacknowledged()}"
             )
         if any(batch.may_be_written for batch in queue.batches):
             _LOG.warning("%s%s: %s. Records that may be written are sent again.", self._label, where, code)
@@ -391,20 +396,20 @@ class Sender:
         queue.restart(queue.producer.next_epoch() or self._state.new_producer_id())
 
     def _pool(self) -> ConnectionPool:
-        """Return connections without a response on its way, for requests about the cluster."""
+        """Return connections without outstanding requests, for requests about the cluster."""
         return self._state.any_broker if self._in_flight else self._state.connections
 
     def _log(self, error: Exception, topic: str) -> None:
         self._errors += 1
         _LOG.warning("topic '%s': retrying: %s", topic, error)
 
-    def _lost(self) -> str:
-        waiting = sum(batch.records for queue in self._state.queues.values() for batch in queue.batches)
-        return f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
+    def _describe_unacknowledged(self) -> str:
+        unacknowledged = sum(batch.records for queue in self._state.queues.values() for batch in queue.batches)
+        return f"Records not acknowledged so far: {unacknowledged}. The rows of this task do not count as written."
 
     def _error(self, code: int, queue: PartitionQueue, details: str) -> BrokerError:
         where = f"{self._label}{queue.topic}[{queue.partition}]"
-        return delivery_error(code, where, f"{self._lost()} {details}".strip())
+        return delivery_error(code, where, f"{self._describe_unacknowledged()} {details}".strip())
 
 
 def _broker_message(result: produce.ProduceResult) -> str:

@@ -25,12 +25,12 @@ class TopicLeaders:
     """The leaders of the topics that a producer writes to.
 
     Attributes:
-        errors: how often they could not be requested.
+        errors: the number of failed requests.
         retry_at: when ``refresh`` requests them again, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, config: Mapping[str, str], label: str, backoff: Backoff) -> None:
-        """Request nothing yet.
+        """Configure the requests. This sends none.
 
         Args:
             label: the beginning of error messages.
@@ -101,8 +101,8 @@ class TopicLeaders:
     def _request(self, topic: str, brokers: ConnectionPool) -> TopicMetadata:
         # a firewall may have dropped the cached connection: with this timeout there is time for another one
         metadata = brokers.topic_metadata(topic, self._connect_timeout)
-        now, missing = time.monotonic(), metadata.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if missing and now > self._missing_since.setdefault(topic, now) + self._connect_timeout:
+        now, is_missing = time.monotonic(), metadata.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if is_missing and now > self._missing_since.setdefault(topic, now) + self._connect_timeout:
             raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "")
         raise_if_retriable(metadata.code, ApiKey.METADATA)
         if metadata.code != ErrorCode.NONE:

@@ -25,7 +25,7 @@ class TransactionManager:
     def __init__(
         self, config: Mapping[str, str], connections: ConnectionPool, transactional_id: str, table: str | None = None
     ) -> None:
-        """Send nothing yet. ``begin`` begins, or whatever needs the producer id first.
+        """Configure the transactions. ``begin``, or the first call that needs the producer id, sends the first request.
 
         Args:
             connections: for requests to the coordinator only.
@@ -36,7 +36,7 @@ class TransactionManager:
         self._coordinator = Coordinator(config, connections, transactional_id)
         self._producer: ProducerIdAndEpoch | None = None
         self._added: set[TopicPartition] = set()
-        self._wait: Callable[[], None] | None = None  # waits for and checks the response that is on its way
+        self._wait: Callable[[], None] | None = None  # waits for the outstanding response, and checks it
 
     def begin(self) -> None:
         """Request a producer id. The coordinator aborts the open transaction of the transactional id."""
@@ -44,11 +44,11 @@ class TransactionManager:
         self._wait = self._check_begun(self._coordinator.ask_async(request, transactions.read_init_producer_id))
 
     def is_idle(self) -> bool:
-        """Return whether no response is on its way."""
+        """Return whether no response is outstanding."""
         return self._wait is None
 
     def producer_id_and_epoch(self) -> ProducerIdAndEpoch:
-        """Wait for the producer id, and for all partitions to be added; return the producer's identity."""
+        """Wait for the producer id and until all partitions are added. Return the producer's identity."""
         if self._producer is None and self._wait is None:
             self.begin()
         if self._wait is not None:
@@ -59,21 +59,22 @@ class TransactionManager:
 
     def add_partitions_async(self, topic: str, partitions: Collection[int]) -> None:
         """Add partitions to the transaction without waiting for the response."""
-        new = [partition for partition in sorted(partitions) if (topic, partition) not in self._added]
-        if not new:
+        new_partitions = [partition for partition in sorted(partitions) if (topic, partition) not in self._added]
+        if not new_partitions:
             return
         producer_id, epoch, _ = self.producer_id_and_epoch()
 
         def read(response: Reader) -> Codes:
             codes = transactions.read_add_partitions_to_txn(response)
-            check_complete(codes, new)
+            check_complete(codes, new_partitions)
             return max(
-                ((codes[partition], partition) for partition in new), key=lambda pair: (_severity(pair[0]), *pair)
+                ((codes[partition], partition) for partition in new_partitions),
+                key=lambda pair: (_severity(pair[0]), *pair),
             )
 
-        request = transactions.add_partitions_to_txn(self._id, producer_id, epoch, topic, new)
+        request = transactions.add_partitions_to_txn(self._id, producer_id, epoch, topic, new_partitions)
         self._wait = self._check_added(topic, self._coordinator.ask_async(request, read))
-        self._added.update((topic, partition) for partition in new)
+        self._added.update((topic, partition) for partition in new_partitions)
 
     def add_partitions(self, topic: str, partitions: Collection[int]) -> None:
         """Add partitions to the transaction, and return when they may be written to."""
@@ -145,6 +146,6 @@ def _severity(code: int) -> int:
     """Order the error codes of one response to AddPartitionsToTxn: the cause is worse than its consequences."""
     if code == ErrorCode.NONE:
         return 0
-    if code == ErrorCode.OPERATION_NOT_ATTEMPTED:  # another partition's error is why
+    if code == ErrorCode.OPERATION_NOT_ATTEMPTED:  # because of another partition's error
         return 1
     return 2 if is_retriable(code, ApiKey.ADD_PARTITIONS_TO_TXN) else 3

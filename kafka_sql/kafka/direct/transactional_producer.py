@@ -61,7 +61,7 @@ class _Connections:
         coordinators: to coordinators. Separate, because responses of a coordinator must not wait behind those of a
             leader on the same broker.
         any_broker: for other requests while responses of leaders are awaited.
-        is_idle: whether no response is on its way.
+        is_idle: whether no response is outstanding.
         had_rows: whether the last task had rows. If so, the next one probably has rows too, and begins its transaction
             before the first row. Brokers remember transactional ids for a week, so tasks without rows must not begin.
     """

@@ -37,10 +37,12 @@ def check_oauth(config: Mapping[str, str]) -> None:
     assertion = [k for k in config if k.startswith(("sasl.oauthbearer.assertion.", "sasl.oauthbearer.metadata."))]
     unsecured = config.get("enable.sasl.oauthbearer.unsecure.jwt", "false").lower() in ("true", "t", "1")
     if grant != "client_credentials" or assertion:
+        option = f"properties.{assertion[0] if assertion else 'sasl.oauthbearer.grant.type'}"
         raise InvalidOptionError(
-            f"Option 'properties.{'sasl.oauthbearer.grant.type' if not assertion else assertion[0]}' is not supported "
-            "with 'sink.delivery-guarantee' = 'exactly-once': use the grant type 'client_credentials' with "
-            "'properties.sasl.oauthbearer.client.id' and 'properties.sasl.oauthbearer.client.secret'."
+            f"Option '{option}' is not supported with 'sink.delivery-guarantee' = 'exactly-once': use the grant type "
+            "'client_credentials' with 'properties.sasl.oauthbearer.client.id' and "
+            "'properties.sasl.oauthbearer.client.secret'.",
+            option=option,
         )
     if method != "oidc" and not unsecured:
         raise InvalidOptionError(

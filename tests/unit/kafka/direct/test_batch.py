@@ -23,7 +23,7 @@ def content(batch: Batch) -> bytes:
 @given(st.dictionaries(st.text(max_size=100), PAYLOADS, min_size=1, max_size=100))
 def test_small_batch(by_key: dict[str, bytes | None]) -> None:
     batch = small_batch("t", 2, by_key)
-    batch.number(ProducerIdAndEpoch(1, 2, "t"), 5)
+    batch.write_header(ProducerIdAndEpoch(1, 2, "t"), 5)
     header, records = decode_batch(content(batch))
     assert (batch.topic, batch.partition, batch.sequence) == ("t", 2, 5)
     assert (header["producer"], header["epoch"], header["sequence"]) == (1, 2, 5)
@@ -35,7 +35,7 @@ def test_small_batch(by_key: dict[str, bytes | None]) -> None:
 @pytest.mark.parametrize(("transactional_id", "codec", "attributes"), [(None, 0, 0), ("t", 0, 0x10), ("t", 3, 0x13)])
 def test_attributes(transactional_id: str | None, codec: int, attributes: int) -> None:
     batch = Batch("t", 0, 7, np.zeros(HEADER + 9, np.uint8), codec, first_timestamp=11, max_timestamp=22)
-    batch.number(ProducerIdAndEpoch(1, 2, transactional_id), 2**31 - 1)
+    batch.write_header(ProducerIdAndEpoch(1, 2, transactional_id), 2**31 - 1)
     fields = struct.unpack_from(">hiqqqhii", content(batch), 21)
     assert fields == (attributes, 6, 11, 22, 1, 2, 2**31 - 1, 7)
 
@@ -43,7 +43,7 @@ def test_attributes(transactional_id: str | None, codec: int, attributes: int) -
 def test_a_batch_can_be_numbered_again() -> None:
     batch = small_batch("t", 0, {"k": b"v"})
     for producer, sequence in ((ProducerIdAndEpoch(1, 2), 7), (ProducerIdAndEpoch(1, 3), 0)):
-        batch.number(producer, sequence)
+        batch.write_header(producer, sequence)
         header, records = decode_batch(content(batch))
         assert (header["producer"], header["epoch"], header["sequence"]) == (producer.id, producer.epoch, sequence)
         assert [record.value for record in records] == [b"v"]

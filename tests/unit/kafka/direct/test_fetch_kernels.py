@@ -288,7 +288,7 @@ def test_runs_have_the_maximum_size(sizes: list[tuple[int, int]], rows: int, siz
 
 def test_round_trip() -> None:
     batch = small_batch("t", 0, {"a": b"1", "b": None})
-    batch.number(ProducerIdAndEpoch(7, 0), 0)
+    batch.write_header(ProducerIdAndEpoch(7, 0), 0)
     found, position = read(batch.head + bytes(batch.body), 0, 10)
     assert found.keys is not None
     assert (found.keys.to_pylist(), found.values.to_pylist(), position) == ([b"a", b"b"], [b"1", None], 2)

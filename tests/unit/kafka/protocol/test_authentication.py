@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.direct.eligibility import read_obstacle
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError, check_oauth, fetch_token, unsecured_token
 from kafka_sql.kafka.protocol.sasl import get_credentials, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
@@ -116,8 +118,16 @@ def test_malformed_unsecured_token_config() -> None:
     ],
 )
 def test_unsupported_ways_to_get_a_token(more: dict[str, str], option: str) -> None:
+    settings = {f"{PREFIX}method": "oidc", **{PREFIX + key: value for key, value in more.items()}}
     with pytest.raises(InvalidOptionError, match=rf"'?properties\.{PREFIX}{option}'"):
-        check_oauth({f"{PREFIX}method": "oidc", **{PREFIX + key: value for key, value in more.items()}})
+        check_oauth(settings)
+
+
+def test_the_option_that_librdkafka_is_needed_for_is_named() -> None:
+    grant_type = {f"{PREFIX}grant.type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}
+    login = {"security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER", f"{PREFIX}method": "oidc"}
+    expected = "the direct client does not support the value of 'properties.sasl.oauthbearer.grant.type'"
+    assert read_obstacle({**to_librdkafka({"bootstrap.servers": "b:9092"}), **login, **grant_type}) == expected
 
 
 def scram_server(algorithm: str, password: str, client_first: str, iterations: int) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ def broker() -> Iterator[SimulatedBroker]:
         for offset in (0, 3):  # a batch of three records, and one of two
             records = {str(i): b"v" for i in range(3 if offset == 0 else 2)}
             batch = small_batch("t", 0, records)
-            batch.number(ProducerIdAndEpoch(7, 0, "id"), 0)
+            batch.write_header(ProducerIdAndEpoch(7, 0, "id"), 0)
             running.logs["t", 0].append(pack("q", offset) + (batch.head + bytes(batch.body))[8:])
         yield running
 
