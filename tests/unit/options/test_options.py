@@ -253,3 +253,15 @@ def test_the_longest_duration_and_the_largest_size_fit_javas_long() -> None:
         parse_duration(f"{1 << 63}")
     with pytest.raises(ValueError, match="expected a size"):
         parse_memory_size(f"{1 << 23} tb")
+
+
+@pytest.mark.parametrize("source", ["env:", ":NAME", "NAME", ":", ""])
+def test_a_rack_source_has_two_parts(source: str) -> None:
+    assert "expected 'env:NAME', 'file:/path' or 'module:callable'" in validation_error(
+        InvalidOptionError, **{"scan.rack-id": source}
+    )
+
+
+@pytest.mark.parametrize("rows", ["-2147483648", "-1", "0"])
+def test_a_maximum_of_buffered_rows_below_one_is_accepted_as_in_flink(rows: str) -> None:
+    assert opt.FLUSH_ROWS.parse(rows) == int(rows)
