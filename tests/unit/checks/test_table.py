@@ -97,6 +97,17 @@ def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
     }
 
 
+def test_the_mechanism_of_authentication(cluster: Cluster, brokers: str) -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    results = findings(
+        brokers,
+        properties_security_protocol="SASL_PLAINTEXT",
+        properties_sasl_mechanism="PLAIN",
+        properties_sasl_jaas_config=f'{module} required username="u" password="p";',
+    )
+    assert results["authentication"] == (True, "the brokers responded (SASL_PLAINTEXT, PLAIN)")
+
+
 def test_clients(cluster: Cluster, brokers: str) -> None:
     results = findings(brokers, scan_client="librdkafka", properties_partitioner="consistent")
     assert results["scan.client"] == (True, "librdkafka, because 'scan.client' is 'librdkafka'")
