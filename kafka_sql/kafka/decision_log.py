@@ -31,7 +31,7 @@ _IGNORED: Final = (
     KafkaError._PARTITION_EOF,
     KafkaError.GROUP_AUTHORIZATION_FAILED,  # the consumer joins no group, but librdkafka looks for its coordinator
 )
-_VISIBLE_SECONDS: Final = 90.0  # brokers check for timed-out transactions every 10 s
+_READ_SECONDS: Final = 90.0  # enough for the transaction of a dead writer to time out and be aborted
 # Bootstrap servers of clusters that have the log. If one of their brokers does not know it, its metadata is stale.
 _clusters_with_log: Final[set[str]] = set()
 _GRANT_ADVICE: Final = (
@@ -71,7 +71,7 @@ def read_committed_decisions(config: Mapping[str, str]) -> dict[str, bytes]:
 def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
     """Return the log's end offset; 0 if the log does not exist.
 
-    Not with librdkafka: in one of 20 cases, a new client of it takes one to three seconds for the response.
+    This does not use librdkafka: in one of 20 cases, a new client takes one to three seconds for the response.
 
     Args:
         committed: whether to return the last stable offset instead of the high watermark.
@@ -137,7 +137,7 @@ def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
 def _read(consumer: Any, end: int) -> dict[str, bytes]:
     partition, values = TopicPartition(LOG_TOPIC, 0, 0), dict[str, bytes]()
     consumer.assign([partition])
-    deadline, offset = time.monotonic() + _VISIBLE_SECONDS, 0
+    deadline, offset = time.monotonic() + _READ_SECONDS, 0
     while offset < end:
         message = consumer.poll(0.2)
         if message is not None:
@@ -153,7 +153,7 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
             offset = consumer.position([partition])[0].offset
         if time.monotonic() > deadline:
             raise BrokerError(
-                f"{LOG_TOPIC}[0]@{offset}: a transaction of the decision log has been open for {_VISIBLE_SECONDS:g} s. "
+                f"{LOG_TOPIC}[0]@{offset}: a transaction of the decision log has been open for {_READ_SECONDS:g} s. "
                 "Check the brokers.",
                 offset=offset,
             )

@@ -31,13 +31,13 @@ class DecisionLogWriter:
         Args:
             config: librdkafka's, with references to secrets, which are resolved for each connection.
         """
-        limits = {
+        timeouts = {
             TRANSACTION_TIMEOUT: str(_TIMEOUT_MS),
             DELIVERY_TIMEOUT: str(_TIMEOUT_MS),
             # a silent connection is closed early enough to try another one
             SOCKET_TIMEOUT: str(min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS // 3)),
         }
-        self._config, self._id = {**config, **limits}, transactional_id
+        self._config, self._id = {**config, **timeouts}, transactional_id
         # separate pools: a response of a coordinator must not wait for one of a leader
         self._leaders, self._coordinators, self._any_broker = (ConnectionPool(self._config) for _ in range(3))
         self._transaction: TransactionManager | None = None

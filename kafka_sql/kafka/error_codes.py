@@ -195,7 +195,8 @@ _LEADER: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.LIST_OFFSETS, A
 _LEADER_AND_METADATA: Final = _LEADER | {ApiKey.METADATA}
 _WRITE_TRANSACTION: Final = frozenset({ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN})
 _COORDINATOR: Final = _WRITE_TRANSACTION | {ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.DESCRIBE_GROUPS}
-_FINDS_COORDINATOR: Final = _COORDINATOR | {ApiKey.FIND_COORDINATOR, ApiKey.LIST_TRANSACTIONS}
+_COORDINATOR_AND_LOOKUP: Final = _COORDINATOR | {ApiKey.FIND_COORDINATOR, ApiKey.LIST_TRANSACTIONS}
+# in a transaction: the leader verifies the partition with the coordinator (KIP-890)
 _VERIFIED_PRODUCE: Final = frozenset({ApiKey.PRODUCE})
 
 RETRY_RULES: Final = (
@@ -240,13 +241,13 @@ RETRY_RULES: Final = (
     ),
     RetryRule(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        _FINDS_COORDINATOR | _VERIFIED_PRODUCE,
+        _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
         "The coordinator is reading its log after an election. PRODUCE: the leader verifies the partition with it "
         "(KIP-890). INIT_PRODUCER_ID without a transaction: the broker waits for its next block of producer ids.",
     ),
     RetryRule(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        _FINDS_COORDINATOR | _VERIFIED_PRODUCE,
+        _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
         "The coordinator is not running, or its log lacks in-sync replicas. PRODUCE: see COORDINATOR_LOAD_IN_PROGRESS. "
         "LIST_TRANSACTIONS: the broker is shutting down and will be missing in the next METADATA response. (Java's "
         "admin client fails here.)",

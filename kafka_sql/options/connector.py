@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT  # noqa: F401  # as below
+from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT  # noqa: F401  # re-exported
 from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
@@ -23,7 +23,7 @@ from kafka_sql.options.option import (
     string,
     string_list,
 )
-from kafka_sql.options.sink import (  # noqa: F401  # all options in one module
+from kafka_sql.options.sink import (  # noqa: F401  # re-exported
     AT_LEAST_ONCE,
     DEFAULT,
     DELIVERY_GUARANTEE,

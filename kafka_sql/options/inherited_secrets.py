@@ -83,12 +83,12 @@ def check_inherited_secrets(
         if destination and _is_secret(key[destination.end() :], key, options[key]):
             inherited.setdefault(destination[0], []).append(key)
     for prefix, secrets in inherited.items():
-        changed = _changed_protection(prefix, base, options)
-        if changed is not None:
+        changed_option = _changed_protection(prefix, base, options)
+        if changed_option is not None:
             names = ", ".join(f"'{key}'" for key in secrets)
             raise MissingOptionError(
-                f"Option '{changed}' changes where the table's secrets are sent or how they are protected, so they are "
-                f"not inherited. The statement must {verb} them, too: {names}.",
+                f"Option '{changed_option}' changes where the table's secrets are sent or how they are protected, so "
+                f"they are not inherited. The statement must {verb} them, too: {names}.",
                 option=secrets[0],
             )
 
@@ -120,9 +120,11 @@ def _changed_protection(prefix: str, base: Mapping[str, str], options: Mapping[s
 def _protects_as_well(name: str, old: str | None, new: str | None) -> bool:
     if name not in _STRENGTH:
         return old == new
-    before, after = (_normalized(name, value) for value in (old, new))
+    old_value, new_value = (_normalized(name, value) for value in (old, new))
     order = _STRENGTH[name]
-    return before == after or (before in order and after in order and order.index(before) < order.index(after))
+    return old_value == new_value or (
+        old_value in order and new_value in order and order.index(old_value) < order.index(new_value)
+    )
 
 
 def _normalized(name: str, value: str | None) -> str:

@@ -36,8 +36,8 @@ def compile_java_pattern(text: str) -> re.Pattern[str]:
     Raises:
         ValueError: the pattern is invalid, or has a construct that differs between Java and Python.
     """
-    for part, inside in _parts(text):
-        for construct, name in _INSIDE if inside else _OUTSIDE:
+    for part, is_in_class in _parts(text):
+        for construct, name in _INSIDE if is_in_class else _OUTSIDE:
             match = construct.search(part)
             if match is not None:
                 raise ValueError(f"{name} ('{match[0]}') is not supported")
@@ -56,14 +56,14 @@ def compile_java_pattern(text: str) -> re.Pattern[str]:
 def _parts(text: str) -> list[tuple[str, bool]]:
     """Split a pattern into parts, each with whether it is inside a class ``[...]``. Escaped punctuation is removed."""
     parts: list[tuple[str, bool]] = []
-    inside, part = False, ""
+    is_in_class, part = False, ""
     for token in re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL):
-        if token[0] == "[" and not inside:  # an unmatched "]" is a literal
-            parts.append((part, inside))
-            inside, part = True, ""
-        elif token == "]" and inside:
-            parts.append((part, inside))
-            inside, part = False, ""
+        if token[0] == "[" and not is_in_class:  # an unmatched "]" is a literal
+            parts.append((part, is_in_class))
+            is_in_class, part = True, ""
+        elif token == "]" and is_in_class:
+            parts.append((part, is_in_class))
+            is_in_class, part = False, ""
         elif token[0] != "\\" or token[1:].isalnum():
             part += token
-    return [*parts, (part, inside)]
+    return [*parts, (part, is_in_class)]

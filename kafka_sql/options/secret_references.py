@@ -82,9 +82,11 @@ def _references(value: str) -> Iterator[_Reference]:
     position = 0
     while (start := value.find("${", position)) >= 0 and (brace := value.find("}", start)) >= 0:
         position = brace + 1
-        provider, *rest = value[start + 2 : brace].split(":", 2)
-        if rest:
-            yield _Reference(start, position, provider, "" if len(rest) == 1 else rest[0], rest[-1])
+        provider, *path_and_key = value[start + 2 : brace].split(":", 2)
+        if path_and_key:
+            yield _Reference(
+                start, position, provider, "" if len(path_and_key) == 1 else path_and_key[0], path_and_key[-1]
+            )
 
 
 def _resolve_reference(reference: _Reference, text: str, option: str) -> str:
@@ -97,23 +99,23 @@ def _resolve_reference(reference: _Reference, text: str, option: str) -> str:
         )
     try:
         return _PROVIDERS[reference.provider](reference.path, reference.key)
-    except _Missing as e:
+    except _UnresolvedReference as e:
         raise SecretReferenceError(f"Option '{option}': reference '{text}': {e}.", option=option) from None
 
 
-class _Missing(Exception):
+class _UnresolvedReference(Exception):
     """A reference could not be resolved. The message gives the reason without any content."""
 
 
 def _environment(path: str, key: str) -> str:
     if path:
-        raise _Missing("environment variables have no path; write ${env:NAME}")
+        raise _UnresolvedReference("environment variables have no path; write ${env:NAME}")
     if not is_allowed_variable(key):
-        raise _Missing(f"not one of the environment variables that {VARIABLES} allows")
+        raise _UnresolvedReference(f"not one of the environment variables that {VARIABLES} allows")
     try:
         return os.environ[key]
     except (KeyError, UnicodeEncodeError):
-        raise _Missing(
+        raise _UnresolvedReference(
             "the environment variable is not set in this process (executors have their own environment)"
         ) from None
 
@@ -125,15 +127,15 @@ def _file(path: str, key: str) -> str:
     try:
         entries = javaproperties.loads(text)
     except ValueError:  # its message contains the text
-        raise _Missing(f"file '{path}' is not a Java properties file") from None
+        raise _UnresolvedReference(f"file '{path}' is not a Java properties file") from None
     if key not in entries:
-        raise _Missing(f"file '{path}' has no key '{key}'")
+        raise _UnresolvedReference(f"file '{path}' has no key '{key}'")
     return str(entries[key])
 
 
 def _directory(path: str, key: str) -> str:
     if Path(key).name != key:
-        raise _Missing("the file name must not contain a path")
+        raise _UnresolvedReference("the file name must not contain a path")
     return _read(Path(path) / key, f"file '{key}' in directory '{path}'")
 
 
@@ -141,9 +143,9 @@ def _read(path: Path, name: str) -> str:
     try:
         return read_allowed(path).decode()
     except OSError as e:
-        raise _Missing(f"{name} cannot be read ({e.strerror})") from None
+        raise _UnresolvedReference(f"{name} cannot be read ({e.strerror})") from None
     except UnicodeDecodeError:
-        raise _Missing(f"{name} is not UTF-8") from None
+        raise _UnresolvedReference(f"{name} is not UTF-8") from None
 
 
 _PROVIDERS: Final[Mapping[str, Callable[[str, str], str]]] = {

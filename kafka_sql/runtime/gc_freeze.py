@@ -11,7 +11,7 @@ import sys
 
 from kafka_sql.runtime.worker_main import is_worker
 
-_frozen = 0  # number of modules that were loaded at the last freeze
+_frozen_modules = 0  # number of modules that were loaded at the last freeze
 
 
 def freeze_modules() -> None:
@@ -19,8 +19,8 @@ def freeze_modules() -> None:
 
     Does nothing in other processes: objects of a user's program may become garbage.
     """
-    global _frozen
-    if len(sys.modules) != _frozen and is_worker():
+    global _frozen_modules
+    if len(sys.modules) != _frozen_modules and is_worker():
         gc.collect(1)  # a full collection would take as long as those that this saves
         gc.freeze()
-        _frozen = len(sys.modules)
+        _frozen_modules = len(sys.modules)

@@ -41,14 +41,14 @@ def inline_helper(function: F) -> F:
 
 
 @intrinsic
-def load(typing: Any, address: Any, kind: Any) -> Any:
-    """Return the value of type ``kind`` at ``address``."""
+def load(typing: Any, address: Any, value_type: Any) -> Any:
+    """Return the value of type ``value_type`` at ``address``."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], context.get_value_type(kind.dtype).as_pointer())
+        pointer = builder.inttoptr(arguments[0], context.get_value_type(value_type.dtype).as_pointer())
         return builder.load(pointer)
 
-    return kind.dtype(address, kind), code
+    return value_type.dtype(address, value_type), code
 
 
 @intrinsic
@@ -65,11 +65,11 @@ def store(typing: Any, address: Any, value: Any) -> Any:
 
 @intrinsic
 def copy(typing: Any, target: Any, source: Any, size: Any) -> Any:
-    """memcpy between addresses."""
+    """Copy ``size`` bytes between addresses (memcpy)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        to, of = (builder.inttoptr(a, _BYTE) for a in arguments[:2])
-        cgutils.raw_memcpy(builder, to, of, arguments[2], 1)
+        target_pointer, source_pointer = (builder.inttoptr(address, _BYTE) for address in arguments[:2])
+        cgutils.raw_memcpy(builder, target_pointer, source_pointer, arguments[2], 1)
         return context.get_dummy_value()
 
     return types.void(target, source, size), code

@@ -21,7 +21,7 @@ _connections: list[socket.socket] | None = None
 
 
 class QuickAckMixin:
-    """Makes a worker acknowledge at once what follows, when it unpickles an object of this class as part of a task."""
+    """Enables quick acknowledgements in a worker that unpickles an object of this class as part of a task."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes, as pickle does by default, and enable quick acknowledgements."""

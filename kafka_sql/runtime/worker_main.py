@@ -27,7 +27,8 @@ def main() -> None:
     """Run ``python`` with these arguments. Spark passes ``-m`` and a module."""
     if sys.argv[1:2] != ["-m"]:
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-    # the first entry is the folder of this command, and would be the current folder; neither with PYTHONSAFEPATH
+    # The first entry is the folder of this command. With python -m it would be the current folder, and with
+    # PYTHONSAFEPATH neither is added.
     path = sys.path if getattr(sys.flags, "safe_path", False) else ["", *sys.path[1:]]
     sys.path[:] = without_zips(path)
     del sys.argv[:2]

@@ -163,7 +163,7 @@ class Admin:
         return self.call(repeat)
 
     def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
-        """Return all topics by name; to ask for a single one may create it, if the broker creates topics automatically.
+        """Return all topics by name. A request for a single topic could create it on a broker that creates topics.
 
         Args:
             has_new_credentials: whether the credentials have changed since the client was created.
@@ -190,8 +190,8 @@ class Admin:
         """Yield per attempt its timeout, and whether it is the last one within ``self.timeout``."""
         deadline, step = time.monotonic() + self.timeout, first_timeout
         while True:
-            left = deadline - time.monotonic()
-            yield max(min(step, left), 0.01), left <= step
+            remaining = deadline - time.monotonic()
+            yield max(min(step, remaining), 0.01), remaining <= step
             step *= _BACKOFF_FACTOR
 
     def _should_raise(self, is_last: bool) -> bool:

@@ -209,8 +209,8 @@ class _CachedCluster:
 def cached_cluster(config: Mapping[str, str]) -> Iterator[Cluster]:
     """Lease a cluster client for a ``with`` block. All its requests must be complete at the end of the block.
 
-    The client is kept for the planner's next table or statement: a new one has to connect first, which mostly takes
-    50 ms.
+    The client is kept for the planner's next table or statement: a new one has to connect first, which usually
+    takes 50 ms.
 
     Args:
         config: librdkafka's configuration of a table, with references to secrets.

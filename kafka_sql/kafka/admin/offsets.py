@@ -76,7 +76,7 @@ class OffsetRequest:
         """Return for each partition a function that waits for its offset.
 
         Args:
-            election_seconds: for which a partition may have no leader.
+            election_seconds: seconds for which a partition may have no leader.
         """
         return {partition: partial(self._await_offset, partition, election_seconds) for partition in self._specs}
 
@@ -141,7 +141,7 @@ class OffsetRequest:
         return None if offset == OFFSET_INVALID else offset  # librdkafka's result if the leader has gone
 
     def _exists(self, partition: TopicPartition) -> bool:
-        """Whether the cluster knows a partition. For a new topic it does so shortly before its leader does."""
+        """Whether the metadata lists a partition. The leader of a new one may learn of it shortly after that."""
         topic = self._list_topics().get(partition[0])
         return topic is not None and partition[1] in topic.partitions
 

@@ -53,8 +53,8 @@ def _sample(consumer: Consumer, starts: Mapping[TopicPartition, int]) -> dict[To
     last_offsets: dict[TopicPartition, int] = {}
     incomplete = set(starts)
     deadline = time.monotonic() + _SECONDS
-    while incomplete and (left := deadline - time.monotonic()) > 0:
-        message = consumer.poll(left)
+    while incomplete and (remaining := deadline - time.monotonic()) > 0:
+        message = consumer.poll(remaining)
         if message is None:
             break
         partition = (str(message.topic()), int(message.partition() or 0))

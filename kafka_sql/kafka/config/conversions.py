@@ -194,7 +194,7 @@ def to_openssl_ciphers(text: str) -> str:
 def _openssl_name(name: str) -> str:
     if not name.startswith("TLS_") or "_WITH_" not in name:
         return name  # already OpenSSL's
-    exchange, _, rest = name.removeprefix("TLS_").partition("_WITH_")
-    rest = rest.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_CBC_SHA", "_SHA")
-    rest = rest.replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305").replace("3DES_EDE_CBC", "DES_CBC3")
-    return "-".join(part for part in (*([] if exchange == "RSA" else exchange.split("_")), *rest.split("_")))
+    exchange, _, cipher = name.removeprefix("TLS_").partition("_WITH_")
+    cipher = cipher.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_CBC_SHA", "_SHA")
+    cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305").replace("3DES_EDE_CBC", "DES_CBC3")
+    return "-".join(part for part in (*([] if exchange == "RSA" else exchange.split("_")), *cipher.split("_")))

@@ -1,4 +1,4 @@
-"""List the librdkafka options, beside those with Java's names, that tables may set.
+"""List the librdkafka options that tables may set, in addition to those with Java's names.
 
 Names: librdkafka 2.16, CONFIGURATION.md. An option that is not listed is refused, even if the installed librdkafka has
 it: before an option of a new release is added here, check that it does not load code or write files. A file that

@@ -124,26 +124,26 @@ def api_timeout(config: Mapping[str, str]) -> float:
 
 def _convert_property(key: str, value: str) -> dict[str, str]:
     """Return a property with librdkafka's name; nothing if ``convert_properties`` does, or if it is ignored."""
-    java = JAVA_PROPERTIES.get(key)
-    if java is None:
+    java_property = JAVA_PROPERTIES.get(key)
+    if java_property is None:
         _check_allowed(key)
         return {key: value}
-    if java.handling is Handling.REJECTED and value not in java.neutral_values:
+    if java_property.handling is Handling.REJECTED and value not in java_property.neutral_values:
         raise InvalidOptionError(
-            f"Option 'properties.{key}' is not supported: {java.reason}.", option=f"properties.{key}"
+            f"Option 'properties.{key}' is not supported: {java_property.reason}.", option=f"properties.{key}"
         )
-    if java.handling is Handling.IGNORED and value not in java.neutral_values:
-        _LOG.warning("option 'properties.%s' has no effect: %s", key, java.reason)
-    if java.handling in (Handling.REJECTED, Handling.IGNORED):
+    if java_property.handling is Handling.IGNORED and value not in java_property.neutral_values:
+        _LOG.warning("option 'properties.%s' has no effect: %s", key, java_property.reason)
+    if java_property.handling in (Handling.REJECTED, Handling.IGNORED):
         return {}
-    if java.handling is Handling.CONVERTED and key not in _KEPT_PROPERTIES:
+    if java_property.handling is Handling.CONVERTED and key not in _CONVERTED_ELSEWHERE:
         return {}
-    name = java.librdkafka_name or key
+    name = java_property.librdkafka_name or key
     return {name: clamp_to_range(key, name, value)}
 
 
-# properties whose conversion happens before or after, or is a range only
-_KEPT_PROPERTIES: Final = {
+# CONVERTED properties that are only clamped to a range, or that are converted before or after ``_convert_property``
+_CONVERTED_ELSEWHERE: Final = {
     *(*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, API_TIMEOUT, HOST_NAME_CHECK, CIPHERS)
 } - {JAAS}
 

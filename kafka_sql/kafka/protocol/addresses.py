@@ -54,12 +54,14 @@ def resolve(address: Address, seconds: float) -> list[Endpoint]:
     lookup = partial(socket.getaddrinfo, *address, type=socket.SOCK_STREAM)
     try:
         try:
-            found = lookup(flags=socket.AI_NUMERICHOST)
+            entries = lookup(flags=socket.AI_NUMERICHOST)
         except socket.gaierror:  # it is a name
-            found = _run_with_timeout(lookup, seconds, f"the address of '{address[0]}'")
+            entries = _run_with_timeout(lookup, seconds, f"the address of '{address[0]}'")
     except (OverflowError, ValueError):  # a broker may advertise any port and any host name
         raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None
-    return sorted((Endpoint(entry[0], entry[4]) for entry in found), key=lambda endpoint: _failed_at(endpoint.address))
+    return sorted(
+        (Endpoint(entry[0], entry[4]) for entry in entries), key=lambda endpoint: _failed_at(endpoint.address)
+    )
 
 
 def canonical_addresses(address: Address, seconds: float) -> list[Address]:

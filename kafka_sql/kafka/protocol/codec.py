@@ -51,7 +51,7 @@ _FIRST_FLEXIBLE: Final[Mapping[ApiKey, int]] = {
     ApiKey.DESCRIBE_TRANSACTIONS: 0,
     ApiKey.LIST_TRANSACTIONS: 0,
 }
-# Before these versions, a broker that throttles a client delays the response by itself (KIP-219).
+# Before these versions, a broker that throttles a client delays its response instead (KIP-219).
 _FIRST_THROTTLED_BY_CLIENT: Final[Mapping[ApiKey, int]] = {
     ApiKey.PRODUCE: 6,
     ApiKey.FETCH: 8,
@@ -151,7 +151,7 @@ class Reader:
         flexible: bool = False,
         throttle: Callable[[int], None] = lambda milliseconds: None,
     ) -> None:
-        """Begin at the start.
+        """Create a reader at the start of the body.
 
         Args:
             throttle: receives the throttle time.

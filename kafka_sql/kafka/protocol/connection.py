@@ -46,7 +46,8 @@ _BUFFERS: Final = {  # of a socket, in bytes; by default the operating system si
 # Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
 # platform has all of these options. macOS calls the first one TCP_KEEPALIVE.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
-_unanswered: Final[list[float]] = [0.0]  # of this process: when the last request was sent whose response timed out
+# When the last request of this process was sent whose response timed out, in seconds of time.monotonic.
+_last_timed_out: Final[list[float]] = [0.0]
 
 
 class Request(NamedTuple):
@@ -110,7 +111,7 @@ class Connection:
         raise failure or ConnectionError("the name has no address")
 
     def _open(self, endpoint: Endpoint, config: Mapping[str, str]) -> None:
-        self._correlation_id, self._responses, self._heard_at = 0, 0, time.monotonic()
+        self._correlation_id, self._responses, self._last_received_at = 0, 0, time.monotonic()
         self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
         self._timeout = int(config[CONNECT_TIMEOUT]) / 1000
         self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
@@ -142,13 +143,13 @@ class Connection:
         if supported is not None and max(oldest, supported[0]) <= min(latest, supported[1]):
             return min(latest, supported[1])
         broker = f"{self.address[0]}:{self.address[1]}"
-        has = "none" if supported is None else f"{supported[0]} to {supported[1]}"
+        offered = "none" if supported is None else f"{supported[0]} to {supported[1]}"
         needed = f"kafka_sql needs one of {oldest} to {latest}"
         is_newer = supported is not None and supported[0] > latest
         advice = "Upgrade kafka_sql" if is_newer else _UPGRADES.get(api, "Upgrade the brokers")
         raise UnsupportedVersionError(
-            f"Broker {broker} does not support request {api.title} in a suitable version: it supports {has}, {needed}. "
-            f"{advice}.",
+            f"Broker {broker} does not support request {api.title} in a suitable version: it supports {offered}, "
+            f"{needed}. {advice}.",
             servers=broker,
         )
 
@@ -164,7 +165,7 @@ class Connection:
             sent_at: when it was sent, in seconds of ``time.monotonic``.
         """
         note_failure(self.address)
-        _unanswered[0] = max(_unanswered[0], sent_at)
+        _last_timed_out[0] = max(_last_timed_out[0], sent_at)
 
     def may_be_dropped(self) -> bool:
         """Return whether this idle connection should be replaced.
@@ -172,11 +173,11 @@ class Connection:
         A firewall that drops the state of one connection usually drops that of others too: those on which nothing has
         arrived since a request was sent whose response timed out. Each of them would cost another timeout.
         """
-        return self._heard_at < _unanswered[0] and self._responses == self._correlation_id
+        return self._last_received_at < _last_timed_out[0] and self._responses == self._correlation_id
 
     def is_idle(self, seconds: float) -> bool:
-        """Return whether nothing has arrived for so long, and no response is on its way."""
-        return self._responses == self._correlation_id and time.monotonic() - self._heard_at > seconds
+        """Return whether nothing has arrived for ``seconds``, and no response is outstanding."""
+        return self._responses == self._correlation_id and time.monotonic() - self._last_received_at > seconds
 
     def fileno(self) -> int:
         """Return the file descriptor, to wait for responses."""
@@ -310,18 +311,18 @@ class Connection:
         view = memoryview(self._message)
         while self._filled < len(view):
             if deadline is not None:  # for the complete response: a slow trickle of bytes must not extend it
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     raise TimeoutError("timed out")
-                self._socket.settimeout(left)
+                self._socket.settimeout(remaining)
             count = self._socket.recv_into(view[self._filled :])
             if not count:
                 raise ConnectionError("the broker closed the connection")
             self._filled += count
-            self._heard_at = time.monotonic()
+            self._last_received_at = time.monotonic()
 
     def _remaining(self) -> float:
-        """Return the seconds that are left to set up the connection."""
+        """Return the seconds that remain to set up the connection."""
         assert self._setup_deadline is not None
         return max(0.001, self._setup_deadline - time.monotonic())
 
@@ -376,7 +377,8 @@ class Connection:
             self.versions = {ApiKey.API_VERSIONS: (0, 0)}  # which every broker supports
             return self._request_versions()
         if code != ErrorCode.NONE:
-            raise BrokerError(f"The broker did not return its API versions: {error_text(code)}.")
+            server = f"{self.address[0]}:{self.address[1]}"
+            raise BrokerError(f"{server}: the broker did not return its API versions: {error_text(code)}.")
 
         def supported() -> tuple[int, tuple[int, int]]:
             key, versions = response.number("h"), (response.number("h"), response.number("h"))

@@ -39,7 +39,7 @@ class ConnectionPool:
     """Connections by address, opened on first use."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Open nothing yet.
+        """Create a pool without connections.
 
         Args:
             config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
@@ -78,15 +78,15 @@ class ConnectionPool:
         deadline = time.monotonic() + seconds
         while True:
             ready = [connection for connection in connections if connection.has_response()]
-            left = deadline - time.monotonic()
-            if ready or left <= 0 or self._collect_opened():
+            remaining = deadline - time.monotonic()
+            if ready or remaining <= 0 or self._collect_opened():
                 return ready
             if self._opening:
-                left = min(left, _POLL)
+                remaining = min(remaining, _POLL)
             with selectors.DefaultSelector() as selector:
                 for connection in connections:
                     selector.register(connection, selectors.EVENT_READ)
-                selector.select(left)
+                selector.select(remaining)
 
     def credentials_changed(self) -> bool:
         """Return whether the credentials changed since the open connections authenticated."""
@@ -95,8 +95,8 @@ class ConnectionPool:
     def any_connection(self) -> Connection:
         """Return a connection to any broker.
 
-        Tries the bootstrap servers and the brokers of the last Metadata response in random order, and those last that
-        were not reachable or did not respond recently (``addresses``).
+        Tries the bootstrap servers and the brokers of the last Metadata response in random order. Those that recently
+        were not reachable or did not respond come last (``addresses``).
 
         Raises:
             OSError: no broker is reachable now.
@@ -131,7 +131,11 @@ class ConnectionPool:
         return connection if connection is not None else self._add(self._connect(address))
 
     def try_connect_to(self, address: Address) -> Connection | None:
-        """Return a connection as ``connect_to`` does; None while a thread opens it, for which ``wait`` waits."""
+        """Return a connection as ``connect_to`` does; None while a thread opens it. ``wait`` returns when it is open.
+
+        Raises:
+            OSError, BrokerError: as ``connect_to``.
+        """
         self._collect_opened()
         if address in self._failed:
             raise self._failed.pop(address)

@@ -1,7 +1,7 @@
 """Produce: send record batches to the leader of their partitions.
 
 Layout: Produce versions 3 to 11 of Apache Kafka's message definitions. Version 12 adds partitions to transactions
-implicitly (KIP-890), which this package does by itself.
+implicitly (KIP-890); this package sends AddPartitionsToTxn.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def produce(
     timeout_ms: int,
     oldest_version: int = OLDEST_VERSION,
 ) -> tuple[Request, list[bytes]]:
-    """Send record batches.
+    """Return a request that sends record batches, without their contents.
 
     Args:
-        connection: to which the request will be sent.
+        connection: the connection on which the request will be sent.
         batches: topic, partition and size in bytes of each, grouped by topic, at most one per partition.
         acks: -1 to be acknowledged by all in-sync replicas, 1 by the leader.
         timeout_ms: milliseconds that the leader waits for the other replicas.
@@ -62,18 +62,19 @@ def produce(
     version = connection.choose_version(ApiKey.PRODUCE, oldest_version, LATEST_VERSION)
     flexible = codec.is_flexible(ApiKey.PRODUCE, version)
     topics = [(topic, list(group)) for topic, group in itertools.groupby(batches, lambda batch: batch[0])]
-    before, end = list[bytes](), codec.tags(flexible)  # the bytes before each batch; the end of each structure
+    prefixes, end = list[bytes](), codec.tags(flexible)  # the bytes before each batch; the end of each structure
     for topic, group in topics:
         start = codec.string(topic, flexible) + codec.array_length(len(group), flexible)
-        if before:
-            start = end + start  # of the topic before
+        if prefixes:
+            start = end + start  # end of the previous topic
         for _, partition, size in group:
-            before.append(start + codec.pack("i", partition) + codec.data_length(size, flexible))
+            prefixes.append(start + codec.pack("i", partition) + codec.data_length(size, flexible))
             start = b""
     head = codec.string(transactional_id, flexible) + codec.pack("hi", acks, timeout_ms)
-    body = head + codec.array_length(len(topics), flexible) + before[0]
-    after = [end + start for start in before[1:]] + [end * 3]  # of the last partition, its topic and the request
-    return Request(ApiKey.PRODUCE, version, version, lambda *_: body), after
+    body = head + codec.array_length(len(topics), flexible) + prefixes[0]
+    # the ends of the last partition, its topic and the request
+    tails = [end + prefix for prefix in prefixes[1:]] + [end * 3]
+    return Request(ApiKey.PRODUCE, version, version, lambda *_: body), tails
 
 
 def read_produce(response: Reader) -> dict[TopicPartition, ProduceResult]:
@@ -102,7 +103,7 @@ def read_produce(response: Reader) -> dict[TopicPartition, ProduceResult]:
         name = str(response.string())
         results = response.array(result)
         response.tags()
-        return [((name, partition), written) for partition, written in results]
+        return [((name, partition), partition_result) for partition, partition_result in results]
 
     results = dict(itertools.chain.from_iterable(response.array(topic)))
     response.throttle_time()

@@ -65,7 +65,7 @@ class TransactionAdmin:
     """A client for the transactions of a cluster. Retries within ``delivery.timeout.ms``."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Send nothing yet.
+        """Create a client. This sends no request.
 
         Args:
             config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
@@ -186,10 +186,11 @@ class TransactionAdmin:
 
     def first_offsets(self, descriptions: Mapping[str, TransactionDescription]) -> dict[str, tuple[str, int, int]]:
         """Return topic, partition and offset of one record of each open transaction; absent if it has no records."""
-        chosen = {key: d.partitions[0] for key, d in descriptions.items() if d.partitions}
-        producers = self._retry(lambda: self._describe_producers(set(chosen.values()))) if chosen else {}
+        first_partitions = {key: d.partitions[0] for key, d in descriptions.items() if d.partitions}
+        requested = set(first_partitions.values())
+        producers = self._retry(lambda: self._describe_producers(requested)) if requested else {}
         offsets: dict[str, tuple[str, int, int]] = {}
-        for key, partition in chosen.items():
+        for key, partition in first_partitions.items():
             for producer in producers[partition]:
                 if producer.producer_id == descriptions[key].producer_id and producer.txn_start_offset >= 0:
                     offsets[key] = (*partition, producer.txn_start_offset)
@@ -270,9 +271,9 @@ class TransactionAdmin:
     def _group_by_coordinator(self, ids: list[str]) -> dict[Address, list[str]]:
         unknown = [key for key in ids if key not in self._coordinators]
         if unknown:
-            found = transactions.find_coordinators(self._connections.any_connection(), unknown)
-            check_complete(found, unknown)
-            for key, (code, address) in found.items():
+            coordinators = transactions.find_coordinators(self._connections.any_connection(), unknown)
+            check_complete(coordinators, unknown)
+            for key, (code, address) in coordinators.items():
                 raise_if_retriable(code, ApiKey.FIND_COORDINATOR)
                 self._coordinators[key] = raise_for_code(key, code, address)
         groups: dict[Address, list[str]] = {}
@@ -299,6 +300,6 @@ def _require_leader(cluster: Metadata, topic: str, partition: int) -> Address:
         RetriableError: it has no leader at the moment, or the broker does not know the topic yet.
         BrokerError: the broker returned another error code for the topic.
     """
-    known = cluster.topic(topic)
-    raise_if_retriable(known.code, ApiKey.METADATA)
-    return raise_for_code(f"Topic '{topic}'", known.code, known).require_leader(partition)
+    metadata = cluster.topic(topic)
+    raise_if_retriable(metadata.code, ApiKey.METADATA)
+    return raise_for_code(f"Topic '{topic}'", metadata.code, metadata).require_leader(partition)

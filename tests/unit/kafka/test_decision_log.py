@@ -84,7 +84,7 @@ def patch_reads(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
     position = TopicPartition(LOG_TOPIC, 0, 0)
     monkeypatch.setattr(decision_log, "open_client", fake_client(poll=lambda _: event, position=lambda _: [position]))
     monkeypatch.setattr(decision_log, "_end_offset", lambda *_, **__: 1)
-    monkeypatch.setattr(decision_log, "_VISIBLE_SECONDS", 0.1)
+    monkeypatch.setattr(decision_log, "_READ_SECONDS", 0.1)
 
 
 @pytest.mark.parametrize(

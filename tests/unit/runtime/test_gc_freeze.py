@@ -26,7 +26,7 @@ def test_no_freeze_outside_workers() -> None:
 
 def test_a_worker_freezes_again_after_loading_more_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc_freeze, "is_worker", lambda: True)
-    monkeypatch.setattr(gc_freeze, "_frozen", 0)
+    monkeypatch.setattr(gc_freeze, "_frozen_modules", 0)
     gc_freeze.freeze_modules()
     first = gc.get_freeze_count()
     assert first > 10_000

@@ -33,7 +33,7 @@ from tests.unit.kafka.direct.simulated_broker import SILENT, SimulatedBroker, si
 def no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with no remembered failure, and try servers in the order of the configuration."""
     monkeypatch.setattr(addresses, "_failures", {})
-    monkeypatch.setattr(connection_module, "_unanswered", [0.0])
+    monkeypatch.setattr(connection_module, "_last_timed_out", [0.0])
     monkeypatch.setattr(random, "shuffle", lambda _: None)
 
 
