@@ -201,9 +201,9 @@ def test_an_endpoint_that_stays_unavailable(endpoint: Endpoint) -> None:
     endpoint.statuses = [503] * 1000
     began = time.monotonic()
     with pytest.raises(TokenEndpointUnavailableError, match="HTTP status 503"):
-        get_token(endpoint.config, 0.5)
+        get_token(endpoint.config, 3)
     assert time.monotonic() - began < 30
-    assert len(endpoint.requests) <= 4  # after 0, 0.1 and 0.3 seconds
+    assert len(endpoint.requests) <= 7  # after 0, 0.1, 0.3, 0.7, 1.5 and, with jitter, 2.6 seconds
 
 
 def test_an_endpoint_that_does_not_respond(endpoint: Endpoint) -> None:
