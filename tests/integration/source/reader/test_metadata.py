@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -51,24 +51,32 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
     try:
         sql(
             "CREATE TABLE t (a INT, p BIGINT METADATA FROM 'partition' VIRTUAL,"
-            " o STRING METADATA FROM 'offset' VIRTUAL, od DECIMAL(20, 0) METADATA FROM 'offset' VIRTUAL,"
-            " b BYTES METADATA FROM 'topic' VIRTUAL,"
-            " n TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, n0 TIMESTAMP(0) METADATA FROM 'timestamp' VIRTUAL,"
-            " l0 TIMESTAMP_LTZ(0) METADATA FROM 'timestamp' VIRTUAL, s STRING METADATA FROM 'timestamp' VIRTUAL,"
-            " d DATE METADATA FROM 'timestamp' VIRTUAL, headers MAP<STRING, STRING> METADATA VIRTUAL,"
+            " o STRING METADATA FROM 'offset' VIRTUAL, b BYTES METADATA FROM 'topic' VIRTUAL,"
+            " n TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, headers MAP<STRING, STRING> METADATA VIRTUAL,"
             " hs ARRAY<ROW<n BYTES, v STRING>> METADATA FROM 'header-list' VIRTUAL)"
             f" {topics.with_options(topic)}"
         )
         headers = [("k", "\u00fc".encode()), ("x", b"\xff"), ("n", None)]
         topics.produce(topic, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS, headers=headers)
-        found = sql("SELECT p, o, od, b, n, n0, CAST(l0 AS STRING) AS l0, s, d, headers, hs FROM t").collect()[0]
-        assert (found.p, found.o, int(found.od), found.b) == (0, "0", 0, topic.encode())
-        assert (found.n, found.n0) == (datetime(2023, 11, 15, 7, 13, 20, 123000), datetime(2023, 11, 15, 7, 13, 20))
-        assert (found.l0, found.s, found.d) == ("2023-11-15 07:13:20", "2023-11-15 07:13:20.123", date(2023, 11, 15))
-        assert found.headers == {"k": "\u00fc", "x": "\ufffd", "n": None}
-        assert [tuple(h) for h in found.hs] == [(b"k", "\u00fc"), (b"x", "\ufffd"), (b"n", None)]
+        (row,) = sql("SELECT p, o, b, n, headers, hs FROM t").collect()
+        assert (row.p, row.o, row.b) == (0, "0", topic.encode())
+        assert row.n == datetime(2023, 11, 15, 7, 13, 20, 123000)
+        assert row.headers == {"k": "\u00fc", "x": "\ufffd", "n": None}
+        assert [tuple(h) for h in row.hs] == [(b"k", "\u00fc"), (b"x", "\ufffd"), (b"n", None)]
+        for index, (declared, key, expected) in enumerate(
+            [
+                ("DECIMAL(20, 0)", "offset", "0"),
+                ("TIMESTAMP(0)", "timestamp", "2023-11-15 07:13:20"),
+                ("TIMESTAMP_LTZ(0)", "timestamp", "2023-11-15 07:13:20"),
+                ("STRING", "timestamp", "2023-11-15 07:13:20.123"),
+                ("DATE", "timestamp", "2023-11-15"),
+            ]
+        ):
+            columns = f"m {declared} METADATA FROM '{key}' VIRTUAL, a INT"
+            sql(f"CREATE TABLE t{index} ({columns}) {topics.with_options(topic)}")
+            assert rows(sql(f"SELECT CAST(m AS STRING) FROM t{index}")) == [(expected,)], declared
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        assert rows(sql("SELECT s FROM t")) == [
+        assert rows(sql("SELECT m FROM t3")) == [
             ("2023-11-14 22:13:20.123",)
         ]  # the time zone at query time, not at CREATE TABLE
     finally:
