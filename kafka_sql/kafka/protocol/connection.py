@@ -167,7 +167,7 @@ class Connection:
         note_failure(self.address)
         _last_timed_out[0] = max(_last_timed_out[0], sent_at)
 
-    def may_be_dropped(self) -> bool:
+    def may_be_dead(self) -> bool:
         """Return whether this idle connection should be replaced.
 
         A firewall that drops the state of one connection usually drops that of others too: those on which nothing has

@@ -159,7 +159,7 @@ class ConnectionPool:
     def _usable(self, address: Address) -> Connection | None:
         """Return the open connection, unless it should be replaced."""
         connection = self._open.get(address)
-        if connection is not None and (connection.may_be_dropped() or connection.is_idle(self._max_idle)):
+        if connection is not None and (connection.may_be_dead() or connection.is_idle(self._max_idle)):
             self.discard(connection)
             return None
         return connection

@@ -1,4 +1,4 @@
-"""The choice of a broker to ask: servers that do not respond cost their timeout once."""
+"""Test which broker a client asks. It waits only once for a server that does not respond."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def config_of(broker: SimulatedBroker, *first: Address) -> dict[str, str]:
     return {**config, "bootstrap.servers": servers}
 
 
-def test_a_frozen_bootstrap_server_costs_one_setup_timeout_once(broker: SimulatedBroker) -> None:
+def test_the_client_waits_only_once_for_a_frozen_bootstrap_server(broker: SimulatedBroker) -> None:
     with frozen_server() as (frozen, accepted):
         for _ in range(5):
             with closing(ConnectionPool(config_of(broker, frozen))) as pool:
@@ -109,7 +109,7 @@ def test_a_broker_that_stops_responding_is_not_the_next_choice(broker: Simulated
             assert pool.any_connection().address == broker.address
 
 
-def test_a_timeout_replaces_idle_connections_that_may_be_dropped_too(broker: SimulatedBroker) -> None:
+def test_a_timeout_on_one_connection_replaces_the_idle_ones(broker: SimulatedBroker) -> None:
     with simulated_broker() as other, closing(ConnectionPool(broker.config())) as pool:
         idle = pool.connect_to(broker.address)
         busy, used = Connection(broker.address, broker.config()), Connection(broker.address, broker.config())
@@ -122,13 +122,13 @@ def test_a_timeout_replaces_idle_connections_that_may_be_dropped_too(broker: Sim
             with pytest.raises(TimeoutError):
                 silent.ask(metadata([]), 0.3)
             timer.join()
-            assert idle.may_be_dropped()
-            assert not busy.may_be_dropped()  # its response has its own timeout
-            assert not used.may_be_dropped()
+            assert idle.may_be_dead()
+            assert not busy.may_be_dead()  # its response has its own timeout
+            assert not used.may_be_dead()
             busy.receive(metadata([]), number)
         assert pool.any_connection() is not idle
         assert pool.connect_to(broker.address) is pool.any_connection()
-        assert not pool.any_connection().may_be_dropped()
+        assert not pool.any_connection().may_be_dead()
 
 
 def test_a_timeout_while_connecting_replaces_no_connections(broker: SimulatedBroker) -> None:
@@ -143,7 +143,8 @@ def test_brokers_of_the_last_metadata_replace_unreachable_bootstrap_servers(brok
     with simulated_broker() as other:
         config = config_of(other)
         with closing(ConnectionPool(config)) as pool:
-            other.address, address = broker.address, other.address  # the broker that Metadata lists
+            address = other.address
+            other.address = broker.address  # its Metadata response lists the other broker
             assert pool.cluster_metadata([]).brokers == {7: broker.address}
             pool.close()
             note_failure(address)

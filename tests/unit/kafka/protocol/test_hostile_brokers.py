@@ -23,12 +23,12 @@ Serve = Callable[[socket.socket, threading.Event], None]
 
 @contextmanager
 def server(serve: Serve) -> Iterator[tuple[str, int]]:
-    """Run a server that handles each connection with ``serve``. Its event is set at the end of the test."""
-    over = threading.Event()
+    """Run a server that handles each connection with ``serve``. The event that ``serve`` gets is set at the end."""
+    stopped = threading.Event()
 
     def handle(connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            serve(connection, over)
+            serve(connection, stopped)
 
     def run() -> None:
         with suppress(OSError):
@@ -38,7 +38,7 @@ def server(serve: Serve) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=run, daemon=True).start()
         yield listening.getsockname()[:2]
-        over.set()
+        stopped.set()
 
 
 def config(address: tuple[str, int], **more: str) -> dict[str, str]:
@@ -52,34 +52,34 @@ def config(address: tuple[str, int], **more: str) -> dict[str, str]:
     return to_librdkafka(properties)
 
 
-def silent(connection: socket.socket, over: threading.Event) -> None:
+def silent(connection: socket.socket, stopped: threading.Event) -> None:
     """Accept requests and never respond."""
-    over.wait(120)
+    stopped.wait(120)
 
 
-def dripping(connection: socket.socket, over: threading.Event) -> None:
+def dripping(connection: socket.socket, stopped: threading.Event) -> None:
     """Send a long response byte by byte, each well within the socket timeout."""
     connection.sendall(b"\0\0\x40\0")
-    while not over.wait(0.05):
+    while not stopped.wait(0.05):
         connection.sendall(b"\0")
 
 
-def endless(connection: socket.socket, over: threading.Event) -> None:
+def endless(connection: socket.socket, stopped: threading.Event) -> None:
     """Announce a response of two gigabytes."""
     connection.sendall(b"\x7f\xff\xff\xff" + b"x" * 1000)
-    over.wait(120)
+    stopped.wait(120)
 
 
-def http(connection: socket.socket, over: threading.Event) -> None:
+def http(connection: socket.socket, stopped: threading.Event) -> None:
     """Respond with another protocol."""
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
-def short(connection: socket.socket, over: threading.Event) -> None:
+def short(connection: socket.socket, stopped: threading.Event) -> None:
     """Respond to the first request with an incomplete body."""
-    number = connection.recv(1000)[8:12]
-    connection.sendall(b"\0\0\0\x0a" + number + b"\0\0\0\0\0\x05")
-    over.wait(120)
+    correlation_id = connection.recv(1000)[8:12]
+    connection.sendall(b"\0\0\0\x0a" + correlation_id + b"\0\0\0\0\0\x05")
+    stopped.wait(120)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_broker_without_a_complete_response(serve: Serve, expected: str) -> None
 
 
 def test_response_in_pieces() -> None:
-    def slow(connection: socket.socket, over: threading.Event) -> None:
-        number = connection.recv(1000)[8:12]
-        for byte in b"\0\0\0\x13" + number + b"\0\0" + b"\x02\0\x12\0\0\0\x03\0" + b"\0\0\0\0\0":
+    def slow(connection: socket.socket, stopped: threading.Event) -> None:
+        correlation_id = connection.recv(1000)[8:12]
+        for byte in b"\0\0\0\x13" + correlation_id + b"\0\0" + b"\x02\0\x12\0\0\0\x03\0" + b"\0\0\0\0\0":
             connection.sendall(bytes([byte]))
-        over.wait(120)
+        stopped.wait(120)
 
     with server(slow) as address:
         connection = Connection(address, config(address, socket_timeout_ms="60000"))
@@ -142,7 +142,7 @@ def test_string_that_is_not_utf_8() -> None:
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
-        ("r={nonce}x,s=QUJD,i=1", "fewer than the minimum of 4096|first message is malformed"),
+        ("r={nonce}x,s=QUJD,i=1", "first message is malformed"),
         ("r={nonce}x,s=QUJD,i=999", "first message is malformed"),
         ("r={nonce}x,s=QUJD,i=1000", "1000 iterations, fewer than the minimum of 4096"),
         ("r={nonce}x,s=QUJD,i=99999999", "first message is malformed"),
