@@ -50,8 +50,8 @@ def page() -> str:
             "",
             "## Formats",
             "",
-            "With `'format' = 'json'`, the keys are `json.*`. With `'value.format' = 'json'` they need the prefix",
-            "`value.`, and with `'key.format' = 'json'` the prefix `key.`: `key.json.ignore-parse-errors`.",
+            "With `'format' = 'json'`, the format's options are `json.*`. With `'value.format' = 'json'`, they need",
+            "the prefix `value.`, and with `'key.format' = 'json'`, the prefix `key.`: `key.json.ignore-parse-errors`.",
             "",
             *format_tables(),
             "## Session: `SET 'key' = 'value'`",
@@ -80,7 +80,7 @@ def format_tables() -> list[str]:
         options = groups[names]
         lines += [f"### {', '.join(f'`{name}`' for name in names)}", ""]
         if len(names) > 1:
-            lines += [f"Replace `{_PLACEHOLDER}` by the format's identifier.", "", *table(options)]
+            lines += [f"Replace `{_PLACEHOLDER}` with the format's identifier.", "", *table(options)]
         else:
             lines += table(_with_identifier(option, names[0]) for option in options)
     return lines
@@ -91,7 +91,7 @@ def table(options: Iterable[Option[Any]]) -> list[str]:
     rows = ["| option | required | default | type | description |", "|---|---|---|---|---|"]
     for option in options:
         value_type = _escape(option.type) if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
-        default = f"`{option.default}`" if option.default is not None else "(none)"
+        default = "(none)" if option.default is None else f"`{option.default}`" if option.default else "(empty)"
         required = "required" if option.required else "optional"
         aliases = f" Aliases: {', '.join(f'`{key}`' for key in option.aliases)}." if option.aliases else ""
         deprecated = "".join(f" Deprecated key: `{key}`." for key in option.deprecated_keys)
@@ -105,7 +105,10 @@ def _escape(text: str) -> str:
 
 
 def _without_identifier(option: Option[Any], name: str) -> Option[Any]:
-    """Return the option with a placeholder for the format's identifier, so that equal options of formats are equal."""
+    """Return the option with a placeholder for the format's identifier, and without its parser.
+
+    What remains of an option that several formats share is equal in all of them.
+    """
     key = _PLACEHOLDER + option.key.removeprefix(name)
     deprecated = tuple(_PLACEHOLDER + key.removeprefix(name) for key in option.deprecated_keys)
     doc = re.sub(rf"'({'|'.join(FORMATS)})\\.", f"'{_PLACEHOLDER}.", option.doc)

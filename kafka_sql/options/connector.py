@@ -376,9 +376,13 @@ KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
 # Without 'key.fields' (the PRIMARY KEY), 'format', the startup mode (always the earliest offset) and the partitioner.
 UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *_COMMON,
-    replace(VALUE_FORMAT, required=True),
+    replace(
+        VALUE_FORMAT,
+        required=True,
+        doc="Format of the record value. The format's options need the prefix 'value.'.",
+    ),
     VALUE_FIELDS_INCLUDE,
-    replace(KEY_FORMAT, required=True),
+    replace(KEY_FORMAT, required=True, doc="Format of the record key. The format's options need the prefix 'key.'."),
     KEY_FIELDS_PREFIX,
     *_BOUNDED,
     *_READING,
