@@ -93,16 +93,25 @@ def create_tables(spark: SparkSession, bootstrap: str) -> None:
 def warm_up_broker(bootstrap: str) -> None:
     """Run enough transactions for the broker to reach its usual speed."""
     config = to_librdkafka({"bootstrap.servers": bootstrap, "transaction.timeout.ms": "60000"})
-    run, topic = transactional_ids.run_id("warm"), _TABLES[0]
-    with closing(Committer(config, Writer("warm", "warm", topic, run, "warm"))) as committer:
+    run_id, topic = transactional_ids.run_id("warm"), _TABLES[0]
+    writer = Writer(name="warm", prefix="warm", topics=topic, run=run_id, query="warm")
+    with closing(Committer(config, writer)) as committer:
         for batch in range(BROKER_WARM_UP):
-            transaction = transactional_ids.incrementing_id("warm", run, batch, 0, batch)
+            transaction = transactional_ids.incrementing_id("warm", run_id, batch, partition=0, attempt=batch)
             with open_direct_transaction(config, transaction, topic) as producer:
                 producer.produce(pa.array([b"1"] * 1000, pa.binary()))
                 producer.flush()
-            committer.commit(
-                batch, [PreparedTransaction(0, 1000, transaction, 0, run, "warm", batch, hint=producer.hint)]
+            prepared = PreparedTransaction(
+                partition=0,
+                rows=1000,
+                transaction=transaction,
+                digest=0,
+                run=run_id,
+                query="warm",
+                batch=batch,
+                hint=producer.hint,
             )
+            committer.commit(batch, [prepared])
 
 
 def run(spark: SparkSession, table: str, rows: int, batches: int, checkpoint: Path) -> list[float]:

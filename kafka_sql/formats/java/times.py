@@ -70,7 +70,7 @@ def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
     separator = "T" if iso else " "
     pattern = re.compile(
         _DATE
-        + ("[Tt]" if iso and not local_zone else separator)
+        + ("[Tt]" if iso and not local_zone else separator)  # ISO_LOCAL_DATE_TIME ignores case
         + (_ISO_TIME if iso else _SQL_TIME)
         + ("Z" if local_zone else ""),
         re.ASCII,
@@ -104,12 +104,12 @@ def _days(year_text: str, month_text: str, day_text: str, smart: bool) -> int | 
             return None
         day = length
     years = year - 1  # full years since 0001-01-01
-    months = (367 * month - 362) // 12 - (0 if month <= 2 else 1 if leap else 2)
-    return years * 365 + years // 4 - years // 100 + years // 400 + months + day - 719_163
+    days_before_month = (367 * month - 362) // 12 - (0 if month <= 2 else 1 if leap else 2)
+    return years * 365 + years // 4 - years // 100 + years // 400 + days_before_month + day - 719_163
 
 
 def _nanos(hour_text: str, minute_text: str, second_text: str, fraction_text: str | None, smart: bool) -> int | None:
-    """Return the nanoseconds since midnight, or None if the time is invalid; a smart 24:00:00 is one day."""
+    """Return the nanoseconds since midnight, or None if the time is invalid. With ``smart``, 24:00:00 is one day."""
     hour, minute, second = int(hour_text), int(minute_text), int(second_text)
     fraction = int((fraction_text or "").ljust(9, "0"))  # nanoseconds
     if smart and (hour, minute, second, fraction) == (24, 0, 0, 0):

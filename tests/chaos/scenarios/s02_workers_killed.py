@@ -18,11 +18,11 @@ from tests.kills import spark
 from tests.topics import Topics
 
 _TIMEOUT: Final = 400.0  # seconds
-# Portions of rows that are sent at a time, if not one. Each has 100 s of event time. Two of them exceed the watermark
-# delay of two minutes, so they close windows. The delay exceeds the skew between partitions.
+# Number of portions per call of ``_Load.send``; one for the other queries. A portion has 100 s of event time, so two of
+# them exceed the watermark delay of two minutes and close windows. The delay exceeds the skew between partitions.
 _PORTIONS: Final = {"window": 2}
-_MIN_SENDS: Final = 5  # how often rows are sent to a query, over all its drivers
-# After so many polls without progress, more rows are sent: windows are only written when later rows arrive.
+_MIN_SENDS: Final = 5  # minimum calls of ``_Load.send`` for a query, over all its drivers
+# After this many polls without progress, more rows are sent: windows are only written when later rows arrive.
 _POLLS_PER_SEND: Final = 10
 
 
@@ -35,9 +35,8 @@ def scenario(config: ScenarioConfig) -> Outcome:
     count, rows = max(2, config.repeat // (2 * cases)), config.rows // cases
     for master in masters:
         for query in queries:
-            result = run_drivers(
-                config.folder / f"{query}-{len(master)}", master, count, rows, query, rng, config.client, config.codec
-            )
+            folder = config.folder / f"{query}-{master.partition('[')[0]}"
+            result = run_drivers(folder, master, count, rows, query, rng, config.client, config.codec)
             config.log(f"{query} on {master}: {result}")
             outcome += result
     return outcome

@@ -15,12 +15,15 @@ from tests.topics import Topics
 
 _LARGE = 10_000_000
 _MAX_MEMORY = 600  # megabytes; the records of a batch are ten times as large
-# of ten rows, which only librdkafka has
+# A producer queue of ten rows. The direct client has no such queue.
 _QUEUE = {"sink.client": LIBRDKAFKA, "properties.queue.buffering.max.messages": "10"}
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Make one record in a thousand large: compressed, with a producer queue of ten rows, and uncompressed."""
+    """Copy with compression, then uncompressed with a producer queue of ten rows, then only uncompressed.
+
+    One record in a thousand is large. The cases share the repetitions.
+    """
     cases: tuple[tuple[str, dict[str, str]], ...] = ((config.codec, {}), ("none", _QUEUE), ("none", {}))
     outcome = Outcome()
     settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}

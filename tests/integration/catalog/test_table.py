@@ -172,7 +172,7 @@ def test_describe_show_tables_show_create(sql: Any, topics: Topics, orders: str)
     assert "'properties.sasl.password' = '******'" in masked
 
 
-def test_comments_reach_spark_as_typed(spark: Any, sql: Any, topics: Topics) -> None:
+def test_comments_reach_spark_unchanged(spark: Any, sql: Any, topics: Topics) -> None:
     columns = "a INT COMMENT 'it''s ${env:HOME} \\ so'"
     sql(f"CREATE TABLE commented ({columns}, b AS a + 1) COMMENT '${{env:HOME}}' {topics.with_options('x')}")
     assert spark.table("commented").schema["a"].metadata["comment"] == "it's ${env:HOME} \\ so"
@@ -229,6 +229,7 @@ def test_a_temporary_table_hides_a_permanent_one(sql: Any, topics: Topics) -> No
 
 
 def test_tables_of_the_user_are_never_dropped(sql: Any, topics: Topics) -> None:
+    """The data source of a table ``mine`` with computed columns would be ``mine__kafka``."""
     sql("CREATE TABLE mine__kafka (x INT) USING parquet")
     sql("INSERT INTO mine__kafka VALUES (1)")
     with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' already exists as a table or view of Spark"):

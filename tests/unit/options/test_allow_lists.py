@@ -44,7 +44,7 @@ foreign_function = os.getcwd
 
 @pytest.fixture(autouse=True)
 def allow(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Start without allow lists; the function sets them."""
+    """Start without allow lists. Return a function that sets them."""
     for name in ALLOW_LISTS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
@@ -102,11 +102,12 @@ class Partitioner:
     """A class for 'sink.partitioner'."""
 
     def partition(self) -> None:
-        """Exist."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize("use", USES)
-def test_each_list_allows_its_entries_and_nothing_if_another_is_set(allow: Callable[..., None], use: str) -> None:
+def test_lists_allow_only_their_entries(allow: Callable[..., None], use: str) -> None:
+    """Once one list is set, the lists that are not set allow nothing."""
     variable, run = USES[use]
     run()
     for name in ALLOW_LISTS:

@@ -29,7 +29,7 @@ ALL = RecordFields(keys=True, timestamps=True, headers=True, leader_epochs=True)
 
 
 def forbid_librdkafka(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail if librdkafka has to continue from now on."""
+    """From now on, fail if a read falls back to librdkafka."""
 
     def fail(*_: object) -> None:
         raise AssertionError("librdkafka was used")
@@ -40,7 +40,7 @@ def forbid_librdkafka(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail if librdkafka has to continue."""
+    """Fail if a read falls back to librdkafka."""
     forbid_librdkafka(monkeypatch)
     yield
     reader._CACHE.close()
@@ -86,7 +86,7 @@ def rows_of_librdkafka(config: dict[str, str], split: Split) -> list[tuple[objec
 @pytest.mark.usefixtures("without_librdkafka")
 @pytest.mark.parametrize("version", range(4, 13))
 def test_each_version_of_fetch(topics: Topics, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records, an end that does not exist yet and deleted records, with each version of ListOffsets, too."""
+    """Read deleted records, records, and up to an end that does not exist yet. Also covers versions of ListOffsets."""
     choose_version = Connection.choose_version
     limits = {ApiKey.FETCH: version, ApiKey.LIST_OFFSETS: min(version - 2, 6)}
     chosen = set[tuple[ApiKey, int]]()
@@ -169,11 +169,11 @@ def test_same_records_as_librdkafka(topics: Topics, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("without_librdkafka")
 def test_reading_resumes_after_connection_failures() -> None:
-    with cluster_behind_proxy(1) as (kafka, far, network):
+    with cluster_behind_proxy(1) as (kafka, proxy_servers, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()
         topics.produce(topic, *(b"%d" % i + b" " * 1000 for i in range(20_000)))
-        config = {**topics.client(), "bootstrap.servers": far}
+        config = {**topics.client(), "bootstrap.servers": proxy_servers}
         found, timers = list[int](), list[threading.Timer]()
         for records in read_records(config, Split(topic, 0, 0, 20_000), size=BatchSize(max_rows=3_000)):
             network.cut()
@@ -187,11 +187,11 @@ def test_reading_resumes_after_connection_failures() -> None:
 
 @pytest.mark.usefixtures("without_librdkafka")
 def test_an_unreachable_broker_is_an_error_after_the_timeout() -> None:
-    with cluster_behind_proxy(1) as (kafka, far, network):
+    with cluster_behind_proxy(1) as (kafka, proxy_servers, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()
         topics.produce(topic, *(b"%d" % i + b" " * 1000 for i in range(10_000)))
-        config = {**topics.client(default_api_timeout_ms="2000"), "bootstrap.servers": far}
+        config = {**topics.client(default_api_timeout_ms="2000"), "bootstrap.servers": proxy_servers}
         parts = read_records(config, Split(topic, 0, 0, 10_000), size=BatchSize(max_rows=1_000))
         read = next(parts).offsets.tolist()
         network.cut()
