@@ -90,7 +90,8 @@ class AvroReader:
             try:
                 return [buffers.to_arrow(node) for node in self._plan.tree], indices
             except OverflowError as e:
-                failures = self._decimal_errors(buffers, e.args[0], e.args[1], indices)
+                slot, entries = e.args
+                failures = self._decimal_errors(buffers, slot, entries, indices)
             for error in failures:
                 report_or_raise(errors, error)
             indices = _without_failures(indices, failures)
@@ -140,7 +141,7 @@ class AvroReader:
         """Return the errors of decimals beyond the precision of a column that is NOT NULL."""
         rows = np.unique(buffers.row_indices(self._plan.tree, slot, entries))
         paths = (self._plan.paths[k] for k, cells in enumerate(self._plan.operations) if cells[opcodes.SLOT] == slot)
-        path = max(paths, key=len)
+        path = max(paths, key=len)  # the operation that makes a whole struct null has the struct's shorter path
         reason = "is a decimal beyond the column's precision, and null is not allowed"
         return [DecodeError(int(index), path, reason) for index in indices[rows]]
 

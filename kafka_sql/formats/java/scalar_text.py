@@ -22,11 +22,11 @@ class ScalarText(NamedTuple):
     """JSON text of a column; null if the value is null.
 
     Attributes:
-        unquoted: whether the text is the content of a JSON string, to which the caller adds the quotes.
+        needs_quotes: whether the text is the content of a JSON string, to which the caller adds the quotes.
     """
 
     array: pa.StringArray
-    unquoted: bool
+    needs_quotes: bool
 
 
 def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
@@ -41,20 +41,20 @@ def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
     """
     arrow_type = array.type
     if pt.is_boolean(arrow_type) or pt.is_integer(arrow_type):
-        return ScalarText(array.cast(pa.string()), unquoted=False)
+        return ScalarText(array.cast(pa.string()), needs_quotes=False)
     if pt.is_floating(arrow_type):
-        return ScalarText(_float_text(array), unquoted=False)
+        return ScalarText(_float_text(array), needs_quotes=False)
     if pt.is_decimal(arrow_type):
-        return ScalarText(to_plain_string(array) if plain_decimals else to_stripped_string(array), unquoted=False)
+        return ScalarText(to_plain_string(array) if plain_decimals else to_stripped_string(array), needs_quotes=False)
     if pt.is_date(arrow_type):
-        return ScalarText(_add_sign(array.cast(pa.string()), array.cast(pa.int32()), _DAY_10000), unquoted=True)
+        return ScalarText(_add_sign(array.cast(pa.string()), array.cast(pa.int32()), _DAY_10000), needs_quotes=True)
     if pt.is_time(arrow_type):
-        return ScalarText(_strip_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), unquoted=True)
+        return ScalarText(_strip_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), needs_quotes=True)
     if pt.is_timestamp(arrow_type):
-        return ScalarText(_timestamp_text(array, iso), unquoted=True)
+        return ScalarText(_timestamp_text(array, iso), needs_quotes=True)
     if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
-        return ScalarText(base64.encode(array.cast(pa.binary())), unquoted=True)
-    return ScalarText(escape(array.cast(pa.string())), unquoted=True)
+        return ScalarText(base64.encode(array.cast(pa.binary())), needs_quotes=True)
+    return ScalarText(escape(array.cast(pa.string())), needs_quotes=True)
 
 
 def escape(array: pa.StringArray) -> pa.StringArray:

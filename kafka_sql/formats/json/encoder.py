@@ -58,27 +58,25 @@ class JsonEncoder:
         if pt.is_struct(arrow_type):
             text = self._objects([field.name for field in arrow_type], column.flatten(), len(column))
         elif pt.is_list(arrow_type):
-            text = _join_lists("[", _list_offsets(column), _fill_null(self._text(column.flatten())), "]")
+            text = _join_lists("[", _list_offsets(column), _to_json_values(self._text(column.flatten())), "]")
         elif pt.is_map(arrow_type):
             text = self._maps(column)
         else:
             return scalar_text(column, self._iso, self._plain_decimals)
-        return ScalarText(pc.if_else(column.is_valid(), text, None) if column.null_count else text, unquoted=False)
+        return ScalarText(pc.if_else(column.is_valid(), text, None) if column.null_count else text, needs_quotes=False)
 
     def _maps(self, column: pa.MapArray) -> pa.StringArray:
         offsets = _list_offsets(column)
         keys, values = _as_list(column).flatten().flatten()
         # Arrow's maps, like Spark's, have no null keys.
-        entries = pc.binary_join_element_wise('"', escape(keys), '":', _fill_null(self._text(values)), "")
+        entries = pc.binary_join_element_wise('"', escape(keys), '":', _to_json_values(self._text(values)), "")
         return _join_lists("{", offsets, entries, "}")
 
 
-def _add_quotes(text: ScalarText) -> pa.StringArray:
-    return pc.binary_join_element_wise('"', text.array, '"', "") if text.unquoted else text.array
-
-
-def _fill_null(text: ScalarText) -> pa.StringArray:
-    return _add_quotes(text).fill_null("null")
+def _to_json_values(text: ScalarText) -> pa.StringArray:
+    """Add the quotes of strings, and replace nulls with ``null``."""
+    array = pc.binary_join_element_wise('"', text.array, '"', "") if text.needs_quotes else text.array
+    return array.fill_null("null")
 
 
 def _as_list(column: pa.MapArray) -> pa.ListArray:

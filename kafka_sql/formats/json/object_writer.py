@@ -92,7 +92,7 @@ def write_objects(
 def _type_and_values(column: ScalarText | pa.Array) -> tuple[int, pa.Array]:
     """Return how the loop writes a column, and the values that it reads."""
     if isinstance(column, ScalarText):
-        return (encode_kernels.QUOTED if column.unquoted else encode_kernels.TEXT), column.array
+        return (encode_kernels.QUOTED if column.needs_quotes else encode_kernels.TEXT), column.array
     if column.type == pa.bool_():
         return encode_kernels.BOOLEAN, column
     if column.type in _FLOATS:
