@@ -1,4 +1,7 @@
-"""Validate a table's options. The result, a ``Definition``, is what sources and sinks are created from."""
+"""Validate a table's options, and infer the columns of a table that declares none.
+
+Sources and sinks are created from the result of the validation, a ``Definition``.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,7 @@ def validate_table(table: Table) -> Definition:
 
     Raises:
         OptionError: the first invalid option.
-        SchemaError: the connector does not support the table's PRIMARY KEY.
+        SchemaError: the table must have a PRIMARY KEY or must not have one, or cannot have an 'error' column.
     """
     raw_options = table.options
     connector = _connector(raw_options)
@@ -245,7 +248,7 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
     if key is not None and not key.format.insert_only:
         raise InvalidOptionError(
             f"A key format should only deal with INSERT-only records. But {key.format.identifier} (option "
-            f"'{opt.KEY_FORMAT.key}') has a changelog mode of changes.",
+            f"'{opt.KEY_FORMAT.key}') has a changelog mode with updates and deletes.",
             option=opt.KEY_FORMAT.key,
         )
     if table.primary_key and value.format.insert_only:

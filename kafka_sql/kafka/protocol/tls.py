@@ -17,10 +17,10 @@ _UNSUPPORTED: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.providers")
 
 
 def check_tls(config: Mapping[str, str]) -> None:
-    """Check that this client supports the TLS settings.
+    """Check that Python's ssl supports the TLS settings.
 
     Raises:
-        InvalidOptionError: it does not; the message names the option.
+        InvalidOptionError: a setting is not supported; the message names the option.
     """
     for key in _UNSUPPORTED:
         if config.get(key):
@@ -59,7 +59,7 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
         capath=location if is_folder else None,
         cadata=config.get("ssl.ca.pem") or None,
     )
-    # values are normalized (kafka.config.normalization): anything but the one that disables a check leaves it on
+    # values are normalized (kafka.config.normalization), so a check is off only at exactly the value that disables it
     verify = config.get("enable.ssl.certificate.verification") != "false"
     context.check_hostname = verify and config.get("ssl.endpoint.identification.algorithm") != "none"
     if not verify:

@@ -16,7 +16,7 @@ _MAX_SHOWN = 5  # transactions that a message lists
 
 
 def superseded(writer: Writer, claim: Claim) -> WriterFencedError:
-    """Return the error that another writer has claimed the prefix."""
+    """Return the error for a writer whose prefix was claimed by another writer."""
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
         f"{claim.who}. This writer has committed nothing since then. If the other writer is a restart of the same "
@@ -26,7 +26,7 @@ def superseded(writer: Writer, claim: Claim) -> WriterFencedError:
 
 
 def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decision) -> WriterFencedError:
-    """Return the error that the log has a later batch than the checkpoint."""
+    """Return the error for a checkpoint that is behind the last batch in the transaction log."""
     return WriterFencedError(
         f"Table '{writer.name}': cannot write batch {batch}, because batch {decision.batch} of query '{writer.query}' "
         "was already written. Either a newer run of the query has continued, or the checkpoint is an old copy. Use the "
@@ -36,7 +36,7 @@ def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decisio
 
 
 def fencing_contention(writer: Writer) -> WriterFencedError:
-    """Return the error that drivers fence each other, but none of them claims the prefix."""
+    """Return the error for drivers that fence each other, while none of them claims the prefix."""
     return WriterFencedError(
         f"Table '{writer.name}': other drivers repeatedly fence 'sink.transactional-id-prefix' = '{writer.prefix}' "
         "without committing anything. Run only one of them.",
@@ -54,7 +54,7 @@ def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
 
 
 def prepared_lost(writer: Writer, count: int, lost: Sequence[tuple[str, str]]) -> PreparedTransactionLostError:
-    """Return the error that prepared transactions are no longer open, and nothing was committed.
+    """Return the error for prepared transactions that are no longer open, of a batch that was not committed.
 
     Args:
         count: number of all prepared transactions.
@@ -63,14 +63,14 @@ def prepared_lost(writer: Writer, count: int, lost: Sequence[tuple[str, str]]) -
     states = ", ".join(f"'{key}' is {state}" for key, state in lost[:_MAX_SHOWN])
     return PreparedTransactionLostError(
         f"Table '{writer.name}': of {count} prepared transactions, {len(lost)} are no longer open ({states}). "
-        "Nothing of the batch was committed. Either the batch took longer than 'properties.transaction.timeout.ms', or "
+        "No row of the batch was committed. Either the batch took longer than 'properties.transaction.timeout.ms', or "
         "the transactions were aborted manually.",
         table=writer.name,
     )
 
 
 def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
-    """Return the error that the brokers aborted decided transactions."""
+    """Return the error for decided transactions that the brokers aborted."""
     write = f"batch {batch}" if batch is not None else "the statement"
     return DecidedTransactionLostError(
         f"Table '{writer.name}', {write}: the brokers aborted decided transactions before they were committed, because "
@@ -83,7 +83,7 @@ def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransa
 def replay_differs(
     writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]
 ) -> DecidedTransactionLostError:
-    """Return the error that a replay cannot write the missing rows of decided transactions."""
+    """Return the error for a replay that cannot write the missing rows of decided transactions."""
     return DecidedTransactionLostError(
         f"Table '{writer.name}', batch {batch}: the brokers aborted decided transactions. The replay has different "
         "tasks or rows, so the missing rows cannot be identified. "
@@ -93,7 +93,7 @@ def replay_differs(
 
 
 def statement_lost(statement: Decision, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
-    """Return the error that a statement whose driver died can no longer be completed."""
+    """Return the error for a statement that can no longer be completed after its driver died."""
     return DecidedTransactionLostError(
         f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, but its driver "
         f"died and the brokers aborted part of it. {_missing_rows(lost)} Its other rows are written. To continue: "
