@@ -1,4 +1,4 @@
-"""Start the broker and the schema registry that all peers share."""
+"""Start the broker and the schema registry that all of ``benchmarks.peers`` share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_sql.embedded.registry import EmbeddedRegistry
 
 
 class Cluster:
-    """A broker with server JVM settings, and a schema registry, during a ``with`` block."""
+    """A broker and a schema registry that run during a ``with`` block. The broker's JVM has settings for servers."""
 
     def __enter__(self) -> Cluster:
         """Start both."""

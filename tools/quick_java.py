@@ -1,6 +1,6 @@
 """Halve the start-up time of Spark and Kafka in tests: use only the C1 compiler, and map classes from an archive.
 
-When run as a program, create the archives in the environment's folder, with the classes that a small application and
+When run as a program, create the archives in the virtual environment, with the classes that a small application and
 an empty broker load (JEP 350).
 """
 
@@ -25,15 +25,15 @@ _STOP_SECONDS: Final = 120  # to write the archive
 
 def spark_options() -> str:
     """Return the value for ``VARIABLE``."""
-    return " ".join([_FAST, *_mapping(SPARK_ARCHIVE)])
+    return " ".join([_FAST, *_archive_options(SPARK_ARCHIVE)])
 
 
 def kafka_options() -> list[str]:
     """Return the options of a broker's JVM. A broker with another class path or Java ignores the archive."""
-    return [*cluster.FAST_JVM, *_mapping(KAFKA_ARCHIVE)]
+    return [*cluster.FAST_JVM, *_archive_options(KAFKA_ARCHIVE)]
 
 
-def _mapping(archive: Path) -> Sequence[str]:
+def _archive_options(archive: Path) -> Sequence[str]:
     return [f"-XX:SharedArchiveFile={archive}", *_SILENT] if archive.exists() else []
 
 

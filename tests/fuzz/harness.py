@@ -1,4 +1,4 @@
-"""Run a target with numbered mutants, each with a time limit; count outcomes and report failures."""
+"""Run a target with numbered random inputs, each with a time limit; count outcomes and report failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-FuzzInput = Callable[[random.Random], str]
+InputTarget = Callable[[random.Random], str]  # processes one input; returns its outcome
 
 SECONDS: Final = 60.0  # time limit per input; far more than any input needs on a slow machine
 _MAX_FAILURES: Final = 10  # reported failures
@@ -28,11 +28,11 @@ class Result:
     """Outcomes of a target's inputs.
 
     Attributes:
-        inputs: number of inputs.
-        outcomes: number of inputs per outcome.
-        failures: number and traceback of the first failed inputs.
-        failed: number of failed inputs.
-        slowest: CPU seconds and number of the slowest input.
+        inputs: count of inputs.
+        outcomes: count of inputs per outcome.
+        failures: the first failed inputs: the input's number, and the traceback.
+        failed: count of failed inputs.
+        slowest: CPU seconds of the slowest input, and its number.
         seconds: duration of the run.
     """
 
@@ -55,23 +55,23 @@ def rng_of(name: str, seed: int, number: int) -> random.Random:
     return random.Random(f"{name} {seed} {number}")
 
 
-def run(name: str, feed: FuzzInput, count: int, seed: int, first: int = 0, seconds: float = float("inf")) -> Result:
+def run(name: str, target: InputTarget, count: int, seed: int, first: int = 0, seconds: float = float("inf")) -> Result:
     """Feed ``count`` inputs, starting with number ``first``, for at most ``seconds``."""
     result, started = Result(), time.monotonic()
     with _alarm():
         for number in range(first, first + count):
             if time.monotonic() - started > seconds:
                 break
-            _feed(name, feed, seed, number, result)
+            _feed(name, target, seed, number, result)
     result.seconds = time.monotonic() - started
     return result
 
 
-def _feed(name: str, feed: FuzzInput, seed: int, number: int, result: Result) -> None:
+def _feed(name: str, target: InputTarget, seed: int, number: int, result: Result) -> None:
     rng, start = rng_of(name, seed, number), time.process_time()
     try:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
-        outcome = feed(rng)
+        outcome = target(rng)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001  # a panic of a Rust library is not an Exception

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from random import Random
 from typing import Any, Final
 
 from kafka_sql.embedded import EmbeddedRegistry
 from tests.fuzz import broker, fetched, options, references, registry, statements, stores
 from tests.fuzz.decoders import fuzz_decoder
+from tests.fuzz.harness import InputTarget
 from tests.integration.formats.confluent.test_bad_records import FRAMED, fuzz_with_registry
 from tests.unit.formats.avro import test_decoder as test_avro
 from tests.unit.formats.csv import test_decoder as test_csv
@@ -18,11 +18,10 @@ from tests.unit.formats.protobuf import test_mutated as test_protobuf
 from tests.unit.formats.raw import test_raw
 from tests.unit.formats.test_reported_errors import FUZZED_FORMATS
 
-FuzzInput = Callable[[Random], str]
 Batch = Callable[[int, int], Any]
 
 # name -> creates a function that processes one input
-INPUT_TARGETS: Final[dict[str, Callable[[], FuzzInput]]] = {
+INPUT_TARGETS: Final[dict[str, Callable[[], InputTarget]]] = {
     "statements": lambda: statements.fuzz_statement,
     "options": lambda: options.fuzz_options,
     "offsets": lambda: options.fuzz_offsets,

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
 
@@ -56,8 +57,8 @@ class Task(NamedTuple):
     """One task.
 
     Attributes:
-        sends: the partitions of the batches of each call of ``send``.
-        idle: seconds after the last one.
+        sends: for each call of ``send``, the partition of each batch.
+        idle: seconds between the last call and the flush.
         fails: whether the task fails before it flushes.
     """
 
@@ -68,10 +69,12 @@ class Task(NamedTuple):
 
 @dataclass
 class TransactionHistory:
-    """A history. It is the same each time that it is run.
+    """A history. Each run of it does the same.
 
     Attributes:
-        faults: of Produce requests and of requests to the coordinator, by their number.
+        seed: seed of the random numbers that a run draws.
+        produce_faults: faults of Produce requests, by request number.
+        coordinator_faults: faults of requests to the coordinator, by request number.
         takeover: when another producer uses the transactional id, in seconds; 0 if none does.
     """
 
@@ -84,8 +87,9 @@ class TransactionHistory:
     def must_succeed(self) -> bool:
         """Return whether everything that goes wrong is repaired before a batch expires."""
         is_fenced = any(fault.code == ErrorCode.INVALID_PRODUCER_EPOCH for fault in self.coordinator_faults.values())
+        # each may take as long as socket.timeout.ms, a quarter of delivery.timeout.ms
         silent = [fault for fault in self.produce_faults.values() if fault.name in ("slow", "silent after")]
-        return not self.takeover and not is_fenced and len(silent) <= 1  # each may take a quarter of the timeout
+        return not self.takeover and not is_fenced and len(silent) <= 1
 
 
 def generate(seed: int) -> TransactionHistory:
@@ -152,13 +156,14 @@ class TransactionCoordinator:
 
     def end(self, is_commit: bool) -> None:
         """Commit or abort the transaction."""
-        marker, added = Marker(_PRODUCER_ID, self.epoch, is_commit), sorted(self._added)
+        marker = Marker(_PRODUCER_ID, self.epoch, is_commit)
+        partitions = [self._all[number] for number in sorted(self._added)]
         self.state = "Prepare"
         self._added.clear()
-        for delay, number in enumerate(added, 1):
-            _CLOCK.at(_CLOCK.now + delay * LATENCY / 2, lambda number=number: self._all[number].mark(marker))  # type: ignore[misc]
+        for position, partition in enumerate(partitions, 1):
+            _CLOCK.at(_CLOCK.now + position * LATENCY / 2, partial(partition.mark, marker))
         ended = "Committed" if is_commit else "Aborted"
-        _CLOCK.at(_CLOCK.now + (len(added) + 1) * LATENCY, lambda: setattr(self, "state", ended))
+        _CLOCK.at(_CLOCK.now + (len(partitions) + 1) * LATENCY, lambda: setattr(self, "state", ended))
 
 
 class _Cluster:
@@ -284,8 +289,8 @@ def _run_tasks(cluster: _Cluster, history: TransactionHistory) -> list[list[int]
                 raise Violation(f"an error is raised although everything recovers in time: {e!r}") from e
             continue
         if epoch >= 0 and cluster.coordinator.handle("end", epoch, is_commit=True) == ErrorCode.NONE:
-            for number in range(2):
-                written[number] += records[number]
+            for partition in range(2):
+                written[partition] += records[partition]
     return written
 
 

@@ -1,4 +1,4 @@
-"""Crash points inside the sink patch functions that exist, and crash only when they are armed."""
+"""Test crash points: those inside the sink patch existing functions, and all of them crash only when armed."""
 
 from __future__ import annotations
 

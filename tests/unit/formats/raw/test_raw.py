@@ -176,7 +176,7 @@ def test_unsupported_columns(create: Any, schema: pa.Schema, message: str) -> No
 
 
 def fuzz(records: int, seed: int) -> None:
-    """Decode mutated payloads: all of them are strings, and those of eight bytes are numbers."""
+    """Decode mutated payloads: all of them as strings, and the first eight bytes of each as numbers."""
     rng = random.Random(seed)
     text, number = (
         RAW.decoder(pa.schema([("a", arrow_type)]), Options(RAW.options, {}))

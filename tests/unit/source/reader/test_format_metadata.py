@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -56,9 +57,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(FORMATS, "tagged", TAGGED)
 
     def read_records(*arguments: Any) -> Iterator[Records]:
-        import numpy as np
-
-        arguments[-1]("direct")
+        on_client = arguments[-1]
+        on_client("direct")
         yield Records(pa.array([b"\1xa", b"\0yb", b"\2zc"], pa.binary()), np.array([5, 6, 7]))
 
     monkeypatch.setattr(split_reader, "read_records", read_records)
