@@ -154,7 +154,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         "[INVALID_OPTION] Invalid value 'sometimes",
         "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
         "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
-        "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
+        "[SQL_SYNTAX] line 1, column 29: expec",
         "[SQL_SYNTAX] line 1, column 50: expec",
         "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
     ]
