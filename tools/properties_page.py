@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
 from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
+from kafka_sql.kafka.direct.eligibility import (
+    HONORED,
+    NO_MEANING,
+    READER_HONORED,
+    SECURITY,
+    UNSUPPORTED_VALUES,
+    WRITER_HONORED,
+    WRITER_ONLY,
+)
 
 PAGE = Path(__file__).parent.parent / "docs" / "properties.md"
 
@@ -46,6 +56,7 @@ def page() -> str:
         "|---|---|",
         *(f"| `{key}` | {reason} |" for key, reason in sorted(REJECTED_OPTIONS.items())),
         "",
+        *_direct_client(),
         "## Defaults",
         "",
         "These defaults differ from librdkafka's, to match Java's clients or for speed:",
@@ -56,6 +67,48 @@ def page() -> str:
         "",
     ]
     return "\n".join(parts)
+
+
+def _direct_client() -> list[str]:
+    values = ", ".join(f"`{key}` = `{value}`" for key, values in UNSUPPORTED_VALUES.items() for value in values)
+    return [
+        "## Direct client",
+        "",
+        "The [direct client](deployment.md#kafka-clients) reads and writes most tables. It honors:",
+        "",
+        f"- for reading and writing: {_join(HONORED)}, and the `ssl.*` and `sasl.*` properties",
+        f"- for reading: {_join(READER_HONORED)}",
+        f"- for writing: {_join(WRITER_HONORED)}",
+        "",
+        f"These have no meaning for it: {_join(NO_MEANING)}.",
+        "It joins no group, commits nothing, and requests metadata from any broker or bootstrap server: for each task,",
+        "and again after an error. Properties of producers do not matter for reading, and those of consumers do not",
+        "matter for writing.",
+        "",
+        f"With any other property, or {values}, librdkafka reads or writes the table, and the reason is logged:",
+        f"{_join(_left_to_librdkafka())}, and librdkafka's own properties.",
+        "With `acks` = `0`, a broker does not respond, and shows an error only by closing the connection. Kerberos",
+        "(`sasl.mechanism` = `GSSAPI`) is left to librdkafka for writing, and for reading if the Python package gssapi",
+        "is not installed.",
+        "",
+    ]
+
+
+def _left_to_librdkafka() -> list[str]:
+    """Return the properties, other than those of security, with which librdkafka reads or writes."""
+    supported = HONORED | READER_HONORED | WRITER_HONORED | NO_MEANING
+    handled = (Handling.SAME, Handling.RENAMED, Handling.CONVERTED)
+    properties = [p for p in JAVA_PROPERTIES.values() if p.handling in handled and not p.key.startswith(SECURITY)]
+    java_names = [p.key for p in properties if (p.librdkafka_name or p.key) not in supported]
+    converted = ("buffer.memory", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level")
+    return [key for key in java_names if key not in converted] + sorted(WRITER_ONLY - WRITER_HONORED)
+
+
+def _join(keys: Iterable[str]) -> str:
+    """List properties with Java's names."""
+    names = {p.librdkafka_name: p.key for p in JAVA_PROPERTIES.values() if p.librdkafka_name}
+    names["queue.buffering.max.kbytes"] = "buffer.memory"
+    return ", ".join(f"`{key}`" for key in sorted(names.get(key, key) for key in keys))
 
 
 def _table(handling: Handling, properties: list[Property]) -> list[str]:

@@ -11,7 +11,7 @@ from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
 # honored by readers and writers
-_HONORED: Final = frozenset(
+HONORED: Final = frozenset(
     {
         "bootstrap.servers",
         "check.crcs",
@@ -31,7 +31,7 @@ _HONORED: Final = frozenset(
         API_TIMEOUT,
     }
 )
-_READER_HONORED: Final = frozenset(
+READER_HONORED: Final = frozenset(
     {
         "client.rack",
         "fetch.max.bytes",
@@ -43,9 +43,9 @@ _READER_HONORED: Final = frozenset(
         "metadata.max.age.ms",
     }
 )
-_WRITER_HONORED: Final = frozenset(
+WRITER_HONORED: Final = frozenset(
     {
-        "acks",  # except those in _UNSUPPORTED_VALUES
+        "acks",  # except those in UNSUPPORTED_VALUES
         "batch.size",
         "compression.codec",
         "compression.level",
@@ -61,10 +61,10 @@ _WRITER_HONORED: Final = frozenset(
         TRANSACTION_TIMEOUT,
     }
 )
-_UNSUPPORTED_VALUES: Final = {"acks": ("0",)}  # no response: an error shows only in that the broker disconnects
+UNSUPPORTED_VALUES: Final = {"acks": ("0",)}  # the broker sends no response, and closes the connection on an error
 # without a meaning for the direct client: no group is joined, nothing is committed, and metadata is requested from any
 # broker or bootstrap server when it is needed
-_NO_MEANING: Final = frozenset(
+NO_MEANING: Final = frozenset(
     {
         "allow.auto.create.topics",
         "auto.commit.interval.ms",
@@ -91,23 +91,24 @@ _NO_MEANING: Final = frozenset(
     }
 )
 # without a meaning for readers
-_WRITER_ONLY: Final = _WRITER_HONORED | {"partitioner", "queue.buffering.max.messages"}
-_SYNONYMS: Final = {"socket.keepalive.enable": ("true",), "socket.nagle.disable": ("true",)}  # what it always does
-_SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
-_KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
+WRITER_ONLY: Final = WRITER_HONORED | {"partitioner", "queue.buffering.max.messages"}
+# values that describe what the direct client always does
+_SYNONYMS: Final = {"socket.keepalive.enable": ("true",), "socket.nagle.disable": ("true",)}
+SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
+KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
 
 def write_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``DirectProducer`` does not support librdkafka's configuration ``config``; None if it does."""
-    obstacle = _obstacle(config, _HONORED | _NO_MEANING | _READER_HONORED | _WRITER_HONORED, _UNSUPPORTED_VALUES)
-    if obstacle is None and sasl_mechanism(config) == _KERBEROS:
-        return f"the direct client does not support 'properties.sasl.mechanism' = '{_KERBEROS}' for writing"
+    obstacle = _obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_HONORED, UNSUPPORTED_VALUES)
+    if obstacle is None and sasl_mechanism(config) == KERBEROS:
+        return f"the direct client does not support 'properties.sasl.mechanism' = '{KERBEROS}' for writing"
     return obstacle
 
 
 def read_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``read_columnar`` does not support librdkafka's configuration ``config``; None if it does."""
-    return _obstacle(config, _HONORED | _NO_MEANING | _READER_HONORED | _WRITER_ONLY, {})
+    return _obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_ONLY, {})
 
 
 def _obstacle(
@@ -116,7 +117,7 @@ def _obstacle(
     unsupported = [
         f"'properties.{key}'"
         for key, value in config.items()
-        if not (key in supported or key.startswith(_SECURITY))
+        if not (key in supported or key.startswith(SECURITY))
         and DEFAULTS.get(key) != value
         and value not in _SYNONYMS.get(key, ())
     ]
@@ -126,5 +127,7 @@ def _obstacle(
     try:
         check_security(config)
     except OptionError as e:
+        if e.option == "properties.sasl.mechanism" and sasl_mechanism(config) == KERBEROS:
+            return f"the direct client needs the Python package gssapi for 'properties.sasl.mechanism' = '{KERBEROS}'"
         return f"the direct client does not support the value of '{e.option}'"
     return None

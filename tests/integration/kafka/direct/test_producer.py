@@ -101,6 +101,33 @@ def test_values_keys_and_nulls(topics: Topics) -> None:
     assert all(began <= m.timestamp()[1] <= time.time() * 1000 and not m.headers() for m in found)
 
 
+@pytest.mark.parametrize("options", [{"acks": "1"}, {"enable_idempotence": "false"}])
+def test_without_idempotence(topics: Topics, options: dict[str, str]) -> None:
+    topic = topics.create()
+    with open_producer(topics.bootstrap, topic, batch_size="1000", **options) as producer:
+        producer.produce(numbers(0, 5_000))
+        producer.flush()
+        assert producer.errors == 0
+    assert read_numbers(topics, topic, 5_000) == {0: list(range(5_000))}
+
+
+def test_next_epoch(topics: Topics) -> None:
+    """The leader accepts an epoch that the producer increments by itself (KIP-360)."""
+    topic = topics.create()
+    with open_producer(topics.bootstrap, topic) as producer:
+        producer.produce(numbers(0, 5))
+        producer.flush()
+        (queue,) = producer._state.queues.values()
+        assert queue.producer is not None
+        next_epoch = queue.producer.next_epoch()
+        assert next_epoch is not None
+        queue.restart(next_epoch)
+        producer.produce(numbers(5, 10))
+        producer.flush()
+        assert (producer.errors, queue.producer) == (0, next_epoch)
+    assert read_numbers(topics, topic, 10) == {0: list(range(10))}
+
+
 def test_partition_by_key_is_that_of_the_java_client(topics: Topics) -> None:
     topic = topics.create(10)
     keys = [b"21", b"foobar", b"a-little-bit-long-string", b"a-little-bit-longer-string", b"abc"]

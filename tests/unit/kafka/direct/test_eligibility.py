@@ -89,7 +89,8 @@ def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     kerberos = {**config, "security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI"}
     del kerberos["debug"], kerberos["broker.address.family"]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert read_obstacle(kerberos) == "the direct client does not support the value of 'properties.sasl.mechanism'"
+    expected = "the direct client needs the Python package gssapi for 'properties.sasl.mechanism' = 'GSSAPI'"
+    assert read_obstacle(kerberos) == expected
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert read_obstacle(kerberos) is None
     expected = "the direct client does not support 'properties.sasl.mechanism' = 'GSSAPI' for writing"
