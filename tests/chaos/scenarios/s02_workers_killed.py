@@ -132,7 +132,8 @@ def run_drivers(
             )
             time.sleep(2)  # rows that arrive now would be duplicates
             outcome = evaluate(query, spark.committed_rows(bootstrap, load.target), load.sent)
-        assert codec in {name or "none" for name in topic_codecs(bootstrap, load.target)}
+        # the batches of the other queries' results have a row each and are too small to compress
+        assert query != "copy" or codec in {name or "none" for name in topic_codecs(bootstrap, load.target)}
     assert load.uses_librdkafka == {client == LIBRDKAFKA}, f"the workers did not use '{client}'"
     outcome.repetitions = killed
     return outcome
