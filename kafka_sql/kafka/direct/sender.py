@@ -58,10 +58,8 @@ _NOT_WRITTEN: Final = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
-# The leader does not accept the producer id.
-_REJECTED_EPOCH: Final = frozenset(
-    {ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED}
-)
+_LATER_EPOCH: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})  # the leader knows one
+_REJECTED_PRODUCER: Final = _LATER_EPOCH | {ErrorCode.UNKNOWN_PRODUCER_ID}
 
 
 @dataclass
@@ -310,7 +308,7 @@ class Sender:
         elif code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             if not queue.skip_to_next(batch):
                 queue.lost_sequence_code = code
-        elif code in _REJECTED_EPOCH:
+        elif code in _REJECTED_PRODUCER:
             queue.lost_sequence_code = code
         elif not is_retriable(code, ApiKey.PRODUCE):
             raise self._error(code, queue, _broker_message(result))
@@ -381,6 +379,9 @@ class Sender:
         twice then, which at-least-once delivery permits: otherwise, Spark would repeat the task with all of its rows.
         The leader rejects requests with the old epoch that arrive late.
 
+        A leader that knows a later epoch could mistake batches of the next epoch for duplicates, because their sequence
+        numbers begin at 0 too, and acknowledge them without writing them. Then a new producer id is used.
+
         Raises:
             DeliveryError: sending batches again could change their order.
         """
@@ -393,7 +394,8 @@ class Sender:
         if any(batch.may_be_written for batch in queue.batches):
             _LOG.warning("%s%s: %s. Records that may be written are sent again.", self._label, where, code)
         assert queue.producer is not None
-        queue.restart(queue.producer.next_epoch() or self._state.new_producer_id())
+        next_epoch = None if queue.lost_sequence_code in _LATER_EPOCH else queue.producer.next_epoch()
+        queue.restart(next_epoch or self._state.new_producer_id())
 
     def _pool(self) -> ConnectionPool:
         """Return connections without outstanding requests, for requests about the cluster."""

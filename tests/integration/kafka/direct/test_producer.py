@@ -112,20 +112,26 @@ def test_without_idempotence(topics: Topics, options: dict[str, str]) -> None:
 
 
 def test_next_epoch(topics: Topics) -> None:
-    """The leader accepts an epoch that the producer increments by itself (KIP-360)."""
+    """The leader accepts an epoch that the producer increments by itself (KIP-360), and rejects the old one then."""
     topic = topics.create()
     with open_producer(topics.bootstrap, topic) as producer:
         producer.produce(numbers(0, 5))
         producer.flush()
         (queue,) = producer._state.queues.values()
-        assert queue.producer is not None
-        next_epoch = queue.producer.next_epoch()
+        first = queue.producer
+        assert first is not None
+        next_epoch = first.next_epoch()
         assert next_epoch is not None
         queue.restart(next_epoch)
         producer.produce(numbers(5, 10))
         producer.flush()
         assert (producer.errors, queue.producer) == (0, next_epoch)
-    assert read_numbers(topics, topic, 10) == {0: list(range(10))}
+        queue.restart(first)
+        producer.produce(numbers(10, 15))
+        producer.flush()
+        assert producer.errors == 1
+        assert queue.producer.id not in (first.id, -1)
+    assert read_numbers(topics, topic, 15) == {0: list(range(15))}
 
 
 def test_partition_by_key_is_that_of_the_java_client(topics: Topics) -> None:
