@@ -130,6 +130,7 @@ def test_next_epoch(topics: Topics) -> None:
         producer.produce(numbers(10, 15))
         producer.flush()
         assert producer.errors == 1
+        assert queue.producer is not None
         assert queue.producer.id not in (first.id, -1)
     assert read_numbers(topics, topic, 15) == {0: list(range(15))}
 
