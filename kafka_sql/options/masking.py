@@ -32,9 +32,9 @@ def secrets_pattern() -> str:
     superfluous, if the equals sign is missing or is another word, or if a character of a dotted key is wrong, missing
     or superfluous. In doubt, it finds too much.
     """
-    # A literal extends to the end if it is not closed, and to the next separator if it contains a single quote. What
-    # follows a separator without a space belongs to it, too.
-    literals = (rf"{q}[^{q}\\]*(?:(?:{q}{q}|\\.)[^{q}\\]*){{0,1000}}(?:{q}|.*)" for q in "'\"")
+    # A literal extends to the end if it is not closed or has many escapes, and to the next separator if it contains a
+    # single quote. What follows a separator without a space belongs to it, too.
+    literals = (rf"{q}[^{q}\\]*(?:(?:{q}{q}|\\.)[^{q}\\]*){{0,50}}(?:{q}(?!{q})|.*)" for q in "'\"")
     literal = rf"(?:{'|'.join(literals)})(?:[^\s,;)]{{1,1000}}|[,;)]{{1,3}}(?=\w)){{0,9}}"
     value = rf"(?:={_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
     setting = rf"(?<=\bSET\s)\s*{_exact_key()}{_GAP}={_GAP}([^;\s'\"][^;\r\n]*)"

@@ -101,3 +101,11 @@ def test_keys_of_other_options_are_not_taken_for_misspelled_secrets() -> None:
     for key in keys:
         statement = f"ALTER TABLE t SET ('{key}' = 'x', 'topic' = 'y')"
         assert (mask_statement(statement) != statement) == is_secret(key), key
+
+
+@pytest.mark.parametrize("count", [1, 50, 51, 5000])
+@pytest.mark.parametrize("escape", ["''", "\\x"])
+def test_secrets_with_many_escapes_are_masked(escape: str, count: int) -> None:
+    masked = mask_statement(f"SET ('properties.sasl.password' = '{escape * count}hunter2', 'topic' = 'x')")
+    assert "hunter2" not in masked
+    assert masked.startswith("SET ('properties.sasl.password' = '******'")

@@ -1,0 +1,44 @@
+"""Test the extension's redaction pattern with Java's regular expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_sql.options.masking import options_pattern, secrets_pattern
+
+pytestmark = pytest.mark.integration
+
+LENGTH = 100_000  # characters
+
+
+@pytest.fixture(scope="module")
+def java(spark: SparkSession) -> Any:
+    return spark._jvm.java  # type: ignore[attr-defined]
+
+
+def test_values_of_secrets_are_redacted(java: Any) -> None:
+    text = "WITH ('topic' = 'x', 'properties.sasl.password' 'it''s', 'value.x.request.header.Cookie' = 'c', 'a' = 'b')"
+    redacted = java.util.regex.Pattern.compile(secrets_pattern()).matcher(text).replaceAll("...")
+    assert redacted == "WITH ('topic' = 'x', ..., ..., 'a' = 'b')"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("password", "password-", "password ", "'password", "'password'", "SET a.token ", "a.secre ", "a.b "),
+        *("'", "''", '"', "\\", " ", "\n", "--\n", "/* */ ", "token/*", "token'''", "token\\"),
+        *("'token'='x'", "://", "://''", "@", "servers='", "'request.header.accept'"),
+    ],
+)
+@pytest.mark.parametrize("start", ["", "'", "'a.token'"])
+def test_long_texts_are_redacted_in_linear_time(java: Any, start: str, unit: str) -> None:
+    text = start + unit * (LENGTH // len(unit))
+    threads = java.lang.management.ManagementFactory.getThreadMXBean()
+    for pattern in (secrets_pattern(), options_pattern()):
+        matcher = java.util.regex.Pattern.compile(pattern).matcher(text)
+        before = threads.getCurrentThreadCpuTime()
+        matcher.replaceAll("x")
+        assert threads.getCurrentThreadCpuTime() - before < 3e9  # nanoseconds; usually a tenth of that
