@@ -107,7 +107,7 @@ def test_without_idempotence(topics: Topics, options: dict[str, str]) -> None:
     with open_producer(topics.bootstrap, topic, batch_size="1000", **options) as producer:
         producer.produce(numbers(0, 5_000))
         producer.flush()
-        assert producer.errors == 0
+        assert producer.sent == 5_000
     assert read_numbers(topics, topic, 5_000) == {0: list(range(5_000))}
 
 
@@ -117,6 +117,7 @@ def test_next_epoch(topics: Topics) -> None:
     with open_producer(topics.bootstrap, topic) as producer:
         producer.produce(numbers(0, 5))
         producer.flush()
+        errors = producer.errors  # the leader of a new partition may not have started yet
         (queue,) = producer._state.queues.values()
         first = queue.producer
         assert first is not None
@@ -125,11 +126,11 @@ def test_next_epoch(topics: Topics) -> None:
         queue.restart(next_epoch)
         producer.produce(numbers(5, 10))
         producer.flush()
-        assert (producer.errors, queue.producer) == (0, next_epoch)
+        assert (producer.errors, queue.producer) == (errors, next_epoch)
         queue.restart(first)
         producer.produce(numbers(10, 15))
         producer.flush()
-        assert producer.errors == 1
+        assert producer.errors == errors + 1
         assert queue.producer is not None
         assert queue.producer.id not in (first.id, -1)
     assert read_numbers(topics, topic, 15) == {0: list(range(15))}
