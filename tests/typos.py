@@ -59,7 +59,11 @@ def _make_typo(generator: random.Random, sql: str) -> str:
     if generator.random() < 0.6:
         return _make_character_typo(generator, sql)
     tokens = _TOKEN.findall(sql)
-    return "".join(_change(generator, tokens, [token for token in tokens if SECRET[:3] not in token]))
+    return "".join(_change(generator, tokens, [token for token in tokens if not _is_secret(token)]))
+
+
+def _is_secret(token: str) -> bool:
+    return any(SECRET[i : i + 4] in token for i in range(0, len(SECRET), 4))
 
 
 def _make_character_typo(generator: random.Random, text: str) -> str:

@@ -54,7 +54,7 @@ def secrets_pattern() -> str:
 
 def options_pattern() -> str:
     """Return a regular expression, valid in Java and Python, that finds statements with options."""
-    return rf"""(?is)\b(?:WITH|SET|OPTIONS)\s*\(?[\s=,]*['"]|['"]\s*=\s*['"]|{_secret_key()}"""
+    return rf"""(?is)\b(?:WITH|SET|OPTIONS)\s*\(?[\s=,\w]{{0,30}}['"]|['"(,]\s*=\s*['"]|{_secret_key()}"""
 
 
 def find_options_start(sql: str) -> int | None:
@@ -124,8 +124,8 @@ _SECRET = re.compile(secrets_pattern())
 _SECRET_KEY = re.compile(_secret_key(), re.IGNORECASE | re.DOTALL)
 _OPTIONS = re.compile(options_pattern())
 # Options start after WITH, SET, OPTIONS or the start of a hint or, because these may be misspelled, after the first
-# quoted string that is followed by an equals sign, or after the key of a secret.
+# equals sign behind a quoted string or without a key, or after the key of a secret.
 _OPTIONS_START = re.compile(
-    r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|\b(?:SET|OPTIONS)\s*(?:\(\s*|(?=['\"]))|/\*\+|['\"]\s*=\s*",
+    r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|\b(?:SET|OPTIONS)\s*(?:\(\s*|(?=['\"]))|/\*\+|['\"(,]\s*=\s*",
     re.IGNORECASE,
 )

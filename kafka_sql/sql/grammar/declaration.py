@@ -68,7 +68,7 @@ class Declaration:
     options: list[tuple[str, str]] | None = field(default=None, repr=False)  # may hold secrets; None without WITH
     comment: str | None = None
     like: LikeDeclaration | None = None
-    query: str | None = None  # after AS, unchanged, without the trailing semicolon
+    query: str | None = field(default=None, repr=False)  # after AS, unchanged, without the trailing semicolon
     unsupported: str | None = None  # the clause at which parsing stopped
 
 
