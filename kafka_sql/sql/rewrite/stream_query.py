@@ -22,11 +22,11 @@ def stream_query(tables: Tables, entry: CatalogTable, with_watermark: bool = Tru
         return text
     if watermark.has_time_zone:
         return f"SELECT * FROM ({text}) WATERMARK {quote(watermark.column)} DELAY OF INTERVAL {watermark.delay}"
-    return f"SELECT * FROM {quote(_create_watermarked_view(tables, entry, watermark))}"
+    return f"SELECT * FROM {quote(_create_watermarked_view(tables, entry, watermark, text))}"
 
 
-def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Watermark) -> str:
-    """Create a temporary view whose event-time column has no time zone; return its name.
+def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Watermark, query: str) -> str:
+    """Create a temporary view of a stream whose event-time column has no time zone; return its name.
 
     Spark computes watermarks of TIMESTAMP columns only (EventTimeWatermark), but stateful operators accept any column
     with the metadata of one, and compare its microseconds with the watermark. So the watermark is computed for a copy
@@ -37,7 +37,7 @@ def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Wat
     seconds, fraction = f"unix_timestamp({column})", f"CAST(extract(SECOND FROM {column}) % 1 * 1000000 AS BIGINT)"
     stream = tables.spark_sql(
         f"SELECT * FROM (SELECT *, timestamp_micros({seconds} * 1000000 + {fraction}) AS {_EVENT_TIME} "
-        f"FROM ({select_statement(entry, stream=True)})) WATERMARK {_EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
+        f"FROM ({query})) WATERMARK {_EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
     )
     metadata = stream.schema[_EVENT_TIME].metadata
     columns = {c.name: F.col(quote(c.name)) for c in entry.table.columns}
