@@ -8,7 +8,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
@@ -30,8 +30,8 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     """Return the paths of the jars in the lockfile, downloading them (44 MB) if they are not in the cache.
 
     The checksums of all jars are verified each time, which takes about 0.1 s. Concurrent processes wait for the first
-    one's download. An interrupted download is resumed: files are stored in
-    ``<name>.partial``, which is renamed when it is complete and the checksums match.
+    one's download. An interrupted download is resumed: files are stored in ``<name>.partial``, which is renamed when it
+    is complete and the checksums match.
 
     Raises:
         EmbeddedKafkaError: the jars could not be downloaded or stored.
@@ -39,20 +39,37 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     jars = read_lockfile(lockfile)
     digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # each lockfile has its own folder
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
+    update_cache(
+        folder,
+        lambda: not find_differences(folder, jars),
+        lambda: _download(java, folder, lockfile),
+        "The jars of Apache Kafka",
+    )
+    return [folder / jar.file for jar in jars]
+
+
+def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[[], None], content: str) -> None:
+    """Download a folder of the cache if it is not valid. Concurrent processes wait for the first one's download.
+
+    Args:
+        content: what the folder contains, for errors.
+
+    Raises:
+        EmbeddedKafkaError: the folder cannot be stored.
+    """
     try:
         create_private_folder(folder.parent)
-        if find_differences(folder, jars):
+        if not is_valid():
             with open(f"{folder}.busy", "w") as lock_file:
                 fcntl.flock(lock_file, fcntl.LOCK_EX)  # the kernel releases it when the process exits
-                if find_differences(folder, jars):
-                    _download(java, folder, lockfile)
+                if not is_valid():
+                    download()
     except OSError as error:
         raise EmbeddedKafkaError(
-            f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
+            f"{content} cannot be stored in {folder.parent}: {error}. "
             "To use another folder, set the environment variable KAFKA_SQL_CACHE to one that only you can write to.",
             path=str(folder.parent),
         ) from error
-    return [folder / jar.file for jar in jars]
 
 
 def _download(java: str, folder: Path, lockfile: Path) -> None:

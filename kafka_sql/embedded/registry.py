@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -19,11 +18,10 @@ from types import TracebackType
 from typing import Final
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings
+from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, update_cache
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.errors import EmbeddedKafkaError
-from kafka_sql.runtime.private_files import create_private_folder
 
 VERSION: Final = "3.0.9"
 SHA256: Final = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
@@ -177,19 +175,7 @@ def _unpacked_app(java: str) -> Path:
     Its checksum is verified each time. Concurrent processes wait for the first one's download.
     """
     folder = cache_folder() / f"apicurio-{VERSION}"
-    try:
-        create_private_folder(folder.parent)
-        if _checksum(folder) != _UNPACKED_SHA256:
-            with open(f"{folder}.busy", "w") as lock_file:
-                fcntl.flock(lock_file, fcntl.LOCK_EX)
-                if _checksum(folder) != _UNPACKED_SHA256:
-                    _download(java, folder)
-    except OSError as error:
-        raise EmbeddedKafkaError(
-            f"{_NAME} cannot be stored in {folder.parent}: {error}. "
-            "To use another folder, set the environment variable KAFKA_SQL_CACHE to one that only you can write to.",
-            path=str(folder.parent),
-        ) from error
+    update_cache(folder, lambda: _checksum(folder) == _UNPACKED_SHA256, lambda: _download(java, folder), _NAME)
     return folder
 
 
