@@ -52,7 +52,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
 
 
 def _query_start(text: str, object_type: str) -> int | None:
-    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... AS query``, or None if there is none.
+    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... AS query``, or None without AS.
 
     Args:
         object_type: TABLE or VIEW.

@@ -72,7 +72,7 @@ def translate_between(
     value: TypedExpression, low: TypedExpression, high: TypedExpression, symmetric: bool
 ) -> TypedExpression:
     """Translate ``value BETWEEN [SYMMETRIC] low AND high``."""
-    common_type((value.type, low.type, high.type))  # raises if there is none
+    common_type((value.type, low.type, high.type))  # raises if the types have none in common
     text = f"({compare('>=', value, low).sql} AND {compare('<=', value, high).sql})"
     if symmetric:
         text = f"({text} OR {translate_between(value, high, low, symmetric=False).sql})"
