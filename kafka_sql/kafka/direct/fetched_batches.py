@@ -48,20 +48,21 @@ class FetchedBatches:
         self.is_supported, self.is_damaged = status != kernels.UNSUPPORTED, status == kernels.MALFORMED
         self.next_offset = kernels.next_offset(int(batches[count - 1, kernels.ADDRESS])) if count else -1
 
-    def check(self, stop: int) -> None:
+    def find_wrong_checksum(self, stop: int) -> int | None:
         """Verify the checksums of the batches that begin before an offset.
 
-        Raises:
-            MalformedResponse: a checksum is wrong.
+        Returns:
+            the first offset of the first batch whose checksum is wrong; None if all are right.
         """
         batches = self._batches[: self._count_before(stop)]
         starts = batches[:, kernels.ADDRESS] - self._bytes.ctypes.data
         stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
         ends = starts + batches[:, kernels.SIZE]
         # Python lists: a batch may contain a single record, so this loop is hot
-        for start, end, checksum in zip((starts + CHECKED).tolist(), ends.tolist(), stored.tolist(), strict=True):
-            if google_crc32c.value(self._bytes[start:end]) != checksum:
-                raise MalformedResponse("the checksum of a record batch is wrong")
+        for start, end, checksum in zip(starts.tolist(), ends.tolist(), stored.tolist(), strict=True):
+            if google_crc32c.value(self._bytes[start + CHECKED : end]) != checksum:
+                return int(self._bytes[start + _BASE_OFFSET].view(">i8")[0])
+        return None
 
     def locate(
         self, start: int, stop: int, aborted: list[tuple[int, int]], max_batch: int, fields: RecordFields = VALUES_ONLY
@@ -76,7 +77,7 @@ class FetchedBatches:
             fields: as for ``to_records``.
 
         Raises:
-            MalformedResponse: a batch is damaged.
+            MalformedResponse: a batch is damaged. The records before it were yielded.
         """
         count_columns = kernels.COLUMNS_WITH_HEADERS if fields.headers else kernels.COLUMNS
         transactions = np.array(aborted, np.int64).reshape(-1, 2)
@@ -88,9 +89,9 @@ class FetchedBatches:
             count, position, status = kernels.locate_records(
                 part, len(part), position, stop, transactions, states, columns[: kernels.COLUMNS], headers
             )
+            yield columns[:, :count], position
             if status != kernels.DONE:
                 raise MalformedResponse(_DAMAGED)
-            yield columns[:, :count], position
         if count_batches < len(self._batches):
             yield np.empty((count_columns, 0), np.int64), stop
 

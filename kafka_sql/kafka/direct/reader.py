@@ -128,8 +128,10 @@ def _read(
         result, batches = response
         _log_direct(split.topic)
         try:
-            if settings.check_crcs:
-                batches.check(split.stop)
+            damaged = batches.find_wrong_checksum(split.stop) if settings.check_crcs else None
+            if damaged is not None:
+                position = max(position, damaged)
+                raise MalformedResponse("the checksum of a record batch is wrong")
             is_readable = batches.is_supported and not batches.is_damaged
             if is_readable and batches.next_offset < split.stop:
                 fetcher.send_ahead(batches.next_offset, settings.short_wait_ms)

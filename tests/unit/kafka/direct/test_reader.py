@@ -282,9 +282,13 @@ def test_damaged_batch(broker: SimulatedBroker) -> None:
     damaged[-10] ^= 1
     broker.logs["t", 0][10] = bytes(damaged)
     assert read_values(broker, Split("t", 0, 0, 20)) == list(range(20))
-    with pytest.raises(FetchError, match=r"^\[\w+\] t\[0\]@\d+: the checksum of a record batch is wrong\.$"):
+    with pytest.raises(FetchError, match=r"^\[\w+\] t\[0\]@20: the checksum of a record batch is wrong\.$"):
         read(broker)
     assert len(read_values(broker, check_crcs="false")) == 100
+    damaged[61] = 0x7E  # the length of the first record
+    broker.logs["t", 0][10] = bytes(damaged)
+    with pytest.raises(FetchError, match=r"^\[\w+\] t\[0\]@20: a record batch is damaged\.$"):
+        read(broker, check_crcs="false")
     damaged[8:12] = b"\0\0\0\0"  # the length
     broker.logs["t", 0][10] = bytes(damaged)
     with pytest.raises(FetchError, match=r"^\[\w+\] t\[0\]@20: the header of a record batch is damaged\.$"):
