@@ -14,6 +14,7 @@ from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
     Options,
+    any_string,
     boolean,
     duration,
     enum,
@@ -102,7 +103,7 @@ KEY_FIELDS: Final = string_list(
     "key.fields",
     "Physical columns that form the record key, in this order, separated by ';'. Requires 'key.format'.",
 )
-KEY_FIELDS_PREFIX: Final = string(
+KEY_FIELDS_PREFIX: Final = any_string(
     "key.fields-prefix",
     "Prefix of the key columns' names in the table, to avoid clashes with value columns. The prefix is not part of the "
     "field names inside the key. Requires 'value.fields-include' = 'EXCEPT_KEY'.",
@@ -134,7 +135,7 @@ _OFFSETS_FORMAT: Final = (
     "'partition:0,offset:42;partition:1,offset:300', or for several topics "
     "'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'"
 )
-STARTUP_OFFSETS: Final = string(
+STARTUP_OFFSETS: Final = any_string(
     "scan.startup.specific-offsets",
     f"Offsets to start from with the startup mode 'specific-offsets': {_OFFSETS_FORMAT}. Partitions that are not "
     "listed start at the group's committed offset if there is one, else at 'properties.auto.offset.reset' (default: "
@@ -149,7 +150,7 @@ STARTUP_TIMESTAMP: Final = timestamp(
     f"Timestamp to start from with the startup mode 'timestamp': {_TIMESTAMP_FORMATS}. Each partition starts at its "
     "first record with this timestamp or a later one, or at its end if there is no such record.",
 )
-STARTUP_INITIALIZER: Final = string(
+STARTUP_INITIALIZER: Final = any_string(
     "scan.startup.offsets-initializer",
     "Python function that returns the start offsets, as 'module:callable'. Cannot be combined with "
     "'scan.startup.mode'.",
@@ -162,7 +163,7 @@ BOUNDED_MODE: Final = enum(
     allowed=(UNBOUNDED, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=UNBOUNDED,
 )
-BOUNDED_OFFSETS: Final = string(
+BOUNDED_OFFSETS: Final = any_string(
     "scan.bounded.specific-offsets",
     f"Offsets to end at (exclusive) with the bounded mode 'specific-offsets': {_OFFSETS_FORMAT}. Partitions that are "
     "not listed are not read. If an offset does not exist yet, the query waits for it.",

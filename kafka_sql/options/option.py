@@ -78,6 +78,11 @@ def string(key: str, doc: str, **attributes: Any) -> Option[str]:
     return Option(key, parse, "String", doc, **attributes)
 
 
+def any_string(key: str, doc: str, **attributes: Any) -> Option[str]:
+    """Define an option with any string, even an empty one. Its format is checked together with other options."""
+    return Option(key, str, "String", doc, **attributes)
+
+
 def string_list(key: str, doc: str, **attributes: Any) -> Option[tuple[str, ...]]:
     """Define an option with one or more strings separated by ``;``."""
 

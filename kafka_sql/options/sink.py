@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_sql.options.option import boolean, duration, enum, integer, string
+from kafka_sql.options.option import any_string, boolean, duration, enum, integer, string
 
 AT_LEAST_ONCE: Final = "at-least-once"
 EXACTLY_ONCE: Final = "exactly-once"
@@ -37,7 +37,7 @@ DEFAULT: Final = "default"
 FIXED: Final = "fixed"
 ROUND_ROBIN: Final = "round-robin"
 PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
-PARTITIONER: Final = string(
+PARTITIONER: Final = any_string(
     "sink.partitioner",
     "How rows are assigned to partitions. 'default' is the partitioning of Kafka's Java client: by the hash of the "
     "key; without a key, sticky, switching partitions after a few milliseconds. 'fixed': each task writes to one "

@@ -130,6 +130,23 @@ SPECIFIC_OFFSETS: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
             "Invalid value 'm.f' for option 'scan.startup.offsets-initializer': expected 'module:callable'.",
         ),
         (
+            {"topic": "a", "scan_startup_offsets__initializer": ""},
+            InvalidOptionError,
+            "Invalid value '' for option 'scan.startup.offsets-initializer': expected 'module:callable'.",
+        ),
+        (
+            {"topic": "a", **SPECIFIC_OFFSETS, "scan_startup_specific__offsets": ""},
+            InvalidOptionError,
+            "Invalid properties 'scan.startup.specific-offsets' should follow the format "
+            "'partition:0,offset:42;partition:1,offset:300', but is ''.",
+        ),
+        (
+            {"topic": "a", "scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": ""},
+            InvalidOptionError,
+            "Invalid properties 'scan.bounded.specific-offsets' should follow the format "
+            "'partition:0,offset:42;partition:1,offset:300', but is ''.",
+        ),
+        (
             {"topic__pattern": "[a[b]]"},
             InvalidOptionError,
             "Invalid value '[a[b]]' for option 'topic-pattern': a nested character class ('[') is not supported.",
@@ -154,6 +171,7 @@ def test_valid_combinations() -> None:
     define_table(topic="ab", **SPECIFIC_OFFSETS, scan_startup_specific__offsets=offsets)
     define_table(scan_partitions="ab:0", **SPECIFIC_OFFSETS, scan_startup_specific__offsets="partition:0,offset:1")
     define_table(topic="a", scan_startup_offsets__initializer="my.module:f")
+    define_table(topic="a", key_format="json", key_fields="a", key_fields__prefix="")  # Flink's default
 
 
 def test_defaults() -> None:

@@ -127,6 +127,11 @@ EXACTLY_ONCE = "exactly-once"
             InvalidOptionError,
             "Did you mean 'round-robin'?",
         ),
+        (
+            {"sink.partitioner": ""},
+            InvalidOptionError,
+            "Invalid value '' for option 'sink.partitioner': expected 'default', 'fixed', 'round-robin' or a",
+        ),
         ({"sink.partitioner": "com.example.MyPartitioner"}, InvalidOptionError, "Java classes are not supported"),
         (
             {"sink.delivery-guarantee": EXACTLY_ONCE},
