@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError
-from kafka_sql.kafka.admin.client import admin_config, open_client
+from kafka_sql.kafka.admin.client import admin_config, open_temporary_client
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol.codec import ApiKey
@@ -116,7 +116,7 @@ def _read_error(code: int, reason: str) -> BrokerError:
 def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
     if not end:
         return {}
-    consumer = open_client(
+    consumer = open_temporary_client(
         Consumer,
         config,
         {
@@ -166,7 +166,7 @@ def create_log(config: Mapping[str, str]) -> None:
     Raises:
         BrokerError: the topic cannot be created.
     """
-    admin = open_client(AdminClient, admin_config(config), {})
+    admin = open_temporary_client(AdminClient, admin_config(config), {})
     try:
         metadata = admin.list_topics(timeout=connect_timeout(config))
         if LOG_TOPIC in metadata.topics:

@@ -12,7 +12,7 @@ from kafka_sql.formats.confluent.wire_format import missing_header_errors, schem
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, to_json_options
-from kafka_sql.formats.json_confluent.options import JSON_OPTION_NAMES, REGISTRY
+from kafka_sql.formats.json_confluent.options import REGISTRY, RENAMED_JSON_OPTIONS
 from kafka_sql.options import Options
 
 
@@ -28,7 +28,7 @@ class JsonConfluentDecoder:
             SchemaError: JSON cannot represent a column.
             ConflictingOptionsError: two options contradict each other.
         """
-        json_options = to_json_options(JSON_OPTION_NAMES, options)
+        json_options = to_json_options(RENAMED_JSON_OPTIONS, options)
         self._decoder, self._ignore_errors = JsonDecoder(schema, json_options), json_options[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import to_json_options
-from kafka_sql.formats.json_confluent.options import JSON_OPTION_NAMES, REGISTRY
+from kafka_sql.formats.json_confluent.options import REGISTRY, RENAMED_JSON_OPTIONS
 from kafka_sql.formats.json_confluent.schema_from_table import table_schema
 from kafka_sql.options import Options
 
@@ -28,7 +28,7 @@ class JsonWriter:
     """Encodes rows as JSON objects."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        self._encoder = JsonEncoder(schema, to_json_options(JSON_OPTION_NAMES, options))
+        self._encoder = JsonEncoder(schema, to_json_options(RENAMED_JSON_OPTIONS, options))
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
         """Return one payload per row, each with ``header`` before it.

@@ -1,6 +1,6 @@
 """Define the options of the json-confluent format.
 
-They are those of the registry, with the keys of avro-confluent, and those of json.
+They are the options of the registry, which avro-confluent has, too, and those of json.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ REGISTRY: Final = declare_registry_options(
     "The JSON Schema that is registered when the table is written to. Its properties must include the table's columns, "
     "and its required properties must be columns. By default it is derived from the columns.",
 )
-JSON_OPTION_NAMES: Final = rename_options(NAME)
-JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *JSON_OPTION_NAMES.values())
+RENAMED_JSON_OPTIONS: Final = rename_options(NAME)
+JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *RENAMED_JSON_OPTIONS.values())

@@ -31,7 +31,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
-# Producer settings have no effect on the admin client, and some (transactional.id) would change it.
+# Without settings of producers and consumers: the admin client needs none, and must not become transactional.
 _ADMIN_KEYS: Final = (
     *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
     *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
@@ -64,8 +64,8 @@ def admin_config(config: Mapping[str, str]) -> dict[str, str]:
     return {**{k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, SOCKET_TIMEOUT: str(socket_timeout)}
 
 
-def open_client(client_class: Any, config: Mapping[str, str], settings: Mapping[str, Any]) -> Any:
-    """Create a client of confluent-kafka that logs at debug level only.
+def open_temporary_client(client_class: Any, config: Mapping[str, str], settings: Mapping[str, Any]) -> Any:
+    """Create a client of confluent-kafka for a few requests. It logs at debug level only.
 
     Args:
         client_class: ``AdminClient``, ``Consumer`` or ``Producer``.

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, did_you_mean
-from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_client
+from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_temporary_client
 from kafka_sql.kafka.config.properties import connect_timeout
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -135,7 +135,7 @@ def _operation_names(operations: object) -> frozenset[str] | None:
 
 def broker_setting(config: Mapping[str, str], name: str) -> str | None:
     """Return a setting of one of the brokers; None if the user may not see it, as on managed clusters."""
-    admin = open_client(AdminClient, admin_config(config), {})
+    admin = open_temporary_client(AdminClient, admin_config(config), {})
     try:
         nodes = admin.list_topics(timeout=connect_timeout(config)).brokers
         resource = ConfigResource(ConfigResource.Type.BROKER, str(min(nodes)))

@@ -1,4 +1,7 @@
-"""Build and parse transactional ids, which identify the prefix and the run that a transaction belongs to."""
+"""Build and parse transactional ids, which identify the prefix and the run that a transaction belongs to.
+
+A run is one start of a query or of a batch statement.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,13 @@ def parse_run(prefix: str, transaction: str) -> str | None:
     return match[1] if match is not None and transaction.startswith(task_prefix(prefix)) else None
 
 
-def run_id(name: str) -> str:
-    """Return 16 hexadecimal digits that identify a run."""
-    return hashlib.sha256(name.encode()).hexdigest()[:16]
+def run_id(unique_id: str) -> str:
+    """Return 16 hexadecimal digits that identify a run.
+
+    Args:
+        unique_id: Spark's run id of the streaming query, or the unique id of the statement.
+    """
+    return hashlib.sha256(unique_id.encode()).hexdigest()[:16]
 
 
 def incrementing_id(prefix: str, run: str, batch: int | None, partition: int, attempt: int) -> str:

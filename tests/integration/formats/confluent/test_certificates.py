@@ -24,21 +24,22 @@ IDENTIFIERS = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezi
 
 def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None:
     certificate, key = create_certificate(tmp_path)
-    both, store = tmp_path / "client.pem", tmp_path / "client.p12"
-    both.write_bytes(key.read_bytes() + certificate.read_bytes())
-    private = load_pem_private_key(key.read_bytes(), None)
-    owner = x509.load_pem_x509_certificate(certificate.read_bytes())
-    store.write_bytes(
-        pkcs12.serialize_key_and_certificates(b"me", private, owner, None, BestAvailableEncryption(b"pw"))
-    )  # type: ignore[arg-type]
+    pem_store, p12_store = tmp_path / "client.pem", tmp_path / "client.p12"
+    pem_store.write_bytes(key.read_bytes() + certificate.read_bytes())
+    private_key = load_pem_private_key(key.read_bytes(), None)
+    client_certificate = x509.load_pem_x509_certificate(certificate.read_bytes())
+    encryption = BestAvailableEncryption(b"pw")
+    p12_store.write_bytes(
+        pkcs12.serialize_key_and_certificates(b"me", private_key, client_certificate, None, encryption)
+    )
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
     server.load_verify_locations(certificate)
     server.verify_mode = ssl.CERT_REQUIRED
     batch = pa.RecordBatch.from_pydict({"id": [1]}, SCHEMA)
     trust = {"ssl.truststore.location": str(certificate)}
-    pem = trust | {"ssl.keystore.location": str(both)}
-    p12 = trust | {"ssl.keystore.location": str(store), "ssl.keystore.password": "pw"}
+    pem = trust | {"ssl.keystore.location": str(pem_store)}
+    p12 = trust | {"ssl.keystore.location": str(p12_store), "ssl.keystore.password": "pw"}
     with run_registry_proxy(registry.url, server) as (url, proxy_state):
 
         def write(name: str, ssl_options: dict[str, str]) -> bytes:
@@ -58,9 +59,9 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
         assert proxy_state.request_count == request_count
         # a replaced store is used by encoders that are created later
         (tmp_path / "other").mkdir()
-        strange, its_key = create_certificate(tmp_path / "other")
-        both.write_bytes(its_key.read_bytes() + strange.read_bytes())
+        other_certificate, other_key = create_certificate(tmp_path / "other")
+        pem_store.write_bytes(other_key.read_bytes() + other_certificate.read_bytes())
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
             write("json-confluent", pem)
-        both.write_bytes(key.read_bytes() + certificate.read_bytes())
+        pem_store.write_bytes(key.read_bytes() + certificate.read_bytes())
         assert write("json-confluent", pem) == write("json-confluent", p12)

@@ -110,7 +110,7 @@ def test_kerberos() -> None:
     assert sasl(f"{KRB5} required useTicketCache=true;") == {"kerberos.min.time.before.relogin": "0"}
 
 
-def test_references_within_and_instead_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secret_references_in_and_instead_of_the_jaas_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PW", 'a"b')
     text = f'{PLAIN} required username="u" password="${{env:PW}}";'
     config = to_librdkafka({**SERVERS, "sasl.jaas.config": text})
