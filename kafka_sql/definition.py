@@ -79,7 +79,7 @@ class Definition:
     @property
     def has_error_column(self) -> bool:
         """Whether an undecodable record becomes a row with its error in a column ``METADATA FROM 'error'``."""
-        return any(column.metadata == ERROR for column in self.table.stored_columns)
+        return any(column.metadata == ERROR for column in self.table.source_columns)
 
     @property
     def is_exactly_once(self) -> bool:
@@ -148,7 +148,7 @@ def validate_table(table: Table) -> Definition:
 
 
 def _check_error_columns(definition: Definition) -> None:
-    names = [column.name for column in definition.table.stored_columns if column.metadata == ERROR]
+    names = [column.name for column in definition.table.source_columns if column.metadata == ERROR]
     if names and definition.reads_latest_per_key:
         raise SchemaError(
             f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: the table "

@@ -75,7 +75,7 @@ def make_catalog_table(
 
 def create_table_statement(entry: CatalogTable, owner: str) -> str:
     """Return the CREATE TABLE of the data source. It lists the columns, so that Spark need not ask a Python worker."""
-    columns = ", ".join(map(_column_sql, _stored_columns(entry.definition)))
+    columns = ", ".join(map(_column_sql, _source_columns(entry.definition)))
     return (
         f"CREATE TABLE {entry.sql_name} ({columns}) USING {quote(entry.provider)}{_comment_sql(entry.table.comment)} "
         f"TBLPROPERTIES ({string_literal(OWNER)} = {string_literal(owner)})"
@@ -101,8 +101,8 @@ def select_statement(entry: CatalogTable, stream: bool = False) -> str:
 
 
 def spark_schema(definition: Definition) -> StructType:
-    """Return the stored columns in Spark's types. A read-only column is nullable because INSERT omits it."""
-    schema = StructType.fromDDL(", ".join(map(_column_sql, _stored_columns(definition))))
+    """Return the source columns in Spark's types. A read-only column is nullable because INSERT omits it."""
+    schema = StructType.fromDDL(", ".join(map(_column_sql, _source_columns(definition))))
     assert isinstance(schema, StructType)
     return schema
 
@@ -112,13 +112,13 @@ def quoted_name(name: TableName) -> str:
     return qualified_name(part for part in ("spark_catalog" if name[0] else "", *name) if part)
 
 
-def _stored_columns(definition: Definition) -> list[Column]:
-    """Return the stored columns. All of them are nullable if rows may be incomplete.
+def _source_columns(definition: Definition) -> list[Column]:
+    """Return the source columns. All of them are nullable if rows may be incomplete.
 
     In a changelog, a deleted row may have only its key. The row of an undecodable record has no values.
     """
     may_be_incomplete = definition.is_changelog or definition.has_error_column
-    return [with_fields(c, nullable=True) if may_be_incomplete else c for c in definition.table.stored_columns]
+    return [with_fields(c, nullable=True) if may_be_incomplete else c for c in definition.table.source_columns]
 
 
 def _column_sql(column: Column) -> str:

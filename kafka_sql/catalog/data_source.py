@@ -37,7 +37,7 @@ class KafkaTable(DataSource):
         freeze_modules()  # here and below: each planning step runs in its own process, which serves many plans
 
     def schema(self) -> StructType:
-        """Return the stored columns."""
+        """Return the source columns."""
         return self.spark_schema
 
     def reader(self, schema: StructType) -> BatchReader:
@@ -78,7 +78,7 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
     Raises:
         SchemaError: a column is missing, unknown or has another type.
     """
-    expected = {c.name: table_schema[c.name].dataType.simpleString() for c in definition.table.stored_columns}
+    expected = {c.name: table_schema[c.name].dataType.simpleString() for c in definition.table.source_columns}
     required = {c.name for c in definition.table.physical_columns}
     for field in row_schema:
         if field.name not in expected:
@@ -108,7 +108,7 @@ def make_data_source(name: str, definition: Definition, spark_schema: StructType
     """Return a table's data source class, to be registered with Spark under ``name``, after checking its columns.
 
     Args:
-        spark_schema: the stored columns.
+        spark_schema: the source columns.
 
     Raises:
         SchemaError: the format or Kafka's metadata does not support a column.

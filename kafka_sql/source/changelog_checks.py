@@ -51,7 +51,7 @@ def check_stream_read(definition: Definition) -> None:
 
 
 def _has_row_kind_column(definition: Definition) -> bool:
-    return any(column.metadata == ROW_KIND for column in definition.table.stored_columns)
+    return any(column.metadata == ROW_KIND for column in definition.table.source_columns)
 
 
 def check_key_types(schema: pa.Schema, key: Sequence[str]) -> None:

@@ -59,13 +59,13 @@ class Table:
     primary_key_name: str | None = None  # CONSTRAINT name, if declared
 
     @property
-    def stored_columns(self) -> tuple[Column, ...]:
-        """The columns that the data source reads: all except the computed ones."""
+    def source_columns(self) -> tuple[Column, ...]:
+        """The columns that the data source reads: physical and metadata columns."""
         return tuple(c for c in self.columns if c.expression is None)
 
     @property
     def computed_columns(self) -> tuple[Column, ...]:
-        """The columns that Spark computes from the stored ones."""
+        """The columns that Spark computes from the source columns."""
         return tuple(c for c in self.columns if c.expression is not None)
 
     @property

@@ -45,14 +45,14 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Declared
     """Return the metadata columns of a table, in declaration order.
 
     Args:
-        schema: the stored columns, with the types that Spark expects.
+        schema: the source columns, with the types that Spark expects.
 
     Raises:
         SchemaError: an unknown metadata key, or a type that it cannot be cast to.
     """
     format_metadata = definition.value.format.metadata.items()
     format_keys = {key if key == ROW_KIND else FORMAT_PREFIX + key: key_type for key, key_type in format_metadata}
-    columns = [c for c in definition.table.stored_columns if c.metadata is not None]
+    columns = [c for c in definition.table.source_columns if c.metadata is not None]
     keys = {**metadata_keys(definition.is_upsert or definition.is_changelog), **ERROR_COLUMNS}
     return [_resolve_column(definition.name, c, schema.field(c.name).type, format_keys, keys) for c in columns]
 

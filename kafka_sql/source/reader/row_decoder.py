@@ -25,7 +25,7 @@ class DecodedRows:
     """The rows of a batch of records.
 
     Attributes:
-        batch: the stored columns.
+        batch: the source columns.
         origins: the record of each row.
         row_kinds: the row kinds (``+I``, ``-U``, ``+U``, ``-D``); None if all rows are inserts.
     """
@@ -39,7 +39,7 @@ class RowDecoder:
     """Decodes records to rows. A column in both key and value is read from the value, as in Flink.
 
     Attributes:
-        schema: the stored columns.
+        schema: the source columns.
         key_columns: the columns that identify a row: those of the record's key, or a changelog's primary key.
         split: the split of the records.
         metadata: the metadata columns.

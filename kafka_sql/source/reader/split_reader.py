@@ -25,7 +25,7 @@ def read_split(
     """Read the rows of a split.
 
     Args:
-        schema: the stored columns, with the types that Spark expects.
+        schema: the source columns, with the types that Spark expects.
         config: the client's configuration if it differs from the table's.
 
     Raises:

@@ -46,7 +46,7 @@ def test_names_of_permanent_tables_have_the_catalog(name: tuple[str, str], sql: 
     assert quoted_name(name) == sql
 
 
-def test_create_table_lists_the_stored_columns() -> None:
+def test_create_table_lists_the_source_columns() -> None:
     entry = catalog_table(PRICE, TIME, comment="all orders")
     assert create_table_statement(entry, "app-1") == (
         "CREATE TABLE `spark_catalog`.`default`.`o` (`price` INT NOT NULL COMMENT 'in \\'cents\\'', `ts` TIMESTAMP) "

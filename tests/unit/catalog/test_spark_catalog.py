@@ -63,7 +63,7 @@ def entry(name: str = "o", storage: str = "o", temporary: bool = False) -> Any:
         is_view=temporary or name != storage,
         table=SimpleNamespace(temporary=temporary, columns=(), comment=None),
         definition=SimpleNamespace(
-            table=SimpleNamespace(stored_columns=()), is_changelog=False, has_error_column=False
+            table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False
         ),
         data_source=type("Source", (), {"name": staticmethod(lambda: f"kafka.{storage}")}),
     )
