@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
@@ -200,12 +201,19 @@ class Options:
     The representation shows keys only, because values may be secrets.
     """
 
-    def __init__(self, known: Iterable[Option[Any]], raw: Mapping[str, str], prefix: str = "") -> None:
+    def __init__(
+        self,
+        known: Iterable[Option[Any]],
+        raw: Mapping[str, str],
+        prefix: str = "",
+        keys: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Parse all known options, so that an invalid value fails here and not on an executor.
 
         Args:
             raw: the options as text.
             prefix: the prefix of the keys in WITH (``value.``), for errors.
+            keys: the full keys in WITH of options that have other ones, by the option's key.
 
         Raises:
             MissingOptionError: names all required options that are missing.
@@ -221,6 +229,7 @@ class Options:
                 + f". {missing[0].doc}",
                 option=prefix + missing[0].key,
             )
+        self._prefix, self._keys = prefix, dict(keys)
         self._values: dict[str, Any] = {}
         self._set_keys: set[str] = set()
         for option in known:
@@ -243,6 +252,10 @@ class Options:
     def is_set(self, option: Option[Any]) -> bool:
         """Whether the option is set explicitly, even to its default."""
         return option.key in self._set_keys
+
+    def key(self, option: Option[Any]) -> str:
+        """Return the option's key in WITH, with its prefix."""
+        return self._keys.get(option.key, self._prefix + option.key)
 
     def __repr__(self) -> str:
         return f"Options({', '.join(self._values)})"

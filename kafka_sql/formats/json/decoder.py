@@ -43,6 +43,8 @@ class JsonDecoder(TextDecoder):
             fail_on_missing=options[FAIL_ON_MISSING_FIELD],
             ignore_errors=options[IGNORE_PARSE_ERRORS],
             iso=options[TIMESTAMP_FORMAT] == ISO_8601,
+            fail_on_missing_key=options.key(FAIL_ON_MISSING_FIELD),
+            timestamp_format_key=options.key(TIMESTAMP_FORMAT),
         )
         super().__init__(schema, row_reader(schema, self._rules))
 

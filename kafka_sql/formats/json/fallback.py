@@ -19,6 +19,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.java import text as java_text
 from kafka_sql.formats.java.jackson import Number, parse_document, with_deep_recursion
 from kafka_sql.formats.java.scalars import scalar_converter, to_string
+from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, ISO_8601, SQL, TIMESTAMP_FORMAT
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -31,11 +32,14 @@ class Rules:
         fail_on_missing: a missing field is an error, not null.
         ignore_errors: an undecodable field is null, and an undecodable payload is no row.
         iso: timestamps are ISO-8601, not SQL.
+        fail_on_missing_key, timestamp_format_key: the keys of the options in WITH, for errors.
     """
 
     fail_on_missing: bool
     ignore_errors: bool
     iso: bool
+    fail_on_missing_key: str = FAIL_ON_MISSING_FIELD.key
+    timestamp_format_key: str = TIMESTAMP_FORMAT.key
 
 
 class _Mismatch(Exception):
@@ -43,16 +47,17 @@ class _Mismatch(Exception):
 
     Attributes:
         path: the field's path; each enclosing level prepends its part.
-        ignorable: whether the value is null with 'json.ignore-parse-errors'.
+        is_missing: whether there is no value: it is an error with 'json.ignore-parse-errors', too, and the error shows
+            the payload.
     """
 
-    def __init__(self, reason: str, path: str = "", ignorable: bool = True) -> None:
+    def __init__(self, reason: str, path: str = "", is_missing: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.path, self.ignorable = reason, path, ignorable
+        self.reason, self.path, self.is_missing = reason, path, is_missing
 
     def with_prefix(self, prefix: str) -> _Mismatch:
         dot = "." if self.path and not self.path.startswith("[") else ""
-        return _Mismatch(self.reason, prefix + dot + self.path, self.ignorable)
+        return _Mismatch(self.reason, prefix + dot + self.path, self.is_missing)
 
 
 def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[list[Any]]]:
@@ -71,9 +76,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
         except ValueError as e:
             if rules.ignore_errors:
                 return []
-            raise DecodeError(
-                index, None, f"the payload {e}: {_shorten(payload[:100].decode('utf-8', 'replace'))}"
-            ) from e
+            raise DecodeError(index, None, f"the payload {e}: {_excerpt(payload)}") from e
         rows = []
         for element in elements:
             if element is None and document is not element:
@@ -83,7 +86,8 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
                 rows.append([row[field.name] for field in schema])
             except _Mismatch as e:
                 if not rules.ignore_errors:
-                    raise DecodeError(index, e.path or None, e.reason) from e
+                    reason = f"{e.reason}; the payload is: {_excerpt(payload)}" if e.is_missing else e.reason
+                    raise DecodeError(index, e.path or None, reason) from e
         return rows
 
     return read_rows
@@ -105,7 +109,8 @@ def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> C
         for name, converter in converters:
             try:
                 if rules.fail_on_missing and name not in value:
-                    raise _Mismatch("the field is missing, and 'json.fail-on-missing-field' is 'true'")
+                    reason = f"the field is missing, and '{rules.fail_on_missing_key}' is 'true'"
+                    raise _Mismatch(reason, is_missing=True)
                 row[name] = converter(value.get(name))
             except _Mismatch as e:
                 raise e.with_prefix(name) from e
@@ -152,10 +157,10 @@ def _nullable_converter(field: pa.Field, rules: Rules, as_decimals: bool) -> Con
             try:
                 result = converter(value)
             except _Mismatch as e:
-                if not (rules.ignore_errors and e.ignorable):
+                if e.is_missing or not rules.ignore_errors:
                     raise
         if result is None and not field.nullable:
-            raise _Mismatch("is null or missing, but declared NOT NULL", ignorable=False)
+            raise _Mismatch("is null or missing, but declared NOT NULL", is_missing=True)
         return result
 
     return convert
@@ -174,14 +179,29 @@ def _value_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -
         try:
             return converter(value)
         except ValueError as e:
-            raise _Mismatch(_mismatch_reason(value, str(e))) from e
+            raise _Mismatch(_mismatch_reason(value, str(e) + _timestamp_advice(value, arrow_type, rules))) from e
 
     return convert
+
+
+def _timestamp_advice(value: Any, arrow_type: pa.DataType, rules: Rules) -> str:
+    """Return what to set if the value is a timestamp in the other one of the two formats; else an empty string."""
+    if not pt.is_timestamp(arrow_type) or not isinstance(value, str):
+        return ""
+    try:
+        scalar_converter(arrow_type, not rules.iso, as_decimals=False)(value)
+    except ValueError:
+        return ""
+    return f". Set '{rules.timestamp_format_key}' = '{SQL if rules.iso else ISO_8601}'"
 
 
 def _mismatch_reason(value: Any, expected: str) -> str:
     text = str(value) if isinstance(value, Number) else java_text.compact_json(value)
     return f"found {_shorten(text)}, {expected}"
+
+
+def _excerpt(payload: bytes) -> str:
+    return _shorten(payload[:100].decode("utf-8", "replace"))
 
 
 def _shorten(text: str) -> str:

@@ -73,7 +73,11 @@ def rename_options(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> 
 
 def to_json_options(mapping: OptionMapping, options: Options) -> Options:
     """Return the options of the other format as options of json."""
-    return Options(JSON_OPTIONS, {option.key: str(options[renamed]) for option, renamed in mapping.items()})
+    return Options(
+        JSON_OPTIONS,
+        {option.key: str(options[renamed]) for option, renamed in mapping.items()},
+        keys={option.key: options.key(renamed) for option, renamed in mapping.items()},
+    )
 
 
 def check_decoding(options: Options) -> None:

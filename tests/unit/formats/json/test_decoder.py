@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
 from kafka_sql.formats.json.decoder import JsonDecoder
-from kafka_sql.formats.json.options import JSON_OPTIONS
+from kafka_sql.formats.json.options import JSON_OPTIONS, rename_options, to_json_options
 from kafka_sql.options import Options
 
 ERROR = object()
@@ -109,7 +110,8 @@ def test_not_null(arrow_type: pa.DataType) -> None:
     array = pa.array([b'{"k":1}', b'{"v":null}', b'{"k":null}', b'{"k":"x"}', b'{"k":5}'])
     with pytest.raises(DecodeError) as e:
         JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(array)
-    assert (e.value.row, e.value.field, e.value.reason) == (1, "k", "is null or missing, but declared NOT NULL")
+    reason = 'is null or missing, but declared NOT NULL; the payload is: {"v":null}'
+    assert (e.value.row, e.value.field, e.value.reason) == (1, "k", reason)
     decoded = JsonDecoder(schema, Options(JSON_OPTIONS, IGNORE)).decode(array)
     assert decoded.columns[0].to_pylist() == [1, 5]
     assert decoded.payload_indices is not None
@@ -124,9 +126,46 @@ def test_a_missing_field_can_be_an_error(payload: bytes) -> None:
     options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true"})
     complete = b'{"o":{"x":1,"l":[{"n":null}]},"p":null}'
     assert JsonDecoder(schema, options).decode(pa.array([complete] * 2)).columns[1].to_pylist() == [None, None]
-    with pytest.raises(DecodeError, match=r"the field is missing, and 'json.fail-on-missing-field' is 'true'") as e:
+    with pytest.raises(DecodeError) as e:
         JsonDecoder(schema, options).decode(pa.array([complete, payload]))
-    assert e.value.row == 1
+    reason = "the field is missing, and 'json.fail-on-missing-field' is 'true'; the payload is: " + payload.decode()
+    assert (e.value.row, e.value.reason) == (1, reason)
+
+
+def test_long_payloads_are_shortened_in_errors() -> None:
+    options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true"})
+    with pytest.raises(DecodeError) as e:
+        JsonDecoder(pa.schema([("a", pa.int8())]), options).decode(pa.array([b'{"b":"' + b"x" * 1000 + b'"}']))
+    assert e.value.reason.endswith('the payload is: {"b":"' + "x" * 51 + "...")
+
+
+@pytest.mark.parametrize(
+    ("zone", "standard", "value", "advice"),
+    [
+        ("UTC", "SQL", "2026-11-20T14:11:24.791Z", ". Set 'value.json.timestamp-format.standard' = 'ISO-8601'"),
+        (None, "SQL", "2026-11-20T14:11:24", ". Set 'value.json.timestamp-format.standard' = 'ISO-8601'"),
+        (None, "ISO-8601", "2026-11-20 14:11:24", ". Set 'value.json.timestamp-format.standard' = 'SQL'"),
+        (None, "SQL", "yesterday", ""),
+        (None, "SQL", 5, ""),
+    ],
+)
+def test_a_timestamp_in_the_other_format_names_the_option(
+    zone: str | None, standard: str, value: str | int, advice: str
+) -> None:
+    options = Options(JSON_OPTIONS, {"json.timestamp-format.standard": standard}, "value.")
+    decoder = JsonDecoder(pa.schema([("t", pa.timestamp("us", zone))]), options)
+    with pytest.raises(DecodeError) as e:
+        decoder.decode(pa.array([json.dumps({"t": value}).encode()]))
+    expected = f"2020-12-30{' ' if standard == 'SQL' else 'T'}12:13:14.123{'Z' if zone else ''}"
+    assert e.value.reason == f"found {json.dumps(value)}, expected a timestamp such as '{expected}'{advice}"
+
+
+def test_errors_name_the_option_of_the_format_that_is_based_on_json() -> None:
+    names = rename_options("json-confluent")
+    raw = {"json-confluent.fail-on-missing-field": "true"}
+    options = to_json_options(names, Options(names.values(), raw, "key."))
+    with pytest.raises(DecodeError, match=r"'key\.json-confluent\.fail-on-missing-field' is 'true'"):
+        JsonDecoder(pa.schema([("a", pa.int8())]), options).decode(pa.array([b"{}"]))
 
 
 def test_contradicting_options() -> None:
