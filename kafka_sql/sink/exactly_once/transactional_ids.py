@@ -14,6 +14,7 @@ from typing import Final
 
 # after '<prefix>-t-': the run, then the transaction within the run
 _TASK: Final = re.compile(r"([0-9a-f]{16})-(?:\d+-\d+-\d+|w[0-9a-f]{12}-\d+)")
+_MAX_RUNS: Final = 1_000  # far more than an application runs at a time
 
 
 def driver_id(prefix: str) -> str:
@@ -60,7 +61,7 @@ def pooling_id(prefix: str, run: str, batch: int | None) -> str:
 
 
 class _Pool:
-    """The ids that this process has used in the current batch."""
+    """The ids that this process has used in the current batch of each run. A worker serves several runs in turn."""
 
     def __init__(self) -> None:
         self._pid, self._name = 0, ""
@@ -73,11 +74,13 @@ class _Pool:
         return self._name
 
     def next(self, run: str, batch: int | None) -> int:
-        """Return the next number, from 0 in each batch."""
-        last, numbers = self._batches.get(run, (None, itertools.count()))
+        """Return the next number, from 0 in each batch of a run."""
+        last, numbers = self._batches.pop(run, (None, itertools.count()))
         if last != batch:
             numbers = itertools.count()
-        self._batches = {run: (batch, numbers)}  # a process nearly always works for one run at a time
+        self._batches[run] = batch, numbers
+        if len(self._batches) > _MAX_RUNS:
+            del self._batches[next(iter(self._batches))]  # the run that was used least recently
         return next(numbers)
 
 

@@ -31,6 +31,12 @@ def test_pooled_ids_are_used_once_per_batch_and_reused_in_the_next() -> None:
     assert [transactional_ids.pooling_id("p", run, 2) for _ in range(3)] == first
 
 
+def test_pooled_ids_are_used_once_per_batch_if_a_process_serves_several_runs_in_turn() -> None:
+    runs = [transactional_ids.run_id(name) for name in ("first query", "second query")]
+    ids = [transactional_ids.pooling_id("p", run, 1) for _ in range(3) for run in runs]
+    assert len(set(ids)) == 6
+
+
 def test_transactional_ids_keep_their_format() -> None:
     """Transactions of another version must be recognized."""
     run = transactional_ids.run_id("a run")
