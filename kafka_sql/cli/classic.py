@@ -8,7 +8,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.results import Lines, start_query
+from kafka_sql.cli.results import start_query
 
 _CHUNK_ROWS = 10_000  # rows per transfer from the JVM
 
@@ -36,7 +36,7 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     return completed, total
 
 
-def lines(frame: DataFrame) -> Iterator[Lines]:
+def lines(frame: DataFrame) -> Iterator[list[str]]:
     """Yield the rows as Spark formats them in spark-sql."""
     untyped = cast(Any, frame)
     jvm = untyped.sparkSession._jvm
@@ -46,7 +46,7 @@ def lines(frame: DataFrame) -> Iterator[Lines]:
         yield rows.slice(start, start + _CHUNK_ROWS).mkString("\0").split("\0")
 
 
-def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
+def stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
     """Start a query that prints each batch; Spark removes its temporary checkpoint."""
 
     def print_batch(rows: DataFrame, _: int) -> None:
@@ -56,6 +56,6 @@ def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
     return start_query(frame, lambda mode: frame.writeStream.foreachBatch(print_batch).outputMode(mode).start())
 
 
-def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
+def finish(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
     """Wait until the query ends."""
     query.awaitTermination()

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from kafka_sql.cli.results import Lines, start_query
+from kafka_sql.cli.results import start_query
 
 _CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
@@ -43,7 +43,7 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     return sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
 
 
-def lines(frame: DataFrame) -> Iterator[Lines]:
+def lines(frame: DataFrame) -> Iterator[list[str]]:
     """Yield the rows as spark-sql prints them. The server formats the values, because number formats are Java's."""
     types = [field.dataType for field in frame.schema]
     # by number, because several columns may have the same name
@@ -61,7 +61,7 @@ def _format_column(column: Column, type: DataType) -> Column:
     return column.cast("string")
 
 
-def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
+def stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
     """Start a query that writes to a table in the server's memory; ``finish`` prints its rows.
 
     With ``foreachBatch`` instead, the function would run on the server and print there.
@@ -70,7 +70,7 @@ def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
     return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
 
 
-def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
+def finish(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
     """Print new rows until the query ends."""
     spark = SparkSession.active()
     printed_rows = 0

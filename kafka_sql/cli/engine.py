@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli import classic, connect
-from kafka_sql.cli.results import Lines
 
 
 class Engine(Protocol):
@@ -25,15 +24,15 @@ class Engine(Protocol):
         """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
         ...
 
-    def lines(self, frame: DataFrame) -> Iterator[Lines]:
+    def lines(self, frame: DataFrame) -> Iterator[list[str]]:
         """Return the rows as spark-sql prints them, in chunks."""
         ...
 
-    def stream(self, frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
+    def stream(self, frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
         """Start a continuous query that passes its rows to ``emit``."""
         ...
 
-    def finish(self, query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
+    def finish(self, query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
         """Wait until a query from ``stream`` ends."""
 
 

@@ -1,4 +1,4 @@
-"""Start a continuous SELECT in a supported output mode; define the lines in which both engines return results."""
+"""Start a continuous SELECT in an output mode that Spark supports for it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
-
-Lines = list[str]
 
 
 def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:

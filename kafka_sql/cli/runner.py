@@ -12,7 +12,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
-from kafka_sql.cli.results import Lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.options.masking import mask_statement
@@ -102,7 +101,7 @@ class _Execution:
         else:
             self.engine.cancel(self.spark, self.tag)
 
-    def _print_all(self, result: DataFrame, chunks: Iterator[Lines]) -> None:
+    def _print_all(self, result: DataFrame, chunks: Iterator[list[str]]) -> None:
         first_chunk = next(chunks, [])
         self.first_rows_at = time.monotonic()
         self._print_header(result)
@@ -115,7 +114,7 @@ class _Execution:
         if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADER_KEYS):
             self.screen.rows(["\t".join(result.columns)])
 
-    def _print(self, lines: Lines) -> None:
+    def _print(self, lines: list[str]) -> None:
         self.is_printing = True
         self.screen.rows(lines)
         self.rows += len(lines)

@@ -12,7 +12,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.cli import classic, screen
-from kafka_sql.cli.results import Lines
 from kafka_sql.cli.runner import Runner
 
 pytestmark = pytest.mark.integration
@@ -44,7 +43,7 @@ def test_no_progress_is_shown_below_rows(spark: SparkSession, monkeypatch: pytes
         assert terminal.row.wait(60)
         return 1, 2
 
-    def lines_during_tasks(frame: DataFrame) -> Iterator[Lines]:
+    def lines_during_tasks(frame: DataFrame) -> Iterator[list[str]]:
         assert tasks_requested.wait(60)
         yield from lines(frame)
         assert status_called.wait(60)
