@@ -8,7 +8,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.results import start_query
+from kafka_sql.cli.output_mode import start_query
 
 _CHUNK_ROWS = 10_000  # rows per transfer from the JVM
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from kafka_sql.cli.results import start_query
+from kafka_sql.cli.output_mode import start_query
 
 _CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
