@@ -22,8 +22,8 @@ from kafka_sql.source.enumerator.plan import plan_batch, resolve_batch_range
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
-from tests.chaos.clusters import wait_until
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 RecordLocation = tuple[str, int, int]  # topic, partition, offset
 

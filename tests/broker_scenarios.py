@@ -22,10 +22,10 @@ from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.types import Split
 from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
 from kafka_sql.table.declaration import Column, Table
-from tests.chaos.clusters import wait_until
 from tests.kills.simulated_query import ROWS, sink_table
 from tests.topics import Topics
 from tests.transaction_writers import DriverDied, WriterHarness, rows
+from tests.waiting import wait_until
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers
 DIRECT: Final = "direct"

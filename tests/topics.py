@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from tests.chaos.clusters import wait_until
+from tests.waiting import wait_until
 
 _NAMES = count(1)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from unittest import mock
 
@@ -17,24 +16,11 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection
 from tests.proxy import ProxyNetwork
+from tests.waiting import wait_until
 
-TIMEOUT = 240.0  # seconds; most waits take a few
 FREEZE_SECONDS = 4.0  # longer than the session timeout of a broker, so that its partitions get other leaders
-_POLL_INTERVAL = 0.1  # seconds
 _CONNECT_TIMEOUT = 0.5  # seconds; a connection on this host takes less than a millisecond
 _MAX_BACKLOG = 16
-
-
-def wait_until(condition: Callable[[], object], description: str, timeout: float = TIMEOUT) -> None:
-    """Poll until a condition is true.
-
-    Raises:
-        AssertionError: it was not true in time.
-    """
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, f"{description}: not within {timeout:g} s"
-        time.sleep(_POLL_INTERVAL)
 
 
 def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:

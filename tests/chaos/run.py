@@ -21,10 +21,10 @@ from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
 from tests.chaos.batch_codecs import topic_codecs
 from tests.chaos.client_record import used_clients
-from tests.chaos.clusters import TIMEOUT, wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import FAILED, FENCED, CrashPlan, QueryConfig, run_driver
 from tests.kills import oracle
+from tests.waiting import TIMEOUT, wait_until
 
 PARTITIONS: Final = 3
 KEYS: Final = 12

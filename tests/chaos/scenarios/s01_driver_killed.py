@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import TIMEOUT, wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import CrashPlan
 from tests.chaos.run import running
 from tests.kills.crash_points import POINTS
+from tests.waiting import TIMEOUT, wait_until
 
 
 def scenario(config: ScenarioConfig) -> Outcome:

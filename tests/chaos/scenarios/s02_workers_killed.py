@@ -11,11 +11,11 @@ from typing import Final
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.options.client import DIRECT, LIBRDKAFKA
 from tests.chaos.batch_codecs import topic_codecs
-from tests.chaos.clusters import wait_until
 from tests.chaos.expected_rows import WINDOW_CLOSING_NUMBER, evaluate
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.kills import spark
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 _TIMEOUT: Final = 400.0  # seconds
 # Number of portions per call of ``_Load.send``; one for the other queries. A portion has 100 s of event time, so two of

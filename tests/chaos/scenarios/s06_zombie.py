@@ -8,10 +8,10 @@ import signal
 import psutil
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import TIMEOUT, wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import FENCED, CrashPlan
 from tests.chaos.run import PipelineRun, running
+from tests.waiting import TIMEOUT, wait_until
 
 # A driver that was suspended before its decision is fenced as soon as it resumes, while the other driver is running.
 _BEFORE_DECISION = ("planned", "preparing", "prepared", "claimed", "deciding")

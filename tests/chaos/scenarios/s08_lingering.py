@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import TIMEOUT
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import CrashPlan
 from tests.chaos.run import running
+from tests.waiting import TIMEOUT
 
 _BEFORE, _AFTER = 6, (1, 12, 5, 7)
 _POINTS = ("preparing", "prepared", "deciding", "decided", "ending", "ended")

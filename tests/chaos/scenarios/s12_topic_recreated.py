@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PARTITIONS, PipelineRun, running
 from tests.integration.source.stream import test_micro_batch as ranges
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 
 def scenario(config: ScenarioConfig) -> Outcome:

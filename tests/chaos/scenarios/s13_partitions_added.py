@@ -8,9 +8,9 @@ import re
 from confluent_kafka import Consumer, TopicPartition
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import KEYS, PARTITIONS, PipelineRun, running
+from tests.waiting import wait_until
 
 _FINAL_PARTITIONS = 12
 _SINK_OPTIONS = {"properties.metadata.max.age.ms": "500"}  # milliseconds until writers see new partitions

@@ -8,11 +8,11 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from tests.chaos.clusters import wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka.config.test_security import FAILURES, test_failure
 from tests.secured_broker import SecuredBroker, secured_broker
+from tests.waiting import wait_until
 
 TOPIC, TRANSACTIONAL_ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import roll, wait_for_replicas, wait_until
+from tests.chaos.clusters import roll, wait_for_replicas
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import PAUSES
 from tests.chaos.run import PipelineRun, running
+from tests.waiting import wait_until
 
 _PIPELINES = 4  # at the same time
 _PAUSE = 150.0  # seconds; longer than delivery.timeout.ms

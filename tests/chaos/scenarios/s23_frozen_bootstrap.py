@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import black_hole, silent_server, wait_for_replicas, wait_until
+from tests.chaos.clusters import black_hole, silent_server, wait_for_replicas
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
+from tests.waiting import wait_until
 
 _CASES = ("frozen at the start", "frozen in the middle", "frozen at the start, others are unreachable")
 _MAX_SECONDS = 180.0  # from the start of a driver to its first row; each server costs a setup timeout of 10 s

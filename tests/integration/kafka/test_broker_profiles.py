@@ -26,10 +26,10 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.sink.producer_choice import table_producer
 from tests import broker_scenarios as scenarios
 from tests.broker_scenarios import CODECS, DIRECT
-from tests.chaos.clusters import wait_until
 from tests.integration.kafka.broker_profiles.profile import profile_names, read_profile
 from tests.integration.kafka.broker_profiles.proxy import ProfileProxy
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

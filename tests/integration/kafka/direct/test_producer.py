@@ -38,8 +38,9 @@ from kafka_sql.kafka.direct.transactional_producer import open_direct_transactio
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from tests.chaos.clusters import cluster_behind_proxy, leader_of, wait_until
+from tests.chaos.clusters import cluster_behind_proxy, leader_of
 from tests.topics import Topics, grant
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

@@ -14,8 +14,8 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.producer import DirectProducer, cached_direct_producer
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from tests.chaos.clusters import wait_until
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

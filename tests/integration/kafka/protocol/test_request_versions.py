@@ -16,8 +16,8 @@ from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
 from kafka_sql.kafka.protocol.produce import ProduceResult
-from tests.chaos.clusters import wait_until
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

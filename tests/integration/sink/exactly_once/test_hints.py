@@ -12,8 +12,8 @@ from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, TransactionHint
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.sink.exactly_once.records import DecidedTransaction
-from tests.chaos.clusters import wait_until
 from tests.transaction_writers import WriterHarness, rows
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

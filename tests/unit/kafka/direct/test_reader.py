@@ -19,9 +19,9 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields
 from kafka_sql.kafka.types import DataLossHandler, Split
-from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
+from tests.waiting import wait_until
 
 ALL = Split("t", 0, 0, 100)
 SMALL = BatchSize(max_bytes=300)  # each response has a few batches

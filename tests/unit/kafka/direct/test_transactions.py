@@ -15,8 +15,8 @@ from kafka_sql.kafka.direct.transactional_producer import _CACHE, open_direct_tr
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
-from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
+from tests.waiting import wait_until
 
 FIND, INIT, ADD, END = (
     ApiKey.FIND_COORDINATOR,

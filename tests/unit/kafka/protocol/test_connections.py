@@ -20,8 +20,8 @@ from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_for_code
 from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
-from tests.chaos.clusters import wait_until
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
+from tests.waiting import wait_until
 
 
 @pytest.fixture
