@@ -18,9 +18,9 @@ from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
+from tests.unit.formats.csv.csv_options import options
 from tests.unit.formats.csv.fallback_decoder import CountingDecoder, FallbackDecoder
-from tests.unit.formats.csv.test_flink_values import options
-from tests.unit.formats.json.random_documents import SCALARS
+from tests.unit.formats.random_schemas import SCALARS
 
 PAIR = pa.schema([("a", pa.int64()), ("s", pa.string())])
 

@@ -11,17 +11,11 @@ import pytest
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.csv.decoder import CsvDecoder
 from kafka_sql.formats.csv.encoder import CsvEncoder
-from kafka_sql.formats.csv.options import CSV_OPTIONS
-from kafka_sql.options import Options
+from tests.unit.formats.csv.csv_options import options
 from tests.unit.formats.csv.fallback_decoder import FallbackDecoder
 from tests.unit.formats.flink_values import column_type, format_values, load_cases
 
 CASES = load_cases("csv/flink_csv.jsonl")
-
-
-def options(option_values: Mapping[str, str]) -> Options:
-    """Return validated options, given without ``csv.``."""
-    return Options(CSV_OPTIONS, {f"csv.{key}": value for key, value in option_values.items()})
 
 
 def create_schema(columns: list[list[str]]) -> pa.Schema:

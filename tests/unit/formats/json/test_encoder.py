@@ -23,7 +23,7 @@ from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
-from tests.unit.formats.json.random_documents import schemas
+from tests.unit.formats.random_schemas import schemas
 
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
 NO_NULLS = {"json.encode.ignore-null-fields": "true"}

@@ -18,7 +18,8 @@ from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.json.fallback_decoder import CountingDecoder, FallbackDecoder
-from tests.unit.formats.json.random_documents import payloads, schemas
+from tests.unit.formats.json.random_documents import payloads
+from tests.unit.formats.random_schemas import schemas
 
 
 def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:

@@ -21,7 +21,8 @@ from kafka_sql.formats.json_confluent.schema_from_table import derive_schema
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
 from tests.unit.formats.columns import comparable_values
-from tests.unit.formats.json.random_documents import objects, schemas
+from tests.unit.formats.json.random_documents import objects
+from tests.unit.formats.random_schemas import schemas
 
 URL = {"json-confluent.url": "http://localhost:1"}
 PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
