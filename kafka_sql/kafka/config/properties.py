@@ -12,6 +12,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
 from kafka_sql.kafka.config import kerberos, librdkafka_check, security
 from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
+from kafka_sql.kafka.config.credentials import check_credentials
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
@@ -79,6 +80,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     _adjust(config, properties)
     original_names = {(JAVA_PROPERTIES[k].librdkafka_name if k in JAVA_PROPERTIES else "") or k: k for k in properties}
     _check_values(config, original_names)
+    check_credentials(config)
     return config
 
 
@@ -91,6 +93,7 @@ def resolve_config(config: Mapping[str, str]) -> dict[str, str]:
         KeyStoreError: a store cannot be read.
     """
     settings = security.resolve_stores(normalize_settings(resolve_all(config, "properties.")))
+    check_credentials(settings)
     for key, value in settings.items():
         _check_characters(key, value)
     return settings
