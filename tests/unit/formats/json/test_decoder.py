@@ -161,9 +161,9 @@ def test_a_timestamp_in_the_other_format_names_the_option(
 
 
 def test_errors_name_the_option_of_the_format_that_is_based_on_json() -> None:
-    names = rename_options("json-confluent")
+    renamed = rename_options("json-confluent")
     raw = {"json-confluent.fail-on-missing-field": "true"}
-    options = to_json_options(names, Options(names.values(), raw, "key."))
+    options = to_json_options(renamed, Options(renamed.values(), raw, "key."))
     with pytest.raises(DecodeError, match=r"'key\.json-confluent\.fail-on-missing-field' is 'true'"):
         JsonDecoder(pa.schema([("a", pa.int8())]), options).decode(pa.array([b"{}"]))
 
