@@ -34,6 +34,7 @@ class Observer(StreamingQueryListener):
         """Create an observer. It observes nothing until it is added to the session's listeners."""
         self._spark = spark
         self._jobs: dict[str, JobMetrics] = {}
+        self._runs: dict[str, str] = {}  # the last run of each query
         self._lock = threading.Lock()
 
     def jobs(self) -> dict[str, JobMetrics]:
@@ -47,6 +48,7 @@ class Observer(StreamingQueryListener):
         record_counters.reset_counts(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
+            self._runs[str(event.id)] = str(event.runId)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Add a batch that has ended."""
@@ -68,9 +70,12 @@ class Observer(StreamingQueryListener):
             self._add_progress(json.loads(last.json), None)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Remove the metrics of a query that has ended."""
+        """Remove the metrics of a query that has ended, unless it was restarted: the event arrives late."""
         with self._lock:
+            if self._runs.get(str(event.id), str(event.runId)) != str(event.runId):
+                return
             self._jobs.pop(str(event.id), None)
+            self._runs.pop(str(event.id), None)
         remove_report(str(event.id))
 
     def _add_sink_report(self, query: str) -> None:

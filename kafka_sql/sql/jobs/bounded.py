@@ -71,7 +71,7 @@ class _EndListener(StreamingQueryListener):
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._stopping: set[str] = set()
+        self._stopping: set[str] = set()  # run ids
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Ignore the event: nothing was read yet."""
@@ -79,22 +79,23 @@ class _EndListener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Stop the query if this batch was its last."""
         if _is_at_end(event.progress):
-            self._stop(str(event.progress.id))
+            self._stop(str(event.progress.id), str(event.progress.runId))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Stop a query that was restarted at its end, so that it has no batch."""
         query = self._spark.streams.get(str(event.id))
         if query is not None and _is_at_end(query.lastProgress):
-            self._stop(str(event.id))
+            self._stop(str(event.id), str(event.runId))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Forget the query: it may be restarted."""
-        self._stopping.discard(str(event.id))
+        """Forget the run."""
+        self._stopping.discard(str(event.runId))
 
-    def _stop(self, id: str) -> None:
+    def _stop(self, id: str, run_id: str) -> None:
+        """Stop a query, unless the event is of an earlier run: events arrive late."""
         query = self._spark.streams.get(id)
-        if query is not None and id not in self._stopping:
-            self._stopping.add(id)
+        if query is not None and str(query.runId) == run_id and run_id not in self._stopping:
+            self._stopping.add(run_id)
             # Not on the listener's thread: query.stop() waits until listeners were notified, so it would deadlock here.
             threading.Thread(target=_stop_query, args=(query,), name=f"end of {query.name}", daemon=True).start()
 

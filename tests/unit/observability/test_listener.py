@@ -77,8 +77,9 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
     return streams
 
 
-def start_event(name: str | None = "copy") -> Any:
-    return SimpleNamespace(id=ID, name=name)
+def start_event(name: str | None = "copy", run: str = "run-1") -> Any:
+    """Return an event of a query's start or end."""
+    return SimpleNamespace(id=ID, runId=run, name=name)
 
 
 def progress_event(progress: dict[str, Any]) -> Any:
@@ -99,6 +100,16 @@ def test_a_query_is_observed_from_its_start_to_its_end(streams: Streams) -> None
     assert job.records_in_by_client == {("default.src", "direct"): 590}
     assert (job.sink, job.num_records_out) == (None, 0)
     observed.onQueryTerminated(start_event())
+    assert observed.jobs() == {}
+
+
+def test_the_late_end_of_a_run_does_not_remove_the_metrics_of_the_next(streams: Streams) -> None:
+    observed = observer(streams)
+    observed.onQueryStarted(start_event())
+    observed.onQueryStarted(start_event("copied again", "run-2"))
+    observed.onQueryTerminated(start_event())
+    assert observed.jobs()[ID].name == "copied again"
+    observed.onQueryTerminated(start_event(run="run-2"))
     assert observed.jobs() == {}
 
 

@@ -1,0 +1,47 @@
+"""Test when bounded streaming queries are stopped."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from kafka_sql.source.stream.stream_offset import StreamOffset, to_json
+from kafka_sql.sql.jobs.bounded import _EndListener
+from tests.unit.sql.jobs.fake_session import Query
+from tests.waiting import wait_until
+
+
+def progress(run: str, offset: int, stop: int = 3) -> Any:
+    """Return the progress of a run of query "a" that has read partition 0 to an offset."""
+    end = to_json(StreamOffset({("t", 0): offset}, stops={("t", 0): stop}))
+    report = json.dumps({"sources": [{"endOffset": end}]})
+    return SimpleNamespace(id="a", runId=run, json=report, eventTime=None)
+
+
+def listener(query: Query) -> _EndListener:
+    """Return the listener of a session that runs a query."""
+    query.lastProgress = None  # type: ignore[attr-defined]
+    streams = SimpleNamespace(get=lambda id: query if id == query.id else None)
+    return _EndListener(SimpleNamespace(streams=streams))  # type: ignore[arg-type]
+
+
+def test_a_query_is_stopped_once_at_its_end() -> None:
+    query = Query("a", "run-1")
+    events = listener(query)
+    events.onQueryProgress(SimpleNamespace(progress=progress("run-1", 2)))  # type: ignore[arg-type]
+    assert query.isActive
+    for _ in range(2):
+        events.onQueryProgress(SimpleNamespace(progress=progress("run-1", 3)))  # type: ignore[arg-type]
+    wait_until(lambda: not query.isActive, "the query stops")
+    assert query.stops == 1
+
+
+def test_late_progress_of_an_earlier_run_does_not_stop_the_next_run() -> None:
+    query = Query("a", "run-2")
+    events = listener(query)
+    events.onQueryProgress(SimpleNamespace(progress=progress("run-1", 3)))  # type: ignore[arg-type]
+    assert not events._stopping
+    events.onQueryProgress(SimpleNamespace(progress=progress("run-2", 3)))  # type: ignore[arg-type]
+    wait_until(lambda: not query.isActive, "the query stops")
+    assert query.stops == 1
