@@ -90,7 +90,9 @@ def test_rows_without_a_timestamp_have_the_time_of_the_call(topics: Topics) -> N
 def test_topics_of_rows(topics: Topics) -> None:
     names = [topics.create(partitions) for partitions in (1, 3, 5)]
     rows = [(names[i % 3], b"%d" % i, None if i % 2 else b"k%d" % (i % 11)) for i in range(9_000)]
-    with cached_direct_producer(config(topics, batch_size="5000", compression_type="lz4"), None) as producer:
+    # only full batches are sent, and each one changes the sticky partition
+    settings = config(topics, batch_size="1000", linger_ms="10000", compression_type="lz4")
+    with cached_direct_producer(settings, None) as producer:
         assert producer.topic is None
         for start in range(0, len(rows), 1_000):
             row_topics, values, keys = zip(*rows[start : start + 1_000], strict=True)
