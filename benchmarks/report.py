@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.comparison import Result
 from benchmarks.peers.launch import OURS
-from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 
 
 def describe_machine() -> dict[str, Any]:
@@ -26,7 +26,7 @@ def describe_machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "kafka": VERSION,
+        "kafka": KAFKA_VERSION,
         "flink": "2.2.0, connector 5.0.0-2.2",
         "spark connector": "spark-sql-kafka-0-10 4.2.0, kafka-clients 3.9.1",
         **{name: version(name) for name in names},

@@ -19,11 +19,12 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka, cluster, watchdog
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, kafka_jars
 from kafka_sql.embedded.java import find_java
+from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.embedded.node import Node
-from kafka_sql.embedded.protocol_probe import HOST, fetch_cluster_state, free_ports
+from kafka_sql.embedded.protocol_probe import fetch_cluster_state
 from kafka_sql.embedded.settings import Properties, server_properties
 
 _FEATURES = Path(__file__).parent / "integration/java/Features.java"
@@ -51,7 +52,7 @@ def start_version(version: str, properties: Properties) -> Iterator[EmbeddedKafk
         properties: broker settings.
     """
     with pytest.MonkeyPatch.context() as patched:
-        if version == VERSION:
+        if version == KAFKA_VERSION:
             with EmbeddedKafka(properties=properties) as kafka:
                 yield kafka
             return

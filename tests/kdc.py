@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 
 REALM: Final = "TEST.LOCAL"
 PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
-from kafka_sql.embedded.protocol_probe import HOST
+from kafka_sql.embedded.loopback import HOST
 
 _CHUNK = 16_384
 _QUEUED_CHUNKS = 64

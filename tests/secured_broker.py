@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log
 from tests.certificates import CertificateAndKey, create_authority, sign_certificate

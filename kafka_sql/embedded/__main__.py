@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from kafka_sql.embedded.cluster import EmbeddedKafka
-from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.errors import KafkaSqlError
 
 
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with EmbeddedKafka(options.nodes, options.data, options.port, dict(options.property)) as kafka:
             location = f"data in {options.data}" if options.data else "data in a temporary folder, removed at exit"
-            print(f"Apache Kafka {VERSION} is ready; {location}. Press Ctrl-C to stop.", file=sys.stderr)
+            print(f"Apache Kafka {KAFKA_VERSION} is ready; {location}. Press Ctrl-C to stop.", file=sys.stderr)
             print(f"'properties.bootstrap.servers' = '{kafka.bootstrap_servers}'", flush=True)
             node = kafka.wait()
             print(f"Node {node.id} exited unexpectedly:\n{node.log_tail()}", file=sys.stderr)
@@ -48,7 +48,7 @@ def _property(text: str) -> tuple[str, str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafka-sql-broker",
-        description=f"Apache Kafka {VERSION} on 127.0.0.1 until Ctrl-C. Prints its address as a WITH option.",
+        description=f"Apache Kafka {KAFKA_VERSION} on 127.0.0.1 until Ctrl-C. Prints its address as a WITH option.",
     )
     parser.add_argument(
         "--nodes", type=int, choices=(1, 3), default=1, help="with 3, the racks are a, b and c (default: 1)"

@@ -13,8 +13,8 @@ from types import TracebackType
 
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.embedded.node import STOP_SECONDS, Node, await_ready
-from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.embedded.settings import (
     Properties,
     cluster_id,

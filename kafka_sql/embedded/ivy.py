@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
 _MAX_SECONDS = 3600.0
@@ -30,7 +30,7 @@ def retrieve(
     total: int,
     types: Sequence[str] = ("jar", "bundle"),
     pattern: str = "jars/[artifact]-[revision].[ext]",
-    name: str = f"Apache Kafka {VERSION}",
+    name: str = f"Apache Kafka {KAFKA_VERSION}",
 ) -> None:
     """Download the artifacts of ``ivy.xml`` in the folder to ``jars``, resuming an interrupted download from ``cache``.
 
@@ -78,7 +78,7 @@ def retrieve(
 
 
 def show_progress(
-    lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {VERSION}"
+    lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {KAFKA_VERSION}"
 ) -> Iterator[str]:
     """Yield Ivy's output and print progress: in one updated line on a terminal, otherwise a few lines."""
     start, downloaded, kilobytes = time.monotonic(), 0, 0

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-VERSION = "4.3.1"
-LOCKFILE = Path(__file__).with_name(f"kafka-{VERSION}.lock")
+KAFKA_VERSION = "4.3.1"
+LOCKFILE = Path(__file__).with_name(f"kafka-{KAFKA_VERSION}.lock")
 
 
 class Jar(NamedTuple):

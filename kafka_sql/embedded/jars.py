@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, find_differences, ivy_module, read_lockfile
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION, LOCKFILE, find_differences, ivy_module, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.private_files import create_private_folder
 
@@ -38,7 +38,7 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     """
     jars = read_lockfile(lockfile)
     digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # each lockfile has its own folder
-    folder = cache_folder() / f"kafka-{VERSION}-{digest}"
+    folder = cache_folder() / f"kafka-{KAFKA_VERSION}-{digest}"
     update_cache(
         folder,
         lambda: not find_differences(folder, jars),
@@ -82,8 +82,8 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     if errors := find_differences(partial / "jars", jars):
         shutil.rmtree(partial)  # Ivy would reuse a wrong file
         raise EmbeddedKafkaError(
-            f"The download of Apache Kafka {VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It was "
-            "discarded. Try again. If the error persists, the repository in ivysettings.xml serves different files."
+            f"The download of Apache Kafka {KAFKA_VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It "
+            "was discarded. Try again. If the error persists, the repository in ivysettings.xml serves different files."
         )
     shutil.rmtree(folder, ignore_errors=True)  # an incomplete or changed one
     (partial / "jars").rename(folder)

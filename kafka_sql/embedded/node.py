@@ -12,8 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafka_sql.embedded.jar_lockfile import VERSION
-from kafka_sql.embedded.protocol_probe import HOST, fetch_cluster_state
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.loopback import HOST
+from kafka_sql.embedded.protocol_probe import fetch_cluster_state
 from kafka_sql.embedded.settings import RACKS
 from kafka_sql.errors import EmbeddedKafkaError
 
@@ -168,4 +169,4 @@ def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
         exited, _, _ = select.select(nodes, [], [], 0.03)
         if exited or time.monotonic() > deadline:
             node, problem = (exited[0], "exited during start-up") if exited else (waiting[0], "was not ready in time")
-            raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {problem}:\n{node.log_tail()}")
+            raise EmbeddedKafkaError(f"Apache Kafka {KAFKA_VERSION}, node {node.id}, {problem}:\n{node.log_tail()}")

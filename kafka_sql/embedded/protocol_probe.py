@@ -1,4 +1,4 @@
-"""Send a Metadata request to learn whether a broker is ready, and find free TCP ports.
+"""Send a Metadata request to learn whether a broker is ready.
 
 This needs no client library: a Metadata request of version 2 has 18 bytes.
 Source: the protocol guide of Apache Kafka, "Metadata API (Key: 3)".
@@ -6,22 +6,14 @@ Source: the protocol guide of Apache Kafka, "Metadata API (Key: 3)".
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import struct
 from typing import NamedTuple
 
-HOST = "127.0.0.1"
+from kafka_sql.embedded.loopback import HOST
 
 # size; API key, version, correlation id, null client id, no topics
 _METADATA_V2 = struct.pack(">ihhihi", 14, 3, 2, 0, -1, 0)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return different ports of 127.0.0.1 that are currently free."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
-        return [listener.getsockname()[1] for listener in sockets]
 
 
 class ClusterState(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Final
 from kafka_sql.embedded.ivy import retrieve
 from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, update_cache
 from kafka_sql.embedded.java import find_java
-from kafka_sql.embedded.protocol_probe import HOST, free_ports
+from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
 VERSION: Final = "3.0.9"

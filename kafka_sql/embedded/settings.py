@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-from kafka_sql.embedded.protocol_probe import HOST
+from kafka_sql.embedded.loopback import HOST
 from kafka_sql.errors import EmbeddedKafkaError
 
 Properties = Mapping[str, str | int | bool]

@@ -10,8 +10,8 @@ from unittest import mock
 from confluent_kafka.admin import AdminClient
 
 from kafka_sql.embedded import EmbeddedKafka, Node, cluster, settings
+from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.embedded.node import await_ready
-from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Final, cast
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import HOST
+from kafka_sql.embedded.loopback import HOST
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import HOST, free_ports
+from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection

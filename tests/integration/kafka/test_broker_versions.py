@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_sql.embedded.jar_lockfile import VERSION
-from kafka_sql.embedded.protocol_probe import HOST, free_ports
+from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.errors import UnsupportedVersionError
 from kafka_sql.kafka.protocol.codec import ApiKey
 from tests import broker_scenarios as scenarios
@@ -26,7 +26,7 @@ from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
-VERSIONS: Final = ("2.8.2", "3.0.2", "3.5.2", "3.6.2", "3.9.1", "4.0.1", "4.1.1", VERSION)
+VERSIONS: Final = ("2.8.2", "3.0.2", "3.5.2", "3.6.2", "3.9.1", "4.0.1", "4.1.1", KAFKA_VERSION)
 SAMPLE: Final = ("2.8.2", "3.6.2")  # not long
 # their fixtures start a broker of the version in the environment
 EXACTLY_ONCE_FILES: Final = (

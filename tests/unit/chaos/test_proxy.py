@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_sql.embedded.protocol_probe import HOST, free_ports
+from kafka_sql.embedded.loopback import HOST, free_ports
 from tests.proxy import ProxyNetwork
 
 pytestmark = pytest.mark.large  # waits for timeouts

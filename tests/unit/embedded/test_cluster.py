@@ -8,7 +8,7 @@ import pytest
 from kafka_sql.embedded import EmbeddedKafka, Node
 from kafka_sql.embedded.__main__ import main
 from kafka_sql.embedded.cluster import _lock_folder
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.embedded.settings import format_storage
 from kafka_sql.errors import EmbeddedKafkaError
 

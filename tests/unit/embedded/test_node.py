@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.embedded.node import Node, await_ready
-from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
 pytestmark = pytest.mark.large  # each test starts a process

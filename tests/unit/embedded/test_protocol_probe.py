@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.embedded.protocol_probe import ClusterState, fetch_cluster_state, free_ports, parse_metadata_response
+from kafka_sql.embedded.loopback import free_ports
+from kafka_sql.embedded.protocol_probe import ClusterState, fetch_cluster_state, parse_metadata_response
 
 
 def nullable(text: str | None) -> bytes:
@@ -76,10 +77,3 @@ def test_a_server_that_is_not_a_broker(reply: bytes) -> None:
 
 def test_a_closed_port() -> None:
     assert fetch_cluster_state(free_ports(1)[0]) is None
-
-
-def test_free_ports_can_be_bound() -> None:
-    ports = free_ports(6)
-    assert len(set(ports)) == 6
-    for port in ports:
-        socket.create_server(("127.0.0.1", port)).close()

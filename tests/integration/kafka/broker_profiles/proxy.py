@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from kafka_sql.embedded.protocol_probe import HOST
+from kafka_sql.embedded.loopback import HOST
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey

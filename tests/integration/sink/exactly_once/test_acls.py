@@ -12,7 +12,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 
 from kafka_sql.definition import Definition
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.errors import AuthorizationError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.errors import BrokerError, InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka

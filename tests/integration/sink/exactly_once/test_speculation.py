@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from kafka_sql.embedded.protocol_probe import free_ports
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.sink.exactly_once.admin import list_transactions
 from tests.integration.sink.exactly_once.speculation_driver import ROWS, TASKS
 from tests.topics import Topics
