@@ -21,10 +21,13 @@ class ApplicationTables:
         tables: the tables by name.
         store: where the tables are persisted, if anywhere.
         statements: the store's statements as last read or written.
+        private_database: the database in Spark's catalog for all tables of a Spark Connect client, whose names are
+            temporary views; None if tables are created under their names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, private_database: str | None = None) -> None:
         """Start without tables."""
+        self.private_database = private_database
         self.version = 0
         self.lock = threading.RLock()
         self.tables: dict[TableName, CatalogTable] = {}

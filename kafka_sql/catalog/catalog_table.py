@@ -22,7 +22,8 @@ class CatalogTable:
     """A table of a session.
 
     For example ``CREATE TABLE orders (price INT, total AS price * 2)``: ``default.orders`` is a view that computes
-    ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``.
+    ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``. Over Spark Connect,
+    the data source is in a database of the client, and ``orders`` is a temporary view.
 
     Attributes:
         name: database and table.
@@ -45,6 +46,16 @@ class CatalogTable:
     def sql_name(self) -> str:
         """The data source's qualified name in SQL."""
         return quoted_name(self.storage_name)
+
+    @property
+    def view_name(self) -> TableName:
+        """Database and name under which Spark finds the table; no database if that is a temporary view."""
+        return self.name if self.storage_name[0] == self.name[0] else ("", self.name[1])
+
+    @property
+    def is_temporary_view(self) -> bool:
+        """Whether Spark finds the table as a temporary view of the session."""
+        return not self.view_name[0]
 
     @property
     def provider(self) -> str:
@@ -86,10 +97,8 @@ def create_view_statement(entry: CatalogTable) -> str:
     """Return the CREATE VIEW that makes the table's name a view over its data source."""
     table = entry.table
     columns = ", ".join(quote(c.name) + _comment_sql(c.comment) for c in table.columns)
-    view = "TEMPORARY VIEW" if table.temporary else "VIEW"
-    return (
-        f"CREATE {view} {quoted_name(entry.name)} ({columns}){_comment_sql(table.comment)} AS {select_statement(entry)}"
-    )
+    view = f"{'TEMPORARY VIEW' if entry.is_temporary_view else 'VIEW'} {quoted_name(entry.view_name)}"
+    return f"CREATE {view} ({columns}){_comment_sql(table.comment)} AS {select_statement(entry)}"
 
 
 def select_statement(entry: CatalogTable, stream: bool = False) -> str:

@@ -65,6 +65,8 @@ class SparkCatalog:
         Raises:
             TableExistsError: another object uses the name.
         """
+        if entry.name[0] and entry.is_temporary_view:
+            self._check_not_hidden(entry)
         self.register(entry)
         try:
             if old is not None:
@@ -78,8 +80,9 @@ class SparkCatalog:
 
     def remove(self, entry: CatalogTable) -> None:
         """Drop a table's objects from Spark's catalog, if they exist and belong to this package."""
-        if entry.table.temporary:
-            self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
+        if entry.is_temporary_view:
+            if self.has_temporary_view(entry.name[1]):  # without one, DROP VIEW would drop a permanent view
+                self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.view_name)}")
         elif entry.is_view:
             existing = find_existing(self.spark_sql, entry.name).get(entry.name[1])
             if existing is not None and existing.is_view and entry.sql_name in existing.text:
@@ -88,6 +91,9 @@ class SparkCatalog:
 
     def create_source(self, entry: CatalogTable) -> None:
         """Create the table of a data source in Spark's catalog."""
+        if entry.storage_name[0] == self._permanent.private_database:
+            database = quoted_name((entry.storage_name[0], ""))
+            self.spark_sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT 'Kafka tables of a Spark Connect client'")
         self._create(create_table_statement(entry, self.application_id()), entry.storage_name)
         self._permanent.reserve(entry.storage_name)
 
@@ -98,12 +104,19 @@ class SparkCatalog:
             self.spark_sql(f"DROP TABLE IF EXISTS {entry.sql_name}")
         self._permanent.release(entry.storage_name)
 
+    def drop_private_database(self) -> None:
+        """Drop the private database, if there is one; other clients never use it."""
+        if self._permanent.private_database is not None:
+            self.spark_sql(f"DROP DATABASE IF EXISTS {quoted_name((self._permanent.private_database, ''))} CASCADE")
+
     def has_temporary_view(self, name: str) -> bool:
         """Return whether the session has a temporary view of that name, of this package or another."""
         session = self._spark.__dict__.get("_jsparkSession")
         if session is not None:  # SHOW VIEWS takes as long as planning an INSERT
             return bool(session.sessionState().catalog().getTempView(name).isDefined())
-        views = self.spark_sql(f"SHOW VIEWS LIKE {string_literal(like_pattern(name))}").collect()
+        views = self.spark_sql(
+            f"SHOW VIEWS IN spark_catalog.default LIKE {string_literal(like_pattern(name))}"
+        ).collect()
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
     def current_database(self) -> str:
@@ -132,7 +145,7 @@ class SparkCatalog:
         self.create_source(entry)
         if entry.is_view:
             try:
-                self._create(create_view_statement(entry), entry.name)
+                self._create(create_view_statement(entry), entry.view_name)
             except BaseException:
                 self.drop_source(entry)
                 raise
@@ -146,6 +159,18 @@ class SparkCatalog:
                 raise
             self._drop_stale(name, e)
             self.spark_sql(statement)
+
+    def _check_not_hidden(self, entry: CatalogTable) -> None:
+        """Check that a table's temporary view would not hide a table or view of Spark in the table's database.
+
+        Raises:
+            TableExistsError: it would.
+            AnalysisException: the database does not exist.
+        """
+        objects = find_existing(self.spark_sql, entry.name)
+        existing, source = objects.get(entry.name[1]), objects.get(entry.name[1] + VIEW_SOURCE_SUFFIX)
+        if existing is not None and (source if existing.is_view and source else existing).owner is None:
+            raise _spark_table_exists(entry.name)
 
     def _drop_stale(self, name: TableName, cause: Exception) -> None:
         """Drop an object of an application that has ended. Its declaration is lost; only the name is left.
@@ -162,10 +187,7 @@ class SparkCatalog:
         table = source or existing  # a view has no owner, but its source has
         owner = table.owner if table is not None else None
         if existing is None or owner is None:
-            raise TableExistsError(
-                f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
-                table=full_name,
-            ) from cause
+            raise _spark_table_exists(name) from cause
         # The source may be the new one that this statement has just created; the view is stale then.
         is_new_source = source is not None and self._permanent.is_reserved((name[0], source_name))
         if owner == self.application_id() and not is_new_source:
@@ -175,6 +197,14 @@ class SparkCatalog:
                 table=full_name,
             ) from cause
         self.spark_sql(f"DROP {'VIEW' if existing.is_view else 'TABLE'} {quoted_name(name)}")
+
+
+def _spark_table_exists(name: TableName) -> TableExistsError:
+    full_name = ".".join(filter(None, name))
+    return TableExistsError(
+        f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
+        table=full_name,
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 They are declared with Flink's DDL. In Spark's catalog, table ``t`` is ``CREATE TABLE t USING kafka.t``, so that all of
 Spark works with it. If ``t`` has computed columns or is temporary, that table has another name, the storage name, and
-``t`` is a view over it.
+``t`` is a view over it. Over Spark Connect, where clients share the server's catalog, ``t`` is a temporary view and the
+table behind it is in a database of this client.
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class Tables:
         return bool(self._temporary or self._permanent.tables)
 
     @property
+    def are_private(self) -> bool:
+        """Whether Spark finds the permanent tables as temporary views, which have no database."""
+        return self._permanent.private_database is not None
+
+    @property
     def spark_sql(self) -> Callable[[str], DataFrame]:
         """Spark's own ``sql()``, without Flink's statements."""
         return self._spark_catalog.spark_sql
@@ -105,6 +111,8 @@ class Tables:
             return self._temporary["", parts[0]]
         if not any(table == parts[-1] for _, table in self._permanent.tables):
             return None  # without looking up the current database
+        if len(parts) == 1 and self.are_private:  # a temporary view is the same in every database
+            return next(entry for entry in self._permanent if entry.name[1] == parts[0])
         if len(parts) == 3:
             return self._permanent.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
         if len(parts) > 3 or self._spark_catalog.current_catalog() != "spark_catalog":
@@ -222,6 +230,10 @@ class Tables:
             self._hinted[key] = entry, hinted
             return hinted
 
+    def close(self) -> None:
+        """Drop what other clients of a Spark Connect server would still see after the session has ended."""
+        self._spark_catalog.drop_private_database()
+
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
         return self._permanent.internal_names() | self.stream_views
@@ -282,15 +294,28 @@ class Tables:
     def _make_table(self, name: TableName, table: Table) -> CatalogTable:
         definition = self._validate(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, table_name = name
+        private_database = self._permanent.private_database
+        if private_database is not None:
+            self._check_unique(name)
         if not database:  # the storage name differs, because a permanent table may have the same name
             valid_name = re.sub(r"\W", "_", table_name, flags=re.ASCII)
             storage_name = self._permanent.free_storage_name(
-                (self._spark_catalog.current_database(), valid_name + _TEMPORARY_SUFFIX)
+                (private_database or self._spark_catalog.current_database(), valid_name + _TEMPORARY_SUFFIX)
             )
             return make_catalog_table(name, definition, storage_name, provider_name=storage_name)
-        return make_catalog_table(
-            name,
-            definition,
-            (database, table_name + (VIEW_SOURCE_SUFFIX if table.computed_columns else "")),
-            provider_name=name,
-        )
+        suffix = VIEW_SOURCE_SUFFIX if table.computed_columns or private_database is not None else ""
+        return make_catalog_table(name, definition, (private_database or database, table_name + suffix), name)
+
+    def _check_unique(self, name: TableName) -> None:
+        """Check that no table of another database has the same name: their temporary views would be the same.
+
+        Raises:
+            StatementError: there is one, or a temporary table.
+        """
+        for entry in self:
+            if entry.name[1] == name[1] and entry.name != name:
+                raise StatementError(
+                    f"CREATE TABLE {'.'.join(filter(None, name))}: table '{entry.definition.name}' has the same name. "
+                    "Over Spark Connect, tables are temporary views, which have no database. Choose another name.",
+                    table=entry.definition.name,
+                )

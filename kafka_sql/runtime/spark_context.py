@@ -1,7 +1,8 @@
-"""Distinguish classic Spark sessions from Spark Connect sessions."""
+"""Distinguish classic Spark sessions, Spark Connect sessions, and those of Declarative Pipelines."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,3 +14,17 @@ def spark_context(spark: SparkSession) -> SparkContext | None:
     """Return the session's SparkContext; None with Spark Connect, where driver and workers belong to the server."""
     context: SparkContext | None = spark.__dict__.get("_sc")
     return context
+
+
+def is_pipeline() -> bool:
+    """Return whether a Declarative Pipeline is loading its Python files on this thread."""
+    from pyspark.errors import PySparkRuntimeError
+
+    registry = sys.modules.get("pyspark.pipelines.graph_element_registry")
+    if registry is None:
+        return False
+    try:
+        registry.get_active_graph_element_registry()
+    except PySparkRuntimeError:
+        return False
+    return True

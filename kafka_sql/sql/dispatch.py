@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
+from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql import ddl, explain, show, spark_ddl
 from kafka_sql.sql.dataframes import dataframe, empty_dataframe
 from kafka_sql.sql.jobs import job_registry as jobs
@@ -28,8 +29,10 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     match statement:
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            return run(rewrite_query(tables, text, streaming).text if streaming or may_need_rewrite(text) else text)
-        case None if tables and may_need_rewrite(text) and not settings.is_streaming(spark):
+            return run(
+                rewrite_query(tables, text, streaming).text if streaming or may_need_rewrite(tables, text) else text
+            )
+        case None if tables and may_need_rewrite(tables, text) and not settings.is_streaming(spark):
             return run(spark_ddl.rewrite_ctas(tables, text))
         case None:
             return run(text)
@@ -40,7 +43,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
-            return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
+            return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, mask_value(key, value))])
         case st.ResetOption(str(key)):  # RESET without a key goes to Spark, which resets Flink's keys, too
             spark.conf.unset(key)
             return empty_dataframe(spark)

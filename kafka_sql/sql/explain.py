@@ -57,10 +57,10 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             raise StatementError(_UNSUPPORTED)
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            if streaming or may_need_rewrite(text):
+            if streaming or may_need_rewrite(tables, text):
                 return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
             return None
-        case None if tables and may_need_rewrite(text) and not settings.is_streaming(spark):
+        case None if tables and may_need_rewrite(tables, text) and not settings.is_streaming(spark):
             rewritten = spark_ddl.rewrite_ctas(tables, text)
             return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
         case None:

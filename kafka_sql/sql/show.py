@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kafka_sql.catalog.catalog_table import quoted_name
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.sql.dataframes import dataframe
@@ -58,7 +59,7 @@ def _column_type(spark: SparkSession, entry: CatalogTable, column: Column) -> st
     """Return the type as declared; for a computed column, Spark's type of the expression."""
     if column.expression is None:
         return column.declared
-    return spark.table(qualified_name(entry.table.name)).schema[column.name].dataType.simpleString().upper()
+    return spark.table(quoted_name(entry.view_name)).schema[column.name].dataType.simpleString().upper()
 
 
 def _column_extras(column: Column) -> str | None:

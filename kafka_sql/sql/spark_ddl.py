@@ -19,7 +19,7 @@ def rewrite_ctas(tables: Tables, text: str) -> str:
     Raises:
         KafkaSqlError: an invalid hint.
     """
-    start = _query_start(text, "TABLE") if tables and may_need_rewrite(text) else None
+    start = _query_start(text, "TABLE") if tables and may_need_rewrite(tables, text) else None
     if start is None:
         return text
     rewrite = rewrite_query(tables, text[start:], streaming=False)
@@ -32,13 +32,14 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     Raises:
         UnsupportedSqlError: the query has an OPTIONS hint on a Kafka table, which a view cannot store.
     """
-    start = _query_start(text, "VIEW") if tables and may_need_rewrite(text) else None
+    start = _query_start(text, "VIEW") if tables and may_need_rewrite(tables, text) else None
     if start is None:
         return text
     query = text[start:]
     has_hint = has_options_hint(query)
     if not has_hint and not any(
-        reference.name[0].lower() == "default_catalog" for reference in find_table_references(query)
+        reference.name[0].lower() == "default_catalog" or (tables.are_private and len(reference.name) > 1)
+        for reference in find_table_references(query)
     ):
         return text
     rewrite = rewrite_query(tables, query, streaming=False)

@@ -97,7 +97,7 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         entry = tables.with_options(entry, hint.options)
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
-    if is_streaming or may_need_rewrite(statement.body):
+    if is_streaming or may_need_rewrite(tables, statement.body):
         rewrite = rewrite_query(tables, statement.body, is_streaming)
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
@@ -145,7 +145,7 @@ def rewrite_spark_insert(spark: SparkSession, tables: Tables, statement: Insert,
         UnsupportedSqlError: the query reads Kafka tables as streams, but Spark would run it as a batch.
     """
     is_streaming = settings.is_streaming(spark)
-    if not tables or not (is_streaming or may_need_rewrite(statement.body)):
+    if not tables or not (is_streaming or may_need_rewrite(tables, statement.body)):
         return text
     rewrite = rewrite_query(tables, statement.body, is_streaming)
     if not rewrite.kafka_tables:

@@ -26,15 +26,18 @@ def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
 def resolve_table(tables: Tables, name: tuple[str, ...]) -> CatalogTable | None:
     """Return the Kafka table of a name, or None if it does not exist or a temporary view hides it."""
     entry = tables.find(strip_catalog(name)) if tables else None
-    if entry is None or len(name) > 1 or entry.table.temporary:
+    if entry is None or len(name) > 1 or entry.is_temporary_view:
         return entry
     return None if tables.is_hidden_by_view(name[0]) else entry
 
 
 def find_declared_table(tables: Tables, name: tuple[str, ...], temporary: bool) -> CatalogTable | None:
-    """Return the temporary (or else the permanent) Kafka table of a name, even if a view hides it."""
+    """Return the temporary (or else the permanent) Kafka table of a name, even if a view hides it.
+
+    A permanent table counts as temporary, too, if Spark finds it as a temporary view.
+    """
     entry = tables.find(name[-1:] if temporary else strip_catalog(name))
-    if entry is None or entry.table.temporary == temporary:
+    if entry is None or entry.table.temporary == temporary or (temporary and entry.is_temporary_view):
         return entry
     if temporary:
         return None

@@ -54,9 +54,12 @@ class QueryRewrite:
     uses_stream_keyword: bool = False
 
 
-def may_need_rewrite(query: str) -> bool:
-    """Return whether a batch query may need a rewrite: for STREAM, a hint, WITH (...) or Flink's catalog name."""
-    return _MAY_NEED_REWRITE.search(query) is not None
+def may_need_rewrite(tables: Tables, query: str) -> bool:
+    """Return whether a batch query may need a rewrite: for STREAM, a hint, WITH (...) or Flink's catalog name.
+
+    The same for a table name with a database if Spark finds the tables as temporary views.
+    """
+    return _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
 
 
 def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | None = None) -> QueryRewrite:
@@ -134,9 +137,9 @@ def _edit_reference(
     options = hint.options if hint is not None else {}
     if options:
         entry = tables.with_options(entry, options)
-    elif not streaming:
+    elif not streaming and (len(name) == 1 or not entry.is_temporary_view):
         is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
-        return [] if is_spark_name else [(reference.start, end, quoted_name(entry.name))]
+        return [] if is_spark_name else [(reference.start, end, quoted_name(entry.view_name))]
     if streaming and _can_use_data_source(entry, reference):
         return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
     text = stream_query(tables, entry, not reference.has_watermark) if streaming else select_statement(entry)

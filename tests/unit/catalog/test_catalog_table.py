@@ -71,6 +71,15 @@ def test_a_temporary_table_is_a_temporary_view() -> None:
     assert create_view_statement(entry).startswith("CREATE TEMPORARY VIEW `o` (")
 
 
+def test_a_table_over_connect_is_a_temporary_view() -> None:
+    entry = catalog_table(PRICE, storage=("kafka_sql_1f", "o__kafka"))
+    assert (entry.view_name, entry.is_temporary_view) == (("", "o"), True)
+    assert create_view_statement(entry) == (
+        "CREATE TEMPORARY VIEW `o` (`price` COMMENT 'in \\'cents\\'') AS "
+        "SELECT `price` FROM `spark_catalog`.`kafka_sql_1f`.`o__kafka`"
+    )
+
+
 def test_the_database_is_part_of_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "spark_schema", lambda _: StructType([StructField("price", IntegerType())]))
     definition = catalog_table(PRICE).definition

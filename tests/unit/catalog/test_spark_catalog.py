@@ -29,6 +29,7 @@ class Spark:
         self.objects = objects
         self.statements: list[str] = []
         self.exists = False
+        self.views: list[str] = []
         self._sc = object()
         self.conf = SimpleNamespace(get=lambda *_: "app-1")
         self.catalog = SimpleNamespace(currentCatalog=lambda: "spark_catalog", currentDatabase=lambda: "Shop")
@@ -42,6 +43,9 @@ class Spark:
                 for name, text in self.objects.items()
             ]
             return SimpleNamespace(collect=lambda: rows)
+        if statement.startswith("SHOW VIEWS"):
+            views = [SimpleNamespace(viewName=name, isTemporary=True) for name in self.views]
+            return SimpleNamespace(collect=lambda: views)
         self.statements.append(statement)
         if statement.startswith("CREATE") and self.exists:
             self.exists = False
@@ -53,14 +57,17 @@ class Spark:
         return SparkCatalog(spark, self.sql, tables or ApplicationTables())
 
 
-def entry(name: str = "o", storage: str = "o", temporary: bool = False) -> Any:
+def entry(name: str = "o", storage: str = "o", temporary: bool = False, storage_database: str = "default") -> Any:
     database = "" if temporary else "default"
+    is_temporary_view = temporary or storage_database != "default"
     return SimpleNamespace(
         name=(database, name),
-        storage_name=("default", storage),
-        sql_name=f"`spark_catalog`.`default`.`{storage}`",
+        view_name=("" if is_temporary_view else database, name),
+        is_temporary_view=is_temporary_view,
+        storage_name=(storage_database, storage),
+        sql_name=f"`spark_catalog`.`{storage_database}`.`{storage}`",
         provider=f"kafka.{storage}",
-        is_view=temporary or name != storage,
+        is_view=is_temporary_view or name != storage,
         table=SimpleNamespace(temporary=temporary, columns=(), comment=None),
         definition=SimpleNamespace(
             table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False
@@ -106,8 +113,63 @@ def test_a_view_of_the_user_is_not_dropped(source: str, is_dropped: bool) -> Non
 
 def test_the_temporary_view_of_a_table_is_dropped() -> None:
     spark = Spark()
+    spark.views = ["O"]
     spark.catalog_of_session().remove(entry(storage="o__kafka_temporary", temporary=True))
     assert spark.statements == ["DROP VIEW IF EXISTS `o`"]
+
+
+def test_a_view_of_the_user_is_not_dropped_instead_of_a_temporary_view_that_is_gone() -> None:
+    spark = Spark()
+    spark.views = ["other"]
+    spark.catalog_of_session().remove(entry(storage="o__kafka_temporary", temporary=True))
+    assert spark.statements == []
+
+
+def private_entry() -> Any:
+    return entry(storage="o__kafka", storage_database="kafka_sql_1f")
+
+
+def test_a_private_table_is_a_temporary_view_over_a_private_database() -> None:
+    spark = Spark()
+    catalog = spark.catalog_of_session(ApplicationTables("kafka_sql_1f"))
+    catalog.put(private_entry(), None)
+    assert [statement.partition(" (")[0].partition(" COMMENT")[0] for statement in spark.statements] == [
+        "register kafka.o__kafka",
+        "CREATE DATABASE IF NOT EXISTS `spark_catalog`.`kafka_sql_1f`",
+        "CREATE TABLE `spark_catalog`.`kafka_sql_1f`.`o__kafka`",
+        "CREATE TEMPORARY VIEW `o`",
+    ]
+    spark.statements.clear()
+    catalog.drop_private_database()
+    assert spark.statements == ["DROP DATABASE IF EXISTS `spark_catalog`.`kafka_sql_1f` CASCADE"]
+
+
+def test_no_database_is_dropped_without_private_tables() -> None:
+    spark = Spark()
+    spark.catalog_of_session().drop_private_database()
+    assert spark.statements == []
+
+
+@pytest.mark.parametrize(
+    ("objects", "is_free"),
+    [
+        ({"o": information(owner=None)}, False),
+        ({"o": information("VIEW", "", None, "SELECT 1")}, False),
+        ({"o": information()}, True),  # of a pipeline
+        ({"o": information("VIEW", "", None), "o__kafka": information()}, True),
+        ({"o2": information(owner=None)}, True),
+    ],
+    ids=["table", "view", "table of a pipeline", "view of a pipeline", "other name"],
+)
+def test_a_private_table_does_not_hide_a_table_of_spark(objects: dict[str, str], is_free: bool) -> None:
+    spark = Spark(**objects)
+    catalog = spark.catalog_of_session(ApplicationTables("kafka_sql_1f"))
+    if is_free:
+        catalog.put(private_entry(), None)
+        return
+    with pytest.raises(TableExistsError, match=r"'default\.o' already exists as a table or view of Spark"):
+        catalog.put(private_entry(), None)
+    assert spark.statements == []
 
 
 def test_dropping_a_source_releases_its_name() -> None:

@@ -175,6 +175,35 @@ def test_computed_columns_make_the_table_a_view(session: Callable[..., tuple[Tab
     assert tables.internal_names() == {"t__kafka"}
 
 
+def test_private_tables(session: Callable[..., tuple[Tables, Spark]]) -> None:
+    tables, spark = session(ApplicationTables("kafka_sql_1f"))
+    assert tables.are_private
+    entry = tables.create(declare("shop.t"))
+    assert entry is not None
+    assert (entry.name, entry.storage_name) == (("shop", "t"), ("kafka_sql_1f", "t__kafka"))
+    assert entry.provider == "kafka.shop.t"
+    for name in ("t", "shop.t", "spark_catalog.shop.t"):  # the current database is default
+        assert tables.find(tuple(name.split("."))) is entry
+    assert tables.find(("default", "t")) is None
+    assert tables.with_options(entry, {"topic": "u"}).storage_name == ("kafka_sql_1f", "t__kafka_hinted")
+    temporary = tables.create(declare("x", "CREATE TEMPORARY TABLE"))
+    assert temporary is not None
+    assert temporary.storage_name == ("kafka_sql_1f", "x__kafka_temporary")
+    spark.statements.clear()
+    tables.close()
+    assert spark.statements == ["DROP DATABASE IF EXISTS `spark_catalog`.`kafka_sql_1f` CASCADE"]
+
+
+@pytest.mark.parametrize("head", ["CREATE TABLE IF NOT EXISTS default.t", "CREATE TABLE t", "CREATE TEMPORARY TABLE t"])
+def test_names_of_private_tables_are_unique(session: Callable[..., tuple[Tables, Spark]], head: str) -> None:
+    tables, _ = session(ApplicationTables("kafka_sql_1f"))
+    existing = tables.create(declare("shop.t"))
+    verb, _, name = head.rpartition(" ")
+    with pytest.raises(StatementError, match=r"table 'shop\.t' has the same name. Over Spark Connect"):
+        tables.create(declare(name, verb))
+    assert list(tables) == [existing]
+
+
 def test_hinted_options_are_cached_until_the_table_changes(tables: Tables) -> None:
     entry = tables.create(declare("t"))
     assert entry is not None

@@ -19,7 +19,7 @@ class Tables:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
-        self.temporary = SimpleNamespace(name=("", "t"), table=SimpleNamespace(temporary=True))
+        self.temporary = SimpleNamespace(name=("", "t"), table=SimpleNamespace(temporary=True), is_temporary_view=True)
         self.created = SimpleNamespace(name=("default", "t"), table=SimpleNamespace(temporary=False))
 
     def find(self, name: tuple[str, ...]) -> Any:

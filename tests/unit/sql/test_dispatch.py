@@ -23,6 +23,8 @@ def table_entry(database: str, name: str) -> Any:
         name=(database, name),
         sql_name=name,
         is_view=False,
+        view_name=(database, name),
+        is_temporary_view=not database,
         definition=SimpleNamespace(name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}),
         table=SimpleNamespace(temporary=not database, computed_columns=(), watermark=None),
     )
@@ -30,6 +32,8 @@ def table_entry(database: str, name: str) -> Any:
 
 class Tables:
     """Permanent tables default.o and d.o, and temporary ones."""
+
+    are_private = False
 
     def __init__(self, *temporary: str) -> None:
         self.entries = [
@@ -178,6 +182,42 @@ def test_views_beside_a_temporary_table(text: str, name: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=f"Kafka table '{name}'"):
         run(text, Tables("o"))
     assert run("CREATE OR REPLACE VIEW t AS SELECT 1", Tables("t")) == "CREATE OR REPLACE VIEW t AS SELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a FROM o", "SELECT a FROM o"),
+        ("SELECT 1.5 FROM o", "SELECT 1.5 FROM o"),
+        (
+            "WITH o AS (SELECT 1) SELECT default.o.a FROM default.o",
+            "WITH o AS (SELECT 1) SELECT `o`.a FROM (SELECT hinted) AS `o`",
+        ),
+        ("SELECT * FROM default_catalog.d.o x", "SELECT * FROM (SELECT hinted) x"),
+        ("INSERT INTO p SELECT * FROM d.o", "INSERT INTO p SELECT * FROM (SELECT hinted) AS `o`"),
+        ("CREATE TABLE p AS SELECT * FROM d.o", "CREATE TABLE p AS SELECT * FROM (SELECT hinted) AS `o`"),
+        ("CREATE TEMP VIEW v AS SELECT * FROM d.o", "CREATE TEMP VIEW v AS SELECT * FROM (SELECT hinted) AS `o`"),
+        ("SELECT * FROM d.other", "SELECT * FROM d.other"),
+    ],
+)
+def test_names_with_a_database_of_tables_that_are_temporary_views(text: str, expected: str) -> None:
+    tables = private_tables()
+    tables.views = ["o"]  # its own
+    assert run(text, tables) == expected
+
+
+def test_a_view_does_not_replace_a_table_that_is_a_temporary_view() -> None:
+    with pytest.raises(UnsupportedSqlError, match=r"CREATE VIEW is not supported for Kafka table 'default\.o'"):
+        run("CREATE OR REPLACE TEMP VIEW o AS SELECT 1", private_tables())
+
+
+def private_tables() -> Tables:
+    """Return the tables of a Spark Connect client."""
+    tables = Tables()
+    tables.are_private = True
+    for entry in tables.entries:
+        entry.view_name, entry.is_temporary_view, entry.is_view = ("", entry.name[1]), True, True
+    return tables
 
 
 @pytest.mark.parametrize(

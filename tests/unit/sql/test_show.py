@@ -27,7 +27,7 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Any:
         show, "dataframe", lambda spark, columns, rows: [dict(zip(columns, r, strict=True)) for r in rows]
     )
     table = parse_create(CREATE)
-    return SimpleNamespace(table=table, definition=validate_table(table))
+    return SimpleNamespace(table=table, definition=validate_table(table), view_name=("default", "t"))
 
 
 def test_describe_has_flinks_columns(entry: Any) -> None:
@@ -53,8 +53,11 @@ def test_show_create_table_masks_secrets(entry: Any) -> None:
 class Tables:
     """One Kafka table, t."""
 
+    are_private = False
+
     def find(self, name: tuple[str, ...]) -> Any:
-        return SimpleNamespace(table=SimpleNamespace(temporary=True), name=("", "t")) if name == ("t",) else None
+        table = SimpleNamespace(temporary=True)
+        return SimpleNamespace(table=table, name=("", "t"), is_temporary_view=True) if name == ("t",) else None
 
     def is_hidden_by_view(self, name: str) -> bool:
         return False

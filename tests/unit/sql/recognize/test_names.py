@@ -22,7 +22,9 @@ class Tables:
     def find(self, name: tuple[str, ...]) -> Any:
         for candidate in (("", *name), ("default", *name)) if len(name) == 1 else (name,):
             if candidate in self.names:
-                return SimpleNamespace(name=candidate, table=SimpleNamespace(temporary=not candidate[0]))
+                temporary = not candidate[0]
+                table = SimpleNamespace(temporary=temporary)
+                return SimpleNamespace(name=candidate, table=table, is_temporary_view=temporary or candidate[0] == "c")
         return None
 
     def is_hidden_by_view(self, name: str) -> bool:
@@ -33,7 +35,7 @@ class Tables:
         return SimpleNamespace(collect=lambda: [("default",)])
 
 
-TABLES: Any = Tables(("default", "t"), ("", "t"), ("", "s"), ("default", "v"), ("", "w"), ("default", "p"))
+TABLES: Any = Tables(("default", "t"), ("", "t"), ("", "s"), ("default", "v"), ("", "w"), ("default", "p"), ("c", "p"))
 
 
 @pytest.mark.parametrize(
@@ -80,3 +82,10 @@ def test_a_statement_may_mean_the_temporary_or_the_permanent_table() -> None:
     assert find("p", temporary=False) == ("default", "p")
     assert find("s", temporary=False) is None
     assert find("v", temporary=False) == ("default", "v")
+
+
+def test_a_table_that_is_a_temporary_view_in_spark_counts_as_temporary() -> None:
+    tables: Any = SimpleNamespace(find=lambda name: TABLES.find(("c", "p")), is_hidden_by_view=lambda name: True)
+    for found in (resolve_table(tables, ("p",)), find_declared_table(tables, ("p",), temporary=True)):
+        assert found is not None
+        assert found.name == ("c", "p")
