@@ -40,9 +40,9 @@ PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
 PARTITIONER: Final = any_string(
     "sink.partitioner",
     "How rows are assigned to partitions. 'default' is the partitioning of Kafka's Java client: by the hash of the "
-    "key; without a key, sticky, switching partitions after a few milliseconds. 'fixed': each task writes to one "
-    "partition. 'round-robin': the same as 'default' without a key. 'module:Class': a Python class, which is called "
-    "once per batch.",
+    "key; without a key, to the same partition until a batch is full, then to the next one. 'fixed': each task writes "
+    "to one partition. 'round-robin': the same as 'default' without a key. 'module:Class': a Python class, which is "
+    "called once per batch.",
     default=DEFAULT,
 )
 SINK_PARALLELISM: Final = integer(
