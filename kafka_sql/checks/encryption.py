@@ -17,12 +17,12 @@ from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
 
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
-# what a login reveals to an attacker who reads the connection or pretends to be the broker
+# what a login reveals to an eavesdropper, and to a server that pretends to be the broker
 _EXPOSED = {
     "PLAIN": "the password is sent in clear text",
     "OAUTHBEARER": "the token is sent in clear text",
-    "SCRAM-SHA-256": "an attacker who reads the connection or pretends to be the broker can try to guess the password",
-    "SCRAM-SHA-512": "an attacker who reads the connection or pretends to be the broker can try to guess the password",
+    "SCRAM-SHA-256": "an eavesdropper, or a server that pretends to be the broker, can try to guess the password",
+    "SCRAM-SHA-512": "an eavesdropper, or a server that pretends to be the broker, can try to guess the password",
 }
 
 

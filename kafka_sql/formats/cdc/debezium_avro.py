@@ -91,7 +91,7 @@ DEBEZIUM_AVRO: Final = replace(
 
 
 class _DocumentDecoder:
-    """Decodes documents; treats empty payloads like null ones."""
+    """Decodes documents, which are whole change events; treats empty payloads like null ones."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder

@@ -61,7 +61,8 @@ class SchemaRegistry:
     def __init__(self, settings: RegistrySettings) -> None:
         """
         Raises:
-            InvalidOptionError: a URL is malformed or not allowed, or a key store cannot be read.
+            InvalidOptionError: a URL is malformed or not allowed.
+            KeyStoreError: a key store or trust store cannot be read.
         """
         headers = {"Accept": _MEDIA_TYPE, **dict(settings.headers)}
         if settings.token:

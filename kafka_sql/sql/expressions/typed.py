@@ -26,8 +26,9 @@ class TypedExpression:
         sql: Spark SQL text, with parentheses where needed.
         type: the type in Flink; None for NULL.
         literal: the value of an integer or string literal.
-        bigint_forms: the SQL of BIGINT arithmetic in two more forms, which are shorter as operands of further BIGINT
-            arithmetic: a BIGINT that is NULL on overflow, and a DECIMAL that wraps around on overflow.
+        bigint_forms: two more forms of BIGINT arithmetic, of which further BIGINT arithmetic is built, because ``sql``
+            contains its operands twice: a BIGINT that is NULL on overflow, and the lower 64 bits of the exact result,
+            as a DECIMAL.
     """
 
     sql: str

@@ -43,7 +43,8 @@ class FakeCluster(Cluster):
         logs: the partitions, which tests change.
         group_offsets: committed offsets by group.
         ids: topic ids.
-        commits: the offsets of each commit.
+        commits: group and offsets of each commit.
+        listings: how often the topics were listed.
     """
 
     def __init__(self, logs: Mapping[TopicPartition, Log]) -> None:
