@@ -16,6 +16,7 @@ from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.inserts import RunSql, insert, rewrite_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
+from kafka_sql.sql.recognize.window_functions import check_window_functions
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
 
 
@@ -25,6 +26,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     Args:
         run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as typed.
     """
+    check_window_functions(text)
     statement = st.classify(text)
     match statement:
         case None if tables and st.is_query(text):
