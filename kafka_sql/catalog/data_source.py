@@ -6,6 +6,7 @@ and toTable all work. (Spark loses options in its table metadata, or passes them
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 import pyarrow as pa
@@ -88,7 +89,7 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
                 column=field.name,
                 table=definition.name,
             )
-        if field.dataType.simpleString() != expected[field.name]:
+        if _without_time_precision(field.dataType.simpleString()) != _without_time_precision(expected[field.name]):
             raise SchemaError(
                 f"Table '{definition.name}': column '{field.name}' is {expected[field.name]}, but the query writes "
                 f"{field.dataType.simpleString()}. Cast it.",
@@ -102,6 +103,11 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
             column=missing[0],
             table=definition.name,
         )
+
+
+def _without_time_precision(type: str) -> str:
+    """Return a type with TIME(p) as TIME: the values of each precision are nanoseconds."""
+    return re.sub(r"\btime\(\d\)", "time", type)
 
 
 def make_data_source(name: str, definition: Definition, spark_schema: StructType) -> type[KafkaTable]:

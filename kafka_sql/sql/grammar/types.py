@@ -22,7 +22,9 @@ SPARK_NAMES = {  # types that only Spark names this way
 DEFAULT_PRECISION = {"TIMESTAMP": 6, "TIMESTAMP_LTZ": 6, "TIME": 0}  # Flink's
 
 _UNCHANGED = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
-_TIMESTAMPS = {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP"}
+# Spark's types have microseconds. Its TIME(p) accepts only values of the same or a lower precision, and a literal and
+# current_time() have 6.
+_SPARK_TIMES = {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP", "TIME": "TIME(6)"}
 _UNSUPPORTED = {  # types that Flink has and a Spark table cannot have
     "TIMESTAMP WITH TIME ZONE": "Spark values have no time zone. Use TIMESTAMP_LTZ(p)",
     "INTERVAL": "no format can write intervals. Use a numeric type",
@@ -37,8 +39,7 @@ _UNSUPPORTED = {  # types that Flink has and a Spark table cannot have
 }
 KNOWN_TYPES = (
     *_UNCHANGED,
-    *_TIMESTAMPS,
-    "TIME",
+    *_SPARK_TIMES,
     "DECIMAL",
     *STRINGS,
     *BINARIES,
@@ -130,7 +131,7 @@ def to_spark_type(type: FlinkType, column: str) -> str:
         return _to_spark_decimal(type, column)
     if name in DEFAULT_PRECISION:
         _check_precision(type, column)
-        return _TIMESTAMPS.get(name) or f"TIME({type.precision})"
+        return _SPARK_TIMES[name]
     if name == "ROW":
         return _to_spark_struct(type, column)
     if name in ("ARRAY", "MAP"):
