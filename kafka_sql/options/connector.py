@@ -257,8 +257,9 @@ BATCH_ROWS: Final = integer(
 )
 BATCH_BYTES: Final = memory_size(
     "scan.batch.max-bytes",
-    "Maximum total size of keys and values that are decoded at once. A larger single record is still read. Together "
-    "with 'properties.queued.max.messages.kbytes', it limits the memory of a reading task.",
+    "Maximum total size of keys and values that are decoded at once. A larger single record is still read. It "
+    "limits the memory of a reading task together with 'properties.max.partition.fetch.bytes' and, with librdkafka, "
+    "'properties.queued.max.messages.kbytes'.",
     default="32 mb",
 )
 

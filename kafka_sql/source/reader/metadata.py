@@ -152,5 +152,5 @@ _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # a decoded record has no error
     "raw-key": lambda r, _: r.keys,
     "raw-value": lambda r, _: r.values,
-    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # a batch reads rows, not changes
+    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # of upsert tables, whose batches read rows, not changes
 }
