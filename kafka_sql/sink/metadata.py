@@ -133,12 +133,15 @@ def check_librdkafka_timestamps(millis: npt.NDArray[np.int64], name: str) -> Non
         EncodeError: a timestamp is 0.
     """
     if (millis == 0).any():
-        raise _unsupported_timestamp(name, "the timestamp 1970-01-01 00:00:00 UTC, which librdkafka does not support")
+        problem = "the timestamp 1970-01-01 00:00:00 UTC, which librdkafka does not support"
+        raise _unsupported_timestamp(name, problem, f", or set '{opt.SINK_CLIENT.key}' = '{opt.DIRECT}'")
 
 
-def _unsupported_timestamp(name: str, problem: str) -> EncodeError:
+def _unsupported_timestamp(name: str, problem: str, alternative: str = "") -> EncodeError:
     return EncodeError(
-        f"Column '{name}' (METADATA FROM 'timestamp') has {problem}. Write NULL to use the time of writing.", field=name
+        f"Column '{name}' (METADATA FROM 'timestamp') has {problem}. Write NULL to use the time of writing"
+        f"{alternative}.",
+        field=name,
     )
 
 

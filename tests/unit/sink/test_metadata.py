@@ -85,6 +85,7 @@ def test_a_timestamp_that_librdkafka_does_not_support() -> None:
     with pytest.raises(EncodeError, match=r"Column 'ts' .* 1970-01-01 00:00:00 UTC, which librdkafka") as raised:
         check_librdkafka_timestamps(np.array([-1, 1, 0]), "ts")
     assert raised.value.field == "ts"
+    assert str(raised.value).endswith("or set 'sink.client' = 'direct'.")
 
 
 def test_timestamps_of_other_units() -> None:
