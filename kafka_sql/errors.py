@@ -2,7 +2,8 @@
 
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
 that identify the location (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own.
-An attribute is None if the message does not name that fact, or if the error arrived from a Spark task as text.
+An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text; their
+attributes are recovered from the message.
 
     KafkaSqlError
     ├── StatementError           a statement cannot be parsed or executed
@@ -10,6 +11,7 @@ An attribute is None if the message does not name that fact, or if the error arr
     │   ├── UnsupportedSqlError    valid, but not supported here
     │   ├── TableExistsError
     │   ├── TableNotFoundError
+    │   ├── SessionNotEnabledError a session without enable() uses a Kafka table
     │   └── JobNotFoundError
     ├── OptionError              a WITH option or a SET key is wrong
     │   ├── UnknownOptionError
@@ -57,9 +59,28 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 E = TypeVar("E", bound="KafkaSqlError")
+
+# How messages name the facts that are attributes.
+_FACTS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?P<topic>[\w.-]+)\[(?P<partition>\d+)\](?:@(?P<offset>\d+))?",
+        r"\b[Tt]opic '(?P<topic>[^']+)'",
+        r"\b[Tt]able '(?P<table>[^']+)'",
+        r"\b[Oo]ption '(?P<option>[^']+)'",
+        r"\b[Cc]olumn '(?P<column>[^']+)'",
+        r"\b(?:[Ff]ield|[Cc]olumn) '(?P<field>[^']+)'",
+        r"\b(?:on|of) '?(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)",
+    )
+)
+_DECODE_MESSAGE: Final = re.compile(
+    r"(?:record (?P<row>\d+) of the buffer|(?P<where>\S+\[\d+\]@\d+(?: \(key\))?))"
+    r"(?:, field '(?P<field>.*?)')?: (?P<reason>.*)",
+    re.DOTALL,
+)
 
 
 class KafkaSqlError(Exception):
@@ -88,8 +109,14 @@ class KafkaSqlError(Exception):
 
     @classmethod
     def from_message(cls: type[E], message: str) -> E:
-        """Return an error that has only a message, such as one that a Spark task reported as text."""
-        return cls(message)
+        """Return an error that arrived as text, such as that of a Spark task, with the attributes that it names."""
+        error = cls(message)
+        attributes = vars(error)
+        for match in filter(None, (pattern.search(message) for pattern in _FACTS)):
+            for name, text in match.groupdict().items():
+                if text is not None and attributes.get(name, "") is None:
+                    attributes[name] = int(text) if name in ("partition", "offset") else text
+        return error
 
     def with_message(self: E, message: str) -> E:
         """Return a copy with another message and the same attributes."""
@@ -142,6 +169,10 @@ class TableExistsError(StatementError):
 
 class TableNotFoundError(StatementError):
     """A statement names a table that does not exist."""
+
+
+class SessionNotEnabledError(StatementError):
+    """A session to which ``enable()`` was not applied uses a Kafka table or a Flink statement."""
 
 
 class JobNotFoundError(StatementError):
@@ -380,8 +411,10 @@ class DecodeError(FormatError):
 
     @classmethod
     def from_message(cls, message: str) -> DecodeError:
-        """Return an error whose row, field and location are only in its message."""
-        return _restore(cls, (message,), {"row": -1, "field": None, "reason": message, "where": None})
+        """Return an error that arrived as text, with the row, the field and the location that it names."""
+        match = _DECODE_MESSAGE.fullmatch(message)
+        facts = match.groupdict() if match else {"row": None, "field": None, "reason": message, "where": None}
+        return _restore(cls, (message,), {**facts, "row": int(facts["row"] or -1)})
 
     def with_location(self, where: str) -> DecodeError:
         """Return the same error with its location in Kafka, ``topic[partition]@offset``."""

@@ -17,7 +17,7 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.session import session_tables
-from kafka_sql.sql.spark_errors import unwrap_errors
+from kafka_sql.sql.spark_errors import mask_errors
 
 # Spark does not report when a connection to its Thrift server ends. A session that is used again after this many others
 # has lost only its temporary tables.
@@ -78,6 +78,6 @@ def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
             raise _SparkStatement
         return tables.spark_sql(statement)
 
-    with unwrap_errors():
+    with mask_errors():
         tables.refresh()
         return dispatch(spark, tables, text, run)

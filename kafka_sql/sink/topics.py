@@ -6,6 +6,7 @@ import logging
 from typing import Final
 
 from kafka_sql.definition import Definition
+from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.options import connector as opt
@@ -36,7 +37,11 @@ def ensure_topics_exist(definition: Definition) -> None:
                     log_fields = {"table": definition.name, "topic": topic}
                     _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=log_fields)
                 _ensured.add(key)
-        cluster.partitions(topics)
+        try:
+            cluster.partitions(topics)
+        except TopicNotFoundError as e:
+            e.table = definition.name
+            raise e.with_message(f"{e.message} Create it, or set '{opt.TOPIC_CREATE.key}' to 'true'.") from None
 
 
 def topic_settings(definition: Definition) -> TopicSettings:

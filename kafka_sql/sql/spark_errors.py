@@ -1,4 +1,7 @@
-"""Extract this package's errors from Spark's: a task's exception reaches the driver as text in a Spark exception."""
+"""Extract this package's errors from Spark's text, and mask secrets in Spark's messages.
+
+An exception of a task or a planner reaches the driver as text in a Spark exception.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,13 @@ from kafka_sql.options.secrets import MASK
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
-_CLASS_AND_MESSAGE = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
-_CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
+_CLASS_AND_MESSAGE = re.compile(
+    r"(?<![\w.])kafka_sql\.errors\.(\w+): \[[A-Z_]+\] (.*?)(?: SQLSTATE: \w{5})?$", re.MULTILINE
+)
+# After the error: another one was raised while it was handled, or because of it.
+_REPLACED = re.compile(r"\s*(?:During handling of the above exception|The above exception was the direct cause)")
+# PySpark's stream runner raises this after an error of the reader's constructor.
+_RUNNER_ERROR = re.compile(r"^UnboundLocalError: .*'reader'", re.MULTILINE)
 _PY4J_PREFIX = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
 _STATEMENT = "== SQL ==\n"  # in Spark's syntax errors: the statement follows, with a marker line below the error
 _MARKER_LINE = re.compile(r"^-*\^\^\^(?:\n|\Z)", re.MULTILINE)
@@ -31,40 +39,50 @@ _STACK_TRACE = re.compile(
 _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last_line>\S.*)")
 
 
+def extract_error(text: str) -> KafkaSqlError | None:
+    """Return the error of this package that a Spark exception reports; None if it reports another one.
+
+    Args:
+        text: the exception's message, or a stack trace with all its causes.
+    """
+    missing = _MISSING_MODULE.search(text)
+    if missing:
+        return errors.WorkerPythonError(
+            f"The Python of Spark's workers has no module '{missing[1]}'. Before the session starts, set "
+            f"PYSPARK_PYTHON to a Python that has kafka_sql (the driver's is {sys.executable}). On a cluster, "
+            "install kafka_sql on every executor and set 'spark.pyspark.python' to that Python.",
+            module=missing[1],
+        )
+    matches = list(_CLASS_AND_MESSAGE.finditer(text))
+    error_class: type[KafkaSqlError] | None = getattr(errors, matches[-1][1], None) if matches else None
+    if error_class is None:
+        return None
+    end = matches[-1].end()
+    is_replaced = _REPLACED.match(text, end) and not _RUNNER_ERROR.search(text, end)
+    return None if is_replaced else error_class.from_message(matches[-1][2])
+
+
 @contextmanager
-def unwrap_errors() -> Iterator[None]:
-    """Raise this package's error instead of the Spark exception that wraps it, which becomes its cause.
+def mask_errors() -> Iterator[None]:
+    """Mask secrets in Spark's errors about a statement.
 
     Spark's parser quotes the whole statement. If that may contain a secret, raise a copy that shows the statement up to
     its options, without a cause, which would show more.
-
-    This covers only statements that run at once: a SELECT fails later, in ``show()`` or ``collect()``, with the
-    wrapped error.
     """
     try:
         yield
+    except KafkaSqlError:
+        raise
     except ParseException as e:
         masked = mask_syntax_error(str(e), e.getCondition() or "")
         if masked == str(e):
             raise
         raise _copy(e, masked) from None
-    except PySparkException as e:
-        missing = _MISSING_MODULE.search(str(e))
-        if missing:
-            raise errors.WorkerPythonError(
-                f"The Python of Spark's workers has no module '{missing[1]}'. Before the session starts, set "
-                f"PYSPARK_PYTHON to a Python that has kafka_sql (the driver's is {sys.executable}). On a cluster, "
-                "install kafka_sql on every executor and set 'spark.pyspark.python' to that Python.",
-                module=missing[1],
-            ) from e
-        wrapped = _CLASS_AND_MESSAGE.findall(str(e))
-        error_class = getattr(errors, wrapped[-1][0], None) if wrapped else None
-        if error_class is not None:
-            raise error_class.from_message(wrapped[-1][1]) from e
+    except AnalysisException as e:
         masked = mask_message(str(e))
-        if isinstance(e, AnalysisException) and masked != str(e):  # it quotes a part of the statement
-            raise _copy(e, masked) from None
-        raise
+        if masked == str(e):
+            raise
+        raise _copy(e, masked) from None  # it quotes a part of the statement
 
 
 def mask_syntax_error(message: str, condition: str) -> str:
@@ -121,9 +139,9 @@ def error_message(error: BaseException) -> str:
     if isinstance(error, KafkaSqlError):
         return str(error)
     text = str(error).strip()
-    wrapped = _CONDITION_AND_MESSAGE.findall(text)
-    if wrapped:
-        return str(wrapped[-1])
+    extracted = extract_error(text) if isinstance(error, (PySparkException, Py4JJavaError)) else None
+    if extracted is not None:
+        return str(extracted)
     if isinstance(error, Py4JJavaError):  # a Java exception that PySpark does not convert
         text = _PY4J_PREFIX.sub("", text)
     elif not isinstance(error, PySparkException):

@@ -42,7 +42,12 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
             )
     if ignores_missing:
         topics = tuple(t for t in topics if t in existing_topics)
-    existing_partitions = cluster.partitions(topics, existing_topics)
+    try:
+        existing_partitions = cluster.partitions(topics, existing_topics)
+    except TopicNotFoundError as e:
+        e.table = definition.name
+        advice = f"Create it, or set '{opt.MISSING_TOPICS.key}' to '{opt.IGNORE}'."
+        raise e.with_message(f"{e.message} {advice}") from None
     if selected is None:
         return existing_partitions
     missing = sorted(set(selected) - set(existing_partitions))

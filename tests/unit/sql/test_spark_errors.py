@@ -6,10 +6,10 @@ import traceback
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import ParseException, PySparkException
 
 from kafka_sql.errors import DecodeError, OffsetError, TopicNotFoundError, WorkerPythonError
-from kafka_sql.sql.spark_errors import error_message, mask_message, unwrap_errors
+from kafka_sql.sql.spark_errors import error_message, extract_error, mask_errors, mask_message
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_secrets_are_masked(message: str, masked: str) -> None:
 
 
 def test_a_parser_error_shows_no_secret() -> None:
-    with pytest.raises(ParseException) as raised, unwrap_errors():
+    with pytest.raises(ParseException) as raised, mask_errors():
         raise ParseException(message="== SQL ==\nALTER x ('a.password' = 'hunter2')", errorClass="PARSE_SYNTAX_ERROR")
     assert str(raised.value) == (
         "[PARSE_SYNTAX_ERROR] Spark cannot parse the statement. Its options may contain secrets and are hidden.\n"
@@ -40,17 +40,54 @@ def test_a_parser_error_shows_no_secret() -> None:
 
 def test_a_parser_error_without_a_secret_stays() -> None:
     error = ParseException(message="near 'x'", errorClass="PARSE_SYNTAX_ERROR")
-    with pytest.raises(ParseException) as raised, unwrap_errors():
+    with pytest.raises(ParseException) as raised, mask_errors():
         raise error
     assert raised.value is error
 
 
-@pytest.mark.parametrize("error_class", [PySparkException, AnalysisException])  # of a task, and of a plan
-def test_an_error_of_this_package_is_extracted_with_all_its_attributes(error_class: type[PySparkException]) -> None:
-    with pytest.raises(DecodeError) as raised, unwrap_errors():
-        raise error_class("Traceback\nkafka_sql.errors.DecodeError: [DECODE] orders[0]@17: no JSON\n  at org.apache")
-    assert str(raised.value) == "[DECODE] orders[0]@17: no JSON"
-    assert (raised.value.row, raised.value.field, raised.value.where) == (-1, None, None)
+def test_an_error_of_this_package_stays() -> None:
+    error = DecodeError(0, None, "no JSON")
+    with pytest.raises(DecodeError) as raised, mask_errors():
+        raise error
+    assert raised.value is error
+
+
+TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
+DECODE = "kafka_sql.errors.DecodeError: [DECODE] orders[0]@17: no JSON"
+HANDLING = f"\n\nDuring handling of the above exception, another exception occurred:\n\n{TRACEBACK}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DECODE,
+        f"Job aborted\n{TRACEBACK}{DECODE}\n\tat org.apache.A(B.scala)",
+        f"[PYTHON_DATA_SOURCE_ERROR] failed: {TRACEBACK}{DECODE}\n SQLSTATE: 38000",
+        f"[PYTHON_DATA_SOURCE_ERROR] failed: {DECODE} SQLSTATE: 38000",
+        f"java.lang.X\n\tat a.b(C)\nCaused by: org.apache.spark.api.python.PythonException: {TRACEBACK}{DECODE}\n",
+        f"{TRACEBACK}KeyError: 'a'{HANDLING}{DECODE}\n",
+        # PySpark's stream runner, after an error of the reader's constructor
+        f"{TRACEBACK}{DECODE}{HANDLING}UnboundLocalError: cannot access local variable 'reader'",
+    ],
+)
+def test_an_error_of_this_package_is_extracted(text: str) -> None:
+    error = extract_error(text)
+    assert type(error) is DecodeError
+    assert str(error) == "[DECODE] orders[0]@17: no JSON"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kafka_sql.errors.NoSuchError: [X] y",
+        "other_kafka_sql.errors.DecodeError: [DECODE] y",
+        "see kafka_sql.errors.DecodeError",
+        f"{TRACEBACK}{DECODE}{HANDLING}RuntimeError: raised by the user's foreachBatch",
+        f"{DECODE}\n\nThe above exception was the direct cause of the following exception:\n\n{TRACEBACK}KeyError: 1",
+    ],
+)
+def test_another_error_is_not_extracted(text: str) -> None:
+    assert extract_error(text) is None
 
 
 class JavaError(Py4JJavaError):
@@ -61,9 +98,6 @@ class JavaError(Py4JJavaError):
 
     def __str__(self) -> str:
         return self._text
-
-
-TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
 
 
 @pytest.mark.parametrize(
@@ -102,15 +136,6 @@ def test_error_messages_have_no_stack_trace(error: BaseException, message: str) 
 
 
 def test_a_missing_module_of_the_workers_is_explained() -> None:
-    with (
-        pytest.raises(WorkerPythonError, match="The Python of Spark's workers has no module 'pyarrow'"),
-        unwrap_errors(),
-    ):
-        raise PySparkException("ModuleNotFoundError: No module named 'pyarrow'")
-
-
-def test_other_errors_of_spark_stay() -> None:
-    error = PySparkException("kafka_sql.errors.NoSuchError: [X] y")
-    with pytest.raises(PySparkException) as raised, unwrap_errors():
-        raise error
-    assert raised.value is error
+    error = extract_error(f"{TRACEBACK}ModuleNotFoundError: No module named 'pyarrow'")
+    assert isinstance(error, WorkerPythonError)
+    assert "The Python of Spark's workers has no module 'pyarrow'" in str(error)

@@ -1,0 +1,137 @@
+"""Convert Spark's exceptions to this package's errors where Spark reports one of them.
+
+A converted error is an instance of both classes: ``except DecodeError`` and ``except PythonException`` catch it. Its
+message is this package's, its methods are Spark's, and Spark's exception is its ``__cause__``.
+
+PySpark creates all exceptions of a process in a few functions, which are patched once. Sessions that are not enabled
+are affected only if they use Kafka tables.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions import captured
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.statement_types import CreateTable
+from kafka_sql.sql.spark_errors import extract_error
+
+_MARK = "_kafka_sql"
+_UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
+_STATEMENT = "== SQL ==\n"  # in Spark's syntax errors, before the statement
+
+
+def convert_errors(spark: SparkSession) -> None:
+    """Convert the errors of all sessions of this process that are of the same type, classic or Connect."""
+    if spark_context(spark) is not None:
+        _patch(captured, "convert_exception")
+        _patch(StreamingQuery, "exception")
+        return
+    from pyspark.sql.connect.client import core
+    from pyspark.sql.connect.streaming.query import StreamingQuery as ConnectQuery
+
+    _patch(core, "convert_exception")
+    _patch(ConnectQuery, "exception")
+
+
+def _patch(owner: object, name: str) -> None:
+    """Patch a function that returns one of Spark's exceptions."""
+    original: Callable[..., Exception | None] = getattr(owner, name)
+    if hasattr(original, _MARK):
+        return
+
+    @functools.wraps(original)
+    def convert(*args: Any, **kwargs: Any) -> Exception | None:
+        spark_error = original(*args, **kwargs)
+        if spark_error is None:
+            return None
+        error = _extract(spark_error)
+        if error is None:
+            return spark_error
+        if isinstance(spark_error, captured.UnknownException):  # PySpark raises Py4J's exception instead
+            return _combine(error, Py4JJavaError(str(spark_error), *args), spark_error)
+        return _combine(error, spark_error, spark_error)
+
+    setattr(convert, _MARK, True)
+    setattr(owner, name, convert)
+
+
+def _extract(spark_error: Exception) -> KafkaSqlError | None:
+    """Return the error that an exception of Spark reports in its message or in the causes of its stack trace."""
+    if isinstance(spark_error, KafkaSqlError):
+        return None
+    stack_trace = getattr(spark_error, "_stackTrace", None) or getattr(spark_error, "_stacktrace", None)
+    message = str(spark_error)
+    return (
+        extract_error(message) or (extract_error(stack_trace) if stack_trace else None) or _not_enabled_error(message)
+    )
+
+
+def _not_enabled_error(text: str) -> SessionNotEnabledError | None:
+    """Return the error of a session without ``enable()``, to which a Kafka table is an unknown data source, and a
+    declaration a syntax error.
+    """
+    advice = "Call kafka_sql.enable(spark) for the session"
+    source = _UNKNOWN_SOURCE.search(text)
+    if source and source[1] == "kafka_sql":
+        return SessionNotEnabledError(f"This session cannot find format 'kafka_sql'. {advice}.")
+    if source:
+        table = source[1].removeprefix("kafka.")
+        return SessionNotEnabledError(
+            f"This session cannot read or write table '{table}', which another session declared. {advice}. If the "
+            "application that declared it has ended, declare it again.",
+            table=table,
+        )
+    if "[PARSE_SYNTAX_ERROR]" in text and "'connector'" in text:
+        statement = classify(text.partition(_STATEMENT)[2])
+        if isinstance(statement, CreateTable):  # an enabled session runs it itself
+            return SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {advice}.")
+    return None
+
+
+def _combine(error: KafkaSqlError, raised: Exception, cause: Exception) -> KafkaSqlError:
+    """Return an error that is also an instance of the class that Spark raises.
+
+    Args:
+        raised: what Spark raises without this package.
+        cause: Spark's description of the failure.
+    """
+    combined_class = _combined_class(type(error), type(raised))
+    combined = combined_class.__new__(combined_class, *error.args)
+    combined.__dict__.update({**vars(raised), **vars(error), "_error": error, "_cause_in_spark": cause})
+    return combined
+
+
+class _SparkFailure:
+    """An error of this package that Spark reported."""
+
+    _error: KafkaSqlError
+    _cause_in_spark: Exception
+
+    @property
+    def __cause__(self) -> BaseException:
+        """Spark's exception. PySpark raises its exceptions ``from None``, which removes any other cause."""
+        return self._cause_in_spark
+
+    @__cause__.setter
+    def __cause__(self, cause: BaseException | None) -> None:
+        """Ignore another cause."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy only this package's error: Spark's exceptions refer to objects in the JVM."""
+        return self._error.with_message(self._error.message).__reduce__()
+
+
+@functools.cache
+def _combined_class(error_class: type[KafkaSqlError], spark_class: type[Exception]) -> type[KafkaSqlError]:
+    names = {name: getattr(error_class, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(error_class.__name__, (_SparkFailure, error_class, spark_class), names)
