@@ -21,8 +21,9 @@ from kafka_sql.sql.connect_patch import ignore_accumulators
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.error_conversion import convert_errors
 from kafka_sql.sql.read_stream import patch_read_stream
-from kafka_sql.sql.spark_errors import unwrap_errors
+from kafka_sql.sql.spark_errors import mask_errors
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
 SPARK_SQL = "_kafka_sql_spark_sql"  # attribute of a patched sql(): Spark's own function
@@ -46,6 +47,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     """
     tables = session_tables(spark)
     if tables is None:
+        convert_errors(spark)
         worker_python.configure_worker_python(spark)
         spark_sql = _spark_sql(spark)
         tables = Tables(
@@ -57,6 +59,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         _close_at_exit(spark)
         ignore_accumulators(spark)
         start_planners(spark)
+        worker_python.register_format(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(FileCatalogStore(folder))
@@ -90,7 +93,7 @@ def _patched_sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., D
         def run(statement: str) -> DataFrame:
             return spark_sql(statement, args, **kwargs) if args is not None else spark_sql(statement, **kwargs)
 
-        with unwrap_errors():
+        with mask_errors():
             tables.refresh()
             return dispatch(spark, tables, sqlQuery, run)
 
