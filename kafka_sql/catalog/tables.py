@@ -21,6 +21,7 @@ from kafka_sql.catalog.catalog_sync import CatalogSync
 from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
+from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
@@ -283,7 +284,8 @@ class Tables:
             if not _VALID_NAME.fullmatch(part):
                 raise StatementError(
                     f"CREATE TABLE {'.'.join(target)}: invalid name '{part}': Spark allows only letters a to z, digits "
-                    "and underscores. (Topics and temporary tables may have any name.)",
+                    "and underscores. Choose another name for the table, not for its topic, or CREATE TEMPORARY TABLE "
+                    f"{quote(name)}, which may have any name.",
                     table=".".join(target),
                 )
         return target

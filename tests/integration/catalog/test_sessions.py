@@ -156,16 +156,25 @@ def test_the_next_application_has_the_tables_of_the_folder(topics: Topics, tmp_p
     assert "'properties.sasl.password' = '******'" in second
 
 
-def test_names_that_spark_does_not_allow(sql: Any, topics: Topics) -> None:
+def test_names_that_spark_does_not_allow(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
     with pytest.raises(
         StatementError, match=r"CREATE TABLE default\.ä\.name: invalid name .ä\.name.: Spark allows only letters a to z"
     ):
         sql(f"CREATE TABLE `ä.name` (a INT) {topics.with_options(topic)}")
-    sql(f"CREATE TEMPORARY TABLE `ä.name` (a INT) {topics.with_options(topic)}")
-    sql("INSERT INTO `ä.name` VALUES (1)")
-    assert sql("SELECT a FROM `ä.name`").collect() == [(1,)]
-    sql("DROP TABLE `ä.name`")
+    sql(f"CREATE TEMPORARY TABLE `my-ä.name` (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql("INSERT INTO `my-ä.name` VALUES (1)")
+    sql("ALTER TABLE `my-ä.name` ADD c AS a + 2")
+    assert sql("SELECT `my-ä.name`.* FROM `my-ä.name`").collect() == [(1, 2, 3)]
+    latest = "/*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
+    assert sql(f"SELECT a FROM `my-ä.name` {latest}").collect() == []
+    for stream in (spark.readStream.table("`my-ä.name`"), sql("SELECT a, b, c FROM STREAM `my-ä.name`")):
+        assert (stream.isStreaming, stream.columns) == (True, ["a", "b", "c"])
+    assert [row.isTemporary for row in sql("SHOW TABLES").collect() if row.tableName == "my-ä.name"] == [True]
+    assert sql("SHOW CREATE TABLE `my-ä.name`").first()[0].startswith("CREATE TEMPORARY TABLE `my-ä.name` (")
+    assert [row.name for row in sql("DESCRIBE `my-ä.name`").collect()] == ["a", "b", "c"]
+    sql("DROP TEMPORARY TABLE `my-ä.name`")
+    assert "my-ä.name" not in {row.tableName for row in sql("SHOW TABLES").collect()}
 
 
 def test_applications_of_one_folder_see_each_others_tables(
