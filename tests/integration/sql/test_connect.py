@@ -1,26 +1,37 @@
-"""Flink's statements in a Spark Connect session, in a separate process: a process has one type of session."""
+"""Flink's statements over Spark Connect, in separate processes: a process has one type of session."""
 
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyspark
 import pytest
 
+from kafka_sql.embedded.loopback import HOST, free_ports
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # starts a server
 
-PROGRAM = """
+SPARK = Path(pyspark.__file__).parent
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+
+ONE_CLIENT = """
 import sys
 import kafka_sql
 from kafka_sql.errors import UnknownOptionError
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-folder, options, sink = sys.argv[1:]
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
+url, folder, options, sink = sys.argv[1:]
+spark = SparkSession.builder.remote(url).getOrCreate()
 assert "connect" in type(spark).__module__
 assert kafka_sql.enable(spark) is spark
 columns = "a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'"
@@ -29,8 +40,12 @@ assert spark.sql(f"CREATE TABLE orders ({columns}) {options}").collect() == []
 spark.sql("INSERT INTO orders (a) VALUES (1), (2)")
 assert [tuple(r) for r in spark.sql("SELECT a, b FROM orders WHERE a = :x", {"x": 1}).collect()] == [(1, 2)]
 assert [tuple(r) for r in spark.sql("SELECT sum({t}.b) FROM {t}", t=spark.table("orders")).collect()] == [(5,)]
+assert spark.sql("SELECT max(default.orders.b) FROM default.orders").first()[0] == 3
+spark.sql("INSERT INTO default.orders (a) SELECT a + 1 FROM spark_catalog.default.orders WHERE a = 2")
+assert spark.sql("SELECT max(b) FROM orders /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */").first()[0] == 4
 assert [r.name for r in spark.sql("DESCRIBE orders").collect()] == ["a", "b", "ts"]
 assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["orders"]
+assert [t.name for t in spark.catalog.listTables()] == ["orders"]
 assert spark.sql("SHOW CREATE TABLE orders").first()[0].startswith("CREATE TABLE `default`.`orders` (")
 try:
     spark.sql("CREATE TABLE x (a INT) " + options.replace("'topic'", "'topics'"))
@@ -48,26 +63,215 @@ query = spark.streams.get(job)
 query.processAllAvailable()
 query.stop()
 spark.sql("SET 'execution.runtime-mode' = 'batch'")
-assert sorted(map(tuple, spark.sql("SELECT * FROM sink").collect())) == [(1, 2), (2, 3)]
+assert sorted(map(tuple, spark.sql("SELECT * FROM sink").collect())) == [(1, 2), (2, 3), (3, 4)]
+spark.sql("SELECT 4 AS a, 5 AS b").write.format("kafka.sink").mode("append").save()
+assert spark.table("sink").count() == 4
+try:
+    spark.table("sink").write.insertInto("sink")
+except AnalysisException as e:
+    assert "sink" in str(e)
+else:
+    raise AssertionError
+spark.sql("ALTER TABLE sink RENAME TO target")
 spark.sql("DROP TABLE orders")
-assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["sink"]
+assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["target"]
 
 other = kafka_sql.enable(spark.newSession())
 other.sql(f"CREATE TABLE theirs (a INT) {options}")
-assert other.sql("SELECT count(*) FROM theirs").first()[0] == 2
+assert other.sql("SELECT count(*) FROM theirs").first()[0] == 3
+other.stop()
+spark.stop()
+print("passed")
+"""
+
+TWO_CLIENTS = """
+import re
+import sys
+import kafka_sql
+from kafka_sql.errors import JobNotFoundError, TableNotFoundError
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+url, folder, alices, bobs = sys.argv[1:]
+SECRETS = {"alice": "alice-hunter2", "bob": "bob-hunter2"}
+
+
+def connect(user):
+    return kafka_sql.enable(SparkSession.builder.remote(f"{url}/;user_id={user}").create())
+
+
+def with_options(user):
+    topic = {"alice": alices, "bob": bobs}[user]
+    return topic.replace("WITH (", f"WITH ('properties.ssl.key.password' = '{SECRETS[user]}', ")
+
+
+def failure(spark, statement, *types):
+    try:
+        spark.sql(statement).collect()
+    except types as e:
+        return str(e)
+    raise AssertionError(statement)
+
+
+def names(spark):
+    return [row.tableName for row in spark.sql("SHOW TABLES").collect()]
+
+
+def databases(spark):
+    return {row.namespace for row in spark.sql("SHOW DATABASES").collect()} - {"default"}
+
+
+topic = alices.partition("'topic' = '")[2].partition("'")[0]
+alice, bob = connect("alice"), connect("bob")
+before = databases(bob)
+alice.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {with_options('alice')}")
+alice.sql("INSERT INTO orders VALUES (1)")
+
+# the other client has no such table
+assert names(bob) == []
+assert bob.catalog.listTables() == []
+assert not bob.catalog.tableExists("orders")
+errors = [
+    failure(bob, statement, AnalysisException, TableNotFoundError)
+    for statement in (
+        "SELECT * FROM orders",
+        "SELECT * FROM default.orders",
+        "INSERT INTO orders VALUES (7)",
+        "DESCRIBE orders",
+        "SHOW CREATE TABLE orders",
+        "SHOW COLUMNS IN orders",
+        "ALTER TABLE orders SET ('topic' = 'x')",
+        f"CREATE TABLE copy {with_options('bob')} LIKE orders",
+        "DROP TABLE orders",
+    )
+]
+bob.sql("DROP TABLE IF EXISTS orders")
+assert [tuple(row) for row in alice.sql("SELECT * FROM orders").collect()] == [(1, 2)]
+
+# what both share: names and columns of a database, which only its own client can read
+(alices_database,) = databases(bob) - before
+listing = bob.sql(f"SHOW TABLE EXTENDED IN {alices_database} LIKE '*'").collect()
+assert [row.tableName for row in listing] == ["orders__kafka"]
+errors += [row.information for row in listing]
+errors.append(failure(bob, f"SELECT * FROM {alices_database}.orders__kafka", Exception))
+errors.append(failure(bob, f"INSERT INTO {alices_database}.orders__kafka VALUES (7)", Exception))
+for error in errors:
+    assert SECRETS["alice"] not in error, error
+    assert not re.search(rf"{topic}\\b", error), error
+
+# tables of the same names
+bob.sql(f"CREATE TABLE orders (c STRING) {with_options('bob')}")
+bob.sql("INSERT INTO orders VALUES ('x')")
+assert [tuple(row) for row in bob.sql("SELECT * FROM orders").collect()] == [("x",)]
+for spark, user in ((alice, "alice"), (bob, "bob")):
+    spark.sql(f"CREATE TEMPORARY TABLE recent (c STRING) {with_options(user)}")
+    hint = "/*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
+    assert spark.sql(f"SELECT * FROM orders {hint}").collect() == []
+    assert sorted(names(spark)) == ["orders", "recent"]
+    statement = spark.sql("SHOW CREATE TABLE orders").first()[0]
+    assert (f"'{topic}'" in statement) == (user == "alice")
+    assert "hunter2" not in statement
+assert [tuple(row) for row in alice.sql("SELECT a, b FROM default.orders").collect()] == [(1, 2)]
+assert [tuple(row) for row in bob.sql("SELECT c FROM default.orders").collect()] == [("x",)]
+bob.sql("ALTER TABLE orders SET ('scan.startup.mode' = 'latest-offset')")
+assert bob.sql("SELECT * FROM orders").collect() == []
+assert alice.table("orders").count() == 1
+
+# jobs
+alice.sql("SET 'execution.runtime-mode' = 'streaming'")
+alice.sql(f"SET 'execution.checkpointing.dir' = '{folder}'")
+alice.sql(f"CREATE TABLE sink (a INT) {bobs}")
+job = alice.sql("INSERT INTO sink SELECT a FROM orders").first()[0]
+assert bob.sql("SHOW JOBS").collect() == []
+assert bob.streams.active == []
+assert job in failure(bob, f"STOP JOB '{job}'", JobNotFoundError)
+assert [(row[0], row["status"]) for row in alice.sql("SHOW JOBS").collect()] == [(job, "RUNNING")]
+alice.sql(f"STOP JOB '{job}'")
+assert bob.conf.get("execution.runtime-mode", "batch") == "batch"
+
+# one client ends, and starts again
+alice.stop()
+(bobs_database,) = databases(bob) - before
+assert bobs_database != alices_database
+bob.sql("DROP TABLE orders")
+alice = connect("alice")
+assert names(alice) == []
+alice.sql(f"CREATE TABLE orders (a INT) {with_options('alice')}")
+assert [tuple(row) for row in alice.sql("SELECT * FROM orders").collect()] == [(1,)]
+for spark in (alice, bob):
+    spark.stop()
 print("passed")
 """
 
 
-def test_statements_over_connect(topics: Topics, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Server:
+    """A Spark Connect server.
+
+    Attributes:
+        url: its URL for clients.
+        environment: environment variables of a client.
+    """
+
+    url: str
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Start a server as the documentation says."""
+    folder = tmp_path_factory.mktemp("connect")
+    (port,) = free_ports(1)
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+        "SPARK_HOME": str(SPARK),
+        TOKEN: "secret-of-the-server",
+    }
+    settings = {
+        "spark.connect.grpc.binding.address": "localhost",
+        "spark.connect.grpc.binding.port": port,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster
+    }
+    conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [SPARK / "sbin/start-connect-server.sh", "--wait", "--master", "local[2]", *conf],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+    try:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, "the server listens")
+        assert process.poll() is None, (folder / "log").read_text()[-5000:]
+        yield Server(f"sc://localhost:{port}", environment)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
+
+
+def is_listening(port: int) -> bool:
+    """Return whether a process listens on a port of this machine."""
+    with socket.socket() as client:
+        return client.connect_ex((HOST, port)) == 0
+
+
+@pytest.mark.parametrize("program", [ONE_CLIENT, TWO_CLIENTS], ids=["one client", "two clients"])
+def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path, program: str) -> None:
     options = [topics.with_options(topics.create()) for _ in range(2)]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "checkpoints"), *options],
+        [sys.executable, "-c", program, server.url, str(tmp_path / "checkpoints"), *options],
         capture_output=True,
         text=True,
         check=False,
-        timeout=580,
+        timeout=280,
         cwd=tmp_path,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[3])},
+        env=server.environment,
     )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["passed"]), done.stderr[-5000:]
