@@ -1,4 +1,4 @@
-"""Decode change events: first the documents, then one row per insert or delete and two per update."""
+"""Decode change events: first their documents (JSON or Avro), then one row per insert or delete and two per update."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class OffsetCommitter:
         self._pending: Future[None] | None = None
 
     def commit(self, offsets: Offsets) -> None:
-        """Commit the offsets unless they are committed already.
+        """Commit the offsets unless the last commit, successful or not, had the same ones.
 
         Does nothing while a commit is pending: the next call has newer offsets.
         """
