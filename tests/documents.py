@@ -1,4 +1,4 @@
-"""Collect the code blocks of all pages: README, the other files beside it, and docs.
+"""Collect the code blocks and anchors of all pages: README, the other files beside it, and docs.
 
 A test runs each block, or a comment above it gives the reason why not: ``<!-- not run: it needs a cluster -->``.
 Statements that a page's blocks need but readers do not are in a comment, too: ``<!-- first: CREATE TABLE ...; -->``.
@@ -83,3 +83,10 @@ def rename_topics(text: str, suffix: str) -> str:
     """Return a page with ``suffix`` added to the names of its topics."""
     text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){suffix}'", text)
     return _TOPIC.sub(lambda m: m[1] + ";".join(name + suffix for name in m[2].split(";")), text)
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page, as GitHub and mkdocs derive them from headings."""
+    without_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", without_code, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import ROOT, blocks
-from tests.unit.test_docs import anchors
+from tests.documents import ROOT, anchors, blocks
 
 PAGE = ROOT / "docs/conformance.md"
 ROWS = [

@@ -19,7 +19,7 @@ from kafka_sql.definition import validate_table
 from kafka_sql.sql.declarations.create import parse_create, parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
-from tests.documents import ROOT, Block, blocks, pages
+from tests.documents import ROOT, Block, anchors, blocks, pages
 from tools import options_page, properties_page
 from tools.docs_site import PROJECT, example_pages, linked
 
@@ -38,13 +38,6 @@ VAGUE = re.compile(
     r"|comprehensive|delv\w+|streamlin\w+|out of the box|world-class|under the hood)\b",
     re.IGNORECASE,
 )
-
-
-def anchors(text: str) -> set[str]:
-    """Return the anchors of a page, as GitHub and mkdocs derive them from headings."""
-    without_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^#+ (.*)$", without_code, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
 
 @pytest.mark.parametrize("generator", [options_page, properties_page], ids=lambda m: m.PAGE.name)

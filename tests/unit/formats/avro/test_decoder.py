@@ -27,8 +27,7 @@ from tests.hypothesis_examples import examples
 from tests.unit.formats.avro.oracle import encode_rows, parse_without_logical_types, to_avro_values
 from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.flink_values import load_cases
-from tests.unit.formats.json.test_encoder import samples
-from tests.unit.formats.random_schemas import types
+from tests.unit.formats.random_schemas import samples, types
 
 NON_LEGACY = {"avro.timestamp_mapping.legacy": "false"}
 JSON_ENCODING = {"avro.encoding": "json"}

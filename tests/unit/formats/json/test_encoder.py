@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import json
 import math
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
-from tests.unit.formats.random_schemas import schemas
+from tests.unit.formats.random_schemas import samples, schemas
 
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
 NO_NULLS = {"json.encode.ignore-null-fields": "true"}
@@ -183,40 +182,6 @@ def test_map_keys_must_be_strings() -> None:
     schema = pa.schema([("m", pa.map_(INT32, INT32))])
     with pytest.raises(SchemaError, match=r"non-string as key type of map\. The type of column 'm'"):
         JsonEncoder(schema, Options(JSON_OPTIONS, {}))
-
-
-def samples(arrow_type: pa.DataType) -> st.SearchStrategy[Any]:
-    """Generate Python values of a type, including null."""
-    return st.none() | _non_null_samples(arrow_type)
-
-
-def _non_null_samples(arrow_type: pa.DataType) -> st.SearchStrategy[Any]:
-    if pt.is_struct(arrow_type):
-        return st.fixed_dictionaries({field.name: samples(field.type) for field in arrow_type})
-    if pt.is_list(arrow_type):
-        return st.lists(samples(arrow_type.value_type), max_size=3)
-    if pt.is_map(arrow_type):
-        return st.dictionaries(st.text(max_size=3), samples(arrow_type.item_type), max_size=3).map(
-            lambda d: list(d.items())
-        )
-    if pt.is_boolean(arrow_type):
-        return st.booleans()
-    if pt.is_integer(arrow_type):
-        return st.integers(-(2 ** (arrow_type.bit_width - 1)), 2 ** (arrow_type.bit_width - 1) - 1)
-    if pt.is_floating(arrow_type):
-        return st.floats(width=arrow_type.bit_width)
-    if pt.is_decimal(arrow_type):
-        limit = 10**arrow_type.precision - 1
-        return st.integers(-limit, limit).map(lambda n: Decimal(f"{n}E-{arrow_type.scale}"))
-    if pt.is_binary(arrow_type):
-        return st.binary(max_size=7)
-    if pt.is_date(arrow_type):
-        return st.dates()
-    if pt.is_time(arrow_type):
-        return st.integers(0, 86_399_999).map(lambda ms: (dt.datetime.min + dt.timedelta(milliseconds=ms)).time())
-    if pt.is_timestamp(arrow_type):
-        return st.datetimes(timezones=st.none() if arrow_type.tz is None else st.just(dt.timezone.utc))
-    return st.text(max_size=8)
 
 
 def oracle(value: Any, arrow_type: pa.DataType, separator: str) -> Any:
