@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import atexit
 import functools
+import logging
 import os
+import secrets
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.application_tables import tables_of_application
+from kafka_sql.catalog.application_tables import ApplicationTables, tables_of_application
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.runtime.spark_context import is_pipeline, spark_context
 from kafka_sql.sql import worker_python
 from kafka_sql.sql.connect_patch import ignore_accumulators
 from kafka_sql.sql.declarations.create import parse_create
@@ -25,17 +28,20 @@ from kafka_sql.sql.error_conversion import convert_errors
 from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.spark_errors import mask_errors
 
+_LOG = logging.getLogger("kafka_sql.catalog")
+
 CATALOG_CONF = "spark.kafka_sql.catalog"
 SPARK_SQL = "_kafka_sql_spark_sql"  # attribute of a patched sql(): Spark's own function
 _ATTRIBUTE = "_kafka_sql_tables"
 
 
 def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -> SparkSession:
-    """Enable Flink's Kafka SQL statements in a session and return the same session. Further calls have no effect.
+    """Enable Flink's Kafka SQL statements in a session and return the same session.
 
     ``spark.sql()`` then executes Flink's statements for Kafka tables; all other statements reach Spark as typed.
     ``spark.readStream.table()`` reads Kafka tables with their computed columns and watermarks. Permanent tables belong
-    to the application: ``enable(spark.newSession())`` has them, too, but not the temporary tables.
+    to the application: ``enable(spark.newSession())`` has them, too, but not the temporary tables. Over Spark Connect,
+    permanent tables belong to the session, too: other clients of the server do not see them.
 
     Args:
         spark: a classic or a Connect session.
@@ -50,16 +56,17 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         convert_errors(spark)
         worker_python.configure_worker_python(spark)
         spark_sql = _spark_sql(spark)
-        tables = Tables(
-            spark, spark_sql, tables_of_application(_application_id(spark)), parse_create, render_create_table
-        )
+        tables = Tables(spark, spark_sql, _permanent_tables(spark), parse_create, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _patched_sql(spark, tables, spark_sql)
         patch_read_stream(spark, session_tables)
+        _drop_private_tables_at_stop(spark, tables)
         _close_at_exit(spark)
         ignore_accumulators(spark)
         start_planners(spark)
         worker_python.register_format(spark)
+    else:
+        tables.refresh()
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(FileCatalogStore(folder))
@@ -80,6 +87,23 @@ def _close_at_exit(spark: SparkSession) -> None:
                 client.close()
 
         atexit.register(close)
+
+
+def _drop_private_tables_at_stop(spark: SparkSession, tables: Tables) -> None:
+    """Make ``stop()`` of a Connect session drop its tables from the catalog that it shares with other clients."""
+    if not tables.are_private:
+        return
+    stop = spark.stop
+
+    @functools.wraps(stop)
+    def drop_and_stop() -> None:
+        try:
+            tables.close()
+        except (PySparkException, RuntimeError, ValueError) as e:  # the client is closed, or the server has ended
+            _LOG.debug("Tables in Spark's catalog could not be dropped: %s", e)
+        stop()
+
+    spark.__dict__["stop"] = drop_and_stop
 
 
 def session_tables(spark: SparkSession) -> Tables | None:
@@ -110,7 +134,13 @@ def _spark_sql(spark: SparkSession) -> Callable[..., DataFrame]:
     return method
 
 
-def _application_id(spark: SparkSession) -> str:
-    """Return an id of the application whose tables the session shares; each Connect session is its own application."""
+def _permanent_tables(spark: SparkSession) -> ApplicationTables:
+    """Return the tables that the session shares with its application; a Connect session has its own.
+
+    The clients of a Connect server share its catalog, so each has a database of a random name. A pipeline is the
+    exception: Spark looks up the names in its SQL files in the catalog, where temporary views cannot be found.
+    """
     context = spark_context(spark)
-    return context.applicationId if context is not None else f"connect {id(spark)}"
+    if context is not None:
+        return tables_of_application(context.applicationId)
+    return ApplicationTables(None if is_pipeline() else f"kafka_sql_{secrets.token_hex(8)}")
