@@ -23,6 +23,7 @@ from kafka_sql.catalog.catalog_table import (
     create_table_statement,
     create_view_statement,
     quoted_name,
+    spark_schema,
 )
 from kafka_sql.catalog.data_source import KafkaTable
 from kafka_sql.catalog.file_store import TableName
@@ -31,6 +32,7 @@ from kafka_sql.errors import StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
 VIEW_SOURCE_SUFFIX = "__kafka"  # view orders selects from data source orders__kafka
+_SESSION_CATALOG, _OWN_SESSION_CATALOG = "spark.sql.catalog.spark_catalog", "builtin"  # Spark's option and its default
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
@@ -108,6 +110,22 @@ class SparkCatalog:
         """Drop the private database, if there is one; other clients never use it."""
         if self._permanent.private_database is not None:
             self.spark_sql(f"DROP DATABASE IF EXISTS {quoted_name((self._permanent.private_database, ''))} CASCADE")
+
+    def can_stream_by_name(self) -> bool:
+        """Return whether Spark reads a table as a stream by its name.
+
+        With another session catalog than its own, such as Delta's, Spark loads the tables of data sources as V1 tables
+        (V2SessionCatalog.loadTable), and a Python data source is not a V1 stream.
+        """
+        return self._spark.conf.get(_SESSION_CATALOG, _OWN_SESSION_CATALOG) == _OWN_SESSION_CATALOG
+
+    def create_stream_view(self, entry: CatalogTable) -> str:
+        """Create a temporary view of a table's source columns as a stream, and return its name."""
+        view = "_".join(filter(None, entry.storage_name)) + "__source"
+        with active_session(self._spark):
+            reader = self._spark.readStream.format(entry.provider).schema(spark_schema(entry.definition))
+            reader.load().createOrReplaceTempView(view)
+        return view
 
     def has_temporary_view(self, name: str) -> bool:
         """Return whether the session has a temporary view of that name, of this package or another."""
