@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from kafka_sql.cli.help import HELP
 from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.splitter import split, statements
@@ -88,7 +89,7 @@ def run_file(runner: Runner, path: str) -> None:
 
 
 def run_statement(runner: Runner, statement: str, location: str | None = None) -> None:
-    """Run a statement or one of spark-sql's commands (``quit``, ``source``, ``!``); raises the errors of ``run_text``.
+    """Run a statement or a command (``quit``, ``source``, ``!``, ``help``); raises the errors of ``run_text``.
 
     Args:
         location: ``file:line``, for error messages.
@@ -97,6 +98,9 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
     try:
         if command.lower() in ("quit", "exit") and not argument.strip():
             raise Quit
+        if command.lower() == "help" and not argument.strip():
+            runner.screen.rows(HELP.splitlines())
+            return
         start = time.monotonic()
         if statement.startswith("!"):
             _run_shell_command(runner, statement[1:])

@@ -50,7 +50,7 @@ def shell(runner: Runner) -> int:
 
 def is_complete(text: str) -> bool:
     """Return whether Enter runs the text: its last statement ends with a semicolon, or is a command that needs none."""
-    if text.strip().lower() in ("", "quit", "exit") or text.lstrip().startswith("!"):
+    if text.strip().lower() in ("", "help", "quit", "exit") or text.lstrip().startswith("!"):
         return True
     return not text[split(text)[1] :].strip()
 
@@ -122,7 +122,7 @@ def _continuation_prompt(prompt: str) -> str:
 
 
 def _greeting(spark: SparkSession) -> str:
-    return f"Spark {spark.version}. End statements with ';'. Ctrl-C stops a statement, 'quit;' or Ctrl-D exits."
+    return f"Spark {spark.version}. End statements with ';'. Ctrl-C stops one, 'quit;' exits, 'help;' lists them."
 
 
 def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:

@@ -41,7 +41,7 @@ def test_history_is_private_and_without_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "SELECT 1;", "quit", " EXIT ", "!ls", "SELECT 1; SELECT ';';\n", "BEGIN SELECT 1; END;"]
+    "text", ["", "SELECT 1;", "quit", "help", " EXIT ", "!ls", "SELECT 1; SELECT ';';\n", "BEGIN SELECT 1; END;"]
 )
 def test_enter_runs_a_complete_text(text: str) -> None:
     assert is_complete(text)
