@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +54,42 @@ def test_unknown_option(spark: Any, topics: Topics) -> None:
     read = spark.read.format("kafka_sql").options(**options(topics, "x"), fromat="json").schema("a INT").load()
     with pytest.raises(Exception, match=r"'fromat'.*did you mean 'format'"):
         read.collect()
+
+
+PROGRAM = """
+import json
+import sys
+import kafka_sql
+from pyspark.sql import SparkSession
+
+options = json.loads(sys.argv[1])
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+reader = spark.read.format("kafka_sql").options(**options).schema("a BIGINT")
+try:
+    reader.load()
+except Exception as e:  # as docs/troubleshooting.md quotes it
+    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka_sql." in str(e), e
+else:
+    raise AssertionError("python3 has kafka_sql")
+kafka_sql.enable(spark)
+spark.range(3).toDF("a").write.format("kafka_sql").options(**options).mode("append").save()
+print(sorted(row.a for row in reader.load().collect()))
+"""
+
+
+def test_a_program_whose_environment_is_not_activated(topics: Topics, tmp_path: Path) -> None:
+    python3 = tmp_path / "python3"  # without site-packages, and so without kafka_sql
+    python3.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")
+    python3.chmod(0o755)
+    java = str(Path(shutil.which("java") or "/usr/bin/java").parent)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PY") and k != "VIRTUAL_ENV"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(options(topics, topics.create()))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        cwd=tmp_path,
+        env={**environment, "PATH": f"{tmp_path}:{java}:/usr/bin:/bin"},
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 2]\n"), done.stderr[-5000:]

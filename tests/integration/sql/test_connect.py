@@ -26,8 +26,8 @@ TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 ONE_CLIENT = """
 import sys
 import kafka_sql
-from kafka_sql.errors import UnknownOptionError
-from pyspark.errors import AnalysisException
+from kafka_sql.errors import DecodeError, UnknownOptionError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 url, folder, options, sink = sys.argv[1:]
@@ -54,6 +54,20 @@ except UnknownOptionError as e:
 else:
     raise AssertionError
 assert spark.readStream.table("orders").isStreaming
+
+spark.sql(f"CREATE TABLE wrong (a DATE) {options}")
+writer = spark.readStream.table("wrong").writeStream.format("noop").option("checkpointLocation", folder + "/wrong")
+query = writer.start()
+for action in (spark.table("wrong").collect, spark.table("wrong").toPandas, lambda: query.awaitTermination(60)):
+    try:
+        action()
+    except DecodeError as e:
+        assert isinstance(e, PySparkException) and e.field == "a" and e.__cause__ is not None, repr(e)
+        assert str(e).startswith("[DECODE] "), e
+    else:
+        raise AssertionError
+assert isinstance(query.exception(), DecodeError)
+spark.sql("DROP TABLE wrong")
 
 spark.sql(f"CREATE TABLE sink (a INT, b INT) {sink}")
 spark.sql("SET 'execution.runtime-mode' = 'streaming'")
