@@ -1,4 +1,7 @@
-"""Check that other users cannot change a file or a folder. A user who can change cached code can run code."""
+"""Check that other users cannot change a file or a folder, or cannot read it.
+
+A user who can change cached code can run code.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,11 @@ from pathlib import Path
 def is_writable_by_others(status: os.stat_result) -> bool:
     """Return whether a user other than this one and root can write a file or folder, by its mode or as its owner."""
     return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in (os.getuid(), 0)
+
+
+def is_accessible_by_others(status: os.stat_result) -> bool:
+    """Return whether a user other than this one and root can read or write a file or folder."""
+    return is_writable_by_others(status) or bool(status.st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def create_private_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -22,6 +23,18 @@ def sasl_mechanism(config: Mapping[str, str]) -> str | None:
     if not config.get("security.protocol", "plaintext").lower().startswith("sasl"):
         return None
     return (config.get("sasl.mechanism") or config.get("sasl.mechanisms") or _MECHANISM).upper()
+
+
+def ticket_cache() -> str | None:
+    """Return the file or folder with the tickets of this process; None if they are not in files, as in a keyring.
+
+    MIT Kerberos, "Credential cache": KRB5CCNAME, or the default of a system whose krb5.conf sets none.
+    """
+    name = os.environ.get("KRB5CCNAME") or f"FILE:/tmp/krb5cc_{os.getuid()}"
+    kind, colon, path = name.partition(":")
+    if not colon or kind.startswith("/"):
+        return name
+    return path.removeprefix(":") if kind in ("FILE", "DIR") else None
 
 
 def check_kerberos_support(config: Mapping[str, str]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafka_sql.kafka.config.kerberos import ticket_cache
 from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
 from tests.kdc import REALM, KerberosBroker, missing_programs
 from tests.topics import Topics
@@ -66,6 +69,9 @@ def queries(kerberos: KerberosBroker, sql: Any, spark: Any, tmp_path: Path) -> C
 def test_a_keytab(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice_keytab: Path) -> None:
     kerberos.log_out()
     queries(kerberos.properties(f'useKeyTab=true keyTab="{alice_keytab}" principal="alice@{REALM}"'), "keytab")
+    cache = ticket_cache()
+    assert cache is not None
+    assert stat.S_IMODE(os.stat(cache).st_mode) == 0o600
 
 
 def test_a_ticket_cache(

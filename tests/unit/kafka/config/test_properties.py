@@ -265,6 +265,21 @@ def test_kinit_arguments_are_checked(login: str, option: str) -> None:
     assert "reboot" not in str(e.value)
 
 
+@pytest.mark.parametrize("value", ["a$(reboot)", "a`reboot`", 'a" reboot "', "a\\", "a\nreboot"])
+@pytest.mark.parametrize("key", ["sasl.kerberos.principal", "sasl.kerberos.keytab"])
+def test_kinit_arguments_from_references_are_checked(monkeypatch: pytest.MonkeyPatch, key: str, value: str) -> None:
+    monkeypatch.setenv("KINIT_ARGUMENT", value)
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{key}'") as e:
+        resolve_config({key: "${env:KINIT_ARGUMENT}"})
+    assert "reboot" not in str(e.value)
+
+
+def test_the_kinit_command_cannot_be_changed() -> None:
+    key = "sasl.kerberos.kinit.cmd"
+    assert key not in ALLOWED_OPTIONS
+    assert to_librdkafka({**SERVERS, key: "reboot"}) == to_librdkafka(SERVERS)
+
+
 def test_valid_principals_and_keytabs() -> None:
     login = 'useKeyTab=true keyTab="/etc/my keys/alice-1.keytab" principal="HTTP/host-1.example@EXAMPLE.COM"'
     config = resolve_config({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
