@@ -41,7 +41,8 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     ``spark.sql()`` then executes Flink's statements for Kafka tables; all other statements reach Spark as typed.
     ``spark.readStream.table()`` reads Kafka tables with their computed columns and watermarks. Permanent tables belong
     to the application: ``enable(spark.newSession())`` has them, too, but not the temporary tables. Over Spark Connect,
-    permanent tables belong to the session, too: other clients of the server do not see them.
+    permanent tables belong to the session, too: other clients of the server do not see them. A further call for the
+    same session applies the changes that other sessions have made to tables.
 
     Args:
         spark: a classic or a Connect session.

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+import kafka_sql
 from kafka_sql.errors import DecodeError, MissingOptionError, SessionNotEnabledError, TopicNotFoundError
 from tests.topics import Topics
 
@@ -95,3 +96,12 @@ def test_a_session_without_enable(spark: SparkSession, topics: Topics, topic: st
     ) as raised:
         other.sql(f"CREATE TABLE u (a INT) {topics.with_options(topic)}")
     assert isinstance(raised.value, ParseException)
+
+
+def test_a_table_that_another_session_declares_later(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    other = kafka_sql.enable(spark.newSession())
+    sql(f"CREATE TABLE later (a INT) {topics.with_options(topics.create())}")
+    with pytest.raises(SessionNotEnabledError, match=r"table 'later', which another session declared\. Call"):
+        other.table("later")
+    kafka_sql.enable(other)
+    assert other.table("later").collect() == []
