@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ import pyspark
 import pytest
 
 from kafka_sql.embedded.loopback import HOST, free_ports
+from tests.planted_secrets import find_leaks, planted_secrets
 from tests.topics import Topics
 from tests.waiting import wait_until
 
@@ -225,16 +228,19 @@ class Server:
     Attributes:
         url: its URL for clients.
         environment: environment variables of a client.
+        folder: its log, event log and warehouse.
     """
 
     url: str
     environment: dict[str, str]
+    folder: Path
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start a server as the documentation says."""
     folder = tmp_path_factory.mktemp("connect")
+    (folder / "events").mkdir()
     (port,) = free_ports(1)
     environment = {
         **os.environ,
@@ -248,7 +254,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "spark.connect.grpc.binding.port": port,
         "spark.sql.warehouse.dir": folder / "warehouse",
         "spark.sql.shuffle.partitions": 2,
-        "spark.ui.enabled": "false",
+        "spark.ui.port": 0,
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": folder / "events",
+        "spark.eventLog.compress": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster
     }
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
@@ -264,7 +273,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     try:
         wait_until(lambda: is_listening(port) or process.poll() is not None, "the server listens")
         assert process.poll() is None, (folder / "log").read_text()[-5000:]
-        yield Server(f"sc://localhost:{port}", environment)
+        yield Server(f"sc://localhost:{port}", environment, folder)
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)
@@ -278,7 +287,11 @@ def is_listening(port: int) -> bool:
 
 @pytest.mark.parametrize("program", [ONE_CLIENT, TWO_CLIENTS], ids=["one client", "two clients"])
 def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path, program: str) -> None:
-    options = [topics.with_options(topics.create()) for _ in range(2)]
+    secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
+    # the programs set one of them
+    secrets = [s for s in secrets if not s.is_rejected and s.key != "properties.ssl.key.password"]
+    planted = {secret.key: secret.value for secret in secrets}
+    options = [topics.with_options(topics.create(), **planted) for _ in range(2)]
     done = subprocess.run(
         [sys.executable, "-c", program, server.url, str(tmp_path / "checkpoints"), *options],
         capture_output=True,
@@ -289,3 +302,9 @@ def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path,
         env=server.environment,
     )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["passed"]), done.stderr[-5000:]
+    (tmp_path / "output").write_text(done.stdout + done.stderr)
+    (ui,) = re.findall(r"started at (http://\S+)", (server.folder / "log").read_text())
+    for path in ("SQL", "jobs", "environment", "connect", "StreamingQuery"):
+        (tmp_path / path).write_bytes(urllib.request.urlopen(f"{ui}/{path}/").read())
+    assert "SparkListenerSQLExecutionStart" in "".join(p.read_text() for p in server.folder.rglob("events_*"))
+    assert find_leaks(tmp_path, secrets) + find_leaks(server.folder, secrets) == []

@@ -1,4 +1,4 @@
-"""The program that Spark's shells run in Python does not import modules in the current folder."""
+"""What protects the Python process of Spark's shells from other users: its imports, its secret and its callbacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pyspark
+import pytest
+
+from kafka_sql.extension import attach as module
 from kafka_sql.extension.jar import SOURCES
 
 
@@ -27,3 +33,36 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     )
     assert "planted" not in done.stdout
     assert "ConnectionRefusedError" in done.stderr  # as far as the connection
+
+
+def test_the_secret_is_in_no_argument() -> None:
+    """Other users can list the arguments of processes, but not their environment."""
+    source = (SOURCES / "Python.java").read_text()
+    assert 'new ProcessBuilder(new String[] {command, "-c", PROGRAM})' in source
+    assert 'builder.environment().put("PYSPARK_GATEWAY_SECRET", secret)' in source
+
+
+def test_the_callback_server_requires_the_secret_of_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    starter = SimpleNamespace(context=lambda: SimpleNamespace(version=lambda: pyspark.__version__))
+    gateway: Any = SimpleNamespace(
+        entry_point=starter,
+        gateway_parameters=SimpleNamespace(auth_token="secret-of-the-gateway"),
+        callback_server_parameters=SimpleNamespace(auth_token=None),
+    )
+    tokens: list[str | None] = []
+
+    class Started(Exception):
+        """The callback server is started."""
+
+    def start(started: Any) -> None:
+        tokens.append(started.callback_server_parameters.auth_token)
+        raise Started
+
+    monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret-of-the-gateway")
+    monkeypatch.setattr(module.os, "dup2", lambda *_: None)
+    monkeypatch.setattr(module, "launch_gateway", lambda: gateway)
+    monkeypatch.setattr(module, "ensure_callback_server_started", start)
+    with pytest.raises(Started):
+        module.attach()
+    assert tokens == ["secret-of-the-gateway"]
+    assert "PYSPARK_GATEWAY_SECRET" not in os.environ  # child processes do not inherit it

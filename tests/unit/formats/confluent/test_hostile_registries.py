@@ -200,6 +200,30 @@ def test_subjects_do_not_change_the_path(subject: str) -> None:
     assert latest[2] not in (".", "..")
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed(status: int) -> None:
+    requests = list[str]()
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            json_response({"schema": "x"})(self)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", f"{elsewhere}/schemas/ids/5")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with serve(Other) as elsewhere, registry(redirect) as registry_client:
+        with pytest.raises(SchemaRegistryError, match=str(status)):
+            registry_client.schema_by_id(5)
+        assert requests == []
+
+
 def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MAX_REFERENCES", 20)
     numbers = iter(range(1000))

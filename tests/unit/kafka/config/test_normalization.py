@@ -119,6 +119,39 @@ def test_both_clients_agree(
     assert outcomes(certificates, {key: "${env:SETTING}" if is_reference else value}) == (expected, expected)
 
 
+@pytest.mark.parametrize(
+    ("problem", "algorithm"),
+    [
+        ("", "https"),
+        ("expired", "https"),
+        ("not yet valid", "https"),
+        ("another authority", "https"),
+        ("another authority", ""),  # only the check of the host is disabled
+        ("no trusted authority", "https"),
+        ("TLS 1.1", "https"),
+    ],
+)
+def test_both_clients_verify_certificates(tmp_path: Path, problem: str, algorithm: str) -> None:
+    root = create_authority("root")
+    days = {"expired": (-10, -1), "not yet valid": (1, 10)}.get(problem, (-1, 10))
+    broker = sign_certificate(
+        create_authority("other") if problem == "another authority" else root, "broker", days=days
+    )
+    (tmp_path / "ca.pem").write_text(root.pem)
+    (tmp_path / "broker.pem").write_text(broker.chain + broker.key())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "broker.pem")
+    if problem == "TLS 1.1":
+        context.set_ciphers("DEFAULT:@SECLEVEL=0")
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    properties = {ALGORITHM: algorithm}
+    if problem == "no trusted authority":
+        properties["ssl.ca.location"] = ""
+    expected = "TLS" if not problem else "rejected"
+    assert outcomes(Certificates(context, tmp_path / "ca.pem"), properties) == (expected, expected)
+
+
 def test_javas_empty_algorithm_disables_the_check_of_the_host(certificates: Certificates) -> None:
     assert outcomes(certificates, {ALGORITHM: ""}) == ("TLS", "TLS")
 
