@@ -1,7 +1,8 @@
 """Flink's Kafka SQL connector on Apache Spark: after ``kafka_sql.enable(spark)``, ``spark.sql()`` also accepts Flink's
 ``CREATE TABLE ... WITH (...)``.
 
-The names in ``__all__`` are the public API; everything else may change.
+The names in ``__all__`` and the package ``kafka_sql.embedded`` are the public API (docs/api.md); everything else may
+change.
 """
 
 import importlib

@@ -213,7 +213,8 @@ class Options:
         Args:
             raw: the options as text.
             prefix: the prefix of the keys in WITH (``value.``), for errors.
-            keys: the full keys in WITH of options that have other ones, by the option's key.
+            keys: the full keys in WITH that are not ``prefix`` and the option's key, by the option's key: with
+                json-confluent, an option ``json.x`` is ``value.json-confluent.x``.
 
         Raises:
             MissingOptionError: names all required options that are missing.

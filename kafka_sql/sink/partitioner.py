@@ -1,7 +1,8 @@
 """Choose the partition of each row ('sink.partitioner').
 
 'default' and 'round-robin' leave the choice to the client, as in Flink: by the murmur2 hash of the key, as in the Java
-client. Records without a key are spread with the sticky strategy: one partition at a time, for some milliseconds each.
+client. Records without a key go to one partition until a batch is full, then to the next one; librdkafka changes
+the partition after some milliseconds instead.
 """
 
 from __future__ import annotations

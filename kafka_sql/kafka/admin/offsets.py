@@ -27,7 +27,7 @@ ListTopics = Callable[[], Mapping[str, TopicMetadata]]
 EARLIEST: Final[OffsetSpec] = OffsetSpec.earliest()
 LATEST: Final[OffsetSpec] = OffsetSpec.latest()
 _NEWEST_TIMESTAMP: Final[OffsetSpec] = OffsetSpec.max_timestamp()
-_NEWEST_TIMESTAMP_SECONDS: Final = 1.0  # to wait for it: a metric may be missing, a batch may not be late
+_NEWEST_TIMESTAMP_SECONDS: Final = 1.0  # to wait for it: it is only for a metric, which must not delay a batch
 
 _NOT_FOUND: Final = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,

@@ -30,7 +30,7 @@ class Query:
 
 
 class Engine:
-    """Prints the chunks of a frame, and records tags and cancellations."""
+    """Returns the chunks of a frame as its lines, and records tags and cancellations."""
 
     def __init__(self) -> None:
         self.query = Query()
