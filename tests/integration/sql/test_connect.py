@@ -285,26 +285,34 @@ def is_listening(port: int) -> bool:
         return client.connect_ex((HOST, port)) == 0
 
 
-@pytest.mark.parametrize("program", [ONE_CLIENT, TWO_CLIENTS], ids=["one client", "two clients"])
-def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path, program: str) -> None:
+def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path) -> None:
+    run_program(ONE_CLIENT, server, topics, tmp_path)
+
+
+def test_clients_of_a_server_do_not_see_each_others_tables(server: Server, topics: Topics, tmp_path: Path) -> None:
+    run_program(TWO_CLIENTS, server, topics, tmp_path)
+
+
+def run_program(program: str, server: Server, topics: Topics, folder: Path) -> None:
+    """Run a program that uses the server and two topics, and check that secrets appear nowhere."""
     secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
     # the programs set one of them
     secrets = [s for s in secrets if not s.is_rejected and s.key != "properties.ssl.key.password"]
     planted = {secret.key: secret.value for secret in secrets}
     options = [topics.with_options(topics.create(), **planted) for _ in range(2)]
     done = subprocess.run(
-        [sys.executable, "-c", program, server.url, str(tmp_path / "checkpoints"), *options],
+        [sys.executable, "-c", program, server.url, str(folder / "checkpoints"), *options],
         capture_output=True,
         text=True,
         check=False,
         timeout=280,
-        cwd=tmp_path,
+        cwd=folder,
         env=server.environment,
     )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["passed"]), done.stderr[-5000:]
-    (tmp_path / "output").write_text(done.stdout + done.stderr)
+    (folder / "output").write_text(done.stdout + done.stderr)
     (ui,) = re.findall(r"started at (http://\S+)", (server.folder / "log").read_text())
     for path in ("SQL", "jobs", "environment", "connect", "StreamingQuery"):
-        (tmp_path / path).write_bytes(urllib.request.urlopen(f"{ui}/{path}/").read())
+        (folder / path).write_bytes(urllib.request.urlopen(f"{ui}/{path}/").read())
     assert "SparkListenerSQLExecutionStart" in "".join(p.read_text() for p in server.folder.rglob("events_*"))
-    assert find_leaks(tmp_path, secrets) + find_leaks(server.folder, secrets) == []
+    assert find_leaks(folder, secrets) + find_leaks(server.folder, secrets) == []
