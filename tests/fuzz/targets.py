@@ -11,7 +11,7 @@ from tests.fuzz import broker, fetched, options, references, registry, statement
 from tests.fuzz.decoders import fuzz_decoder
 from tests.fuzz.harness import InputTarget
 from tests.integration.formats.confluent.test_bad_records import FRAMED, fuzz_with_registry
-from tests.unit.formats.avro import test_decoder as test_avro
+from tests.unit.formats.avro import test_format as test_avro
 from tests.unit.formats.csv import test_decoder as test_csv
 from tests.unit.formats.json import test_mutated as test_json
 from tests.unit.formats.protobuf import test_mutated as test_protobuf
