@@ -1,0 +1,61 @@
+"""Test which tables a session shares, and what a Spark Connect client leaves on the server, without Spark."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from kafka_sql.catalog.application_tables import tables_of_application
+from kafka_sql.sql import session
+
+
+def test_sessions_of_an_application_share_its_tables() -> None:
+    spark: Any = SimpleNamespace(_sc=SimpleNamespace(applicationId="app-shared"))
+    tables = session._permanent_tables(spark)
+    assert tables is tables_of_application("app-shared")
+    assert tables.private_database is None
+
+
+def test_each_client_of_a_connect_server_has_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark: Any = SimpleNamespace()
+    names = {session._permanent_tables(spark).private_database for _ in range(3)}
+    assert len(names) == 3
+    assert all(re.fullmatch(r"kafka_sql_[0-9a-f]{16}", str(name)) for name in names)
+    monkeypatch.setattr(session, "is_pipeline", lambda: True)
+    assert session._permanent_tables(spark).private_database is None
+
+
+class Tables:
+    """The tables of a client; dropping them may fail."""
+
+    def __init__(self, calls: list[str], error: Exception | None = None) -> None:
+        self.are_private, self.calls, self.error = True, calls, error
+
+    def close(self) -> None:
+        self.calls.append("drop")
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, PySparkException("no server"), ValueError("closed channel")])
+def test_stop_drops_the_tables_of_a_client(error: Exception | None) -> None:
+    calls: list[str] = []
+    spark: Any = SimpleNamespace(stop=lambda: calls.append("stop"))
+    tables: Any = Tables(calls, error)
+    session._drop_private_tables_at_stop(spark, tables)
+    spark.stop()
+    assert calls == ["drop", "stop"]
+
+
+def test_stop_of_other_sessions_is_unchanged() -> None:
+    calls: list[str] = []
+    spark: Any = SimpleNamespace(stop=lambda: calls.append("stop"))
+    tables: Any = Tables(calls)
+    tables.are_private = False
+    session._drop_private_tables_at_stop(spark, tables)
+    spark.stop()
+    assert calls == ["stop"]
