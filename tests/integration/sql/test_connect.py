@@ -247,6 +247,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(Path(__file__).parents[3]),
         "SPARK_HOME": str(SPARK),
+        "SPARK_LOG_DIR": str(folder),
+        "SPARK_PID_DIR": str(folder),
         TOKEN: "secret-of-the-server",
     }
     settings = {
