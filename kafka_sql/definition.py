@@ -24,6 +24,7 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
+from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.options.unsupported import reject_unsupported_options
 from kafka_sql.options.validation import (
     check_kafka_options,
@@ -216,7 +217,7 @@ def _connector(raw_options: Mapping[str, str]) -> str:
         )
     if name not in _CONNECTORS:
         raise InvalidOptionError(
-            f"Could not find any connector for identifier '{name}' (option 'connector'). Available: "
+            f"Could not find any connector for identifier '{mask_user_info(name)}' (option 'connector'). Available: "
             + ", ".join(f"'{c}'" for c in _CONNECTORS)
             + "."
             + did_you_mean(name, _CONNECTORS),

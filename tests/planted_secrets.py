@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,175 +29,94 @@ HEADER: Final = f"{FORMAT}.properties.request.header.*"
 
 # The whole value is a secret.
 SECRETS: Final = frozenset(
-    [
-        "properties.sasl.jaas.config",
-        "properties.sasl.kerberos.kinit.cmd",
-        "properties.sasl.oauthbearer.assertion.private.key.passphrase",
-        "properties.sasl.oauthbearer.assertion.private.key.pem",
-        "properties.sasl.oauthbearer.client.credentials.client.secret",
-        "properties.sasl.oauthbearer.client.secret",
-        "properties.sasl.oauthbearer.config",
-        "properties.sasl.oauthbearer.extensions",
-        "properties.sasl.password",
-        "properties.ssl.certificate.pem",
-        "properties.ssl.key.password",
-        "properties.ssl.key.pem",
-        "properties.ssl.keystore.certificate.chain",
-        "properties.ssl.keystore.key",
-        "properties.ssl.keystore.password",
-        "properties.ssl.truststore.password",
-        "<format>.basic-auth.user-info",
-        "<format>.bearer-auth.token",
-        "<format>.ssl.keystore.password",
-        "<format>.ssl.truststore.password",
-        "<format>.properties.basic.auth.user.info",
-        "<format>.properties.bearer.auth.token",
-        "<format>.properties.request.header.*",
-        "<format>.properties.schema.registry.ssl.keystore.password",
-        "<format>.properties.schema.registry.ssl.truststore.password",
-    ]
+    """
+    properties.sasl.jaas.config
+    properties.sasl.kerberos.kinit.cmd
+    properties.sasl.oauthbearer.assertion.private.key.passphrase
+    properties.sasl.oauthbearer.assertion.private.key.pem
+    properties.sasl.oauthbearer.client.credentials.client.secret
+    properties.sasl.oauthbearer.client.secret
+    properties.sasl.oauthbearer.config
+    properties.sasl.oauthbearer.extensions
+    properties.sasl.password
+    properties.ssl.certificate.pem
+    properties.ssl.key.password
+    properties.ssl.key.pem
+    properties.ssl.keystore.certificate.chain
+    properties.ssl.keystore.key
+    properties.ssl.keystore.password
+    properties.ssl.truststore.password
+    <format>.basic-auth.user-info
+    <format>.bearer-auth.token
+    <format>.ssl.keystore.password
+    <format>.ssl.truststore.password
+    <format>.properties.basic.auth.user.info
+    <format>.properties.bearer.auth.token
+    <format>.properties.request.header.*
+    <format>.properties.schema.registry.ssl.keystore.password
+    <format>.properties.schema.registry.ssl.truststore.password
+    """.split()  # noqa: SIM905
 )
 # URLs and addresses, which can contain user and password.
 ADDRESSES: Final = frozenset(
-    [
-        "properties.bootstrap.controllers",
-        "properties.bootstrap.servers",
-        "properties.metadata.broker.list",
-        "properties.sasl.oauthbearer.jwks.endpoint.url",
-        "properties.sasl.oauthbearer.token.endpoint.url",
-        "<format>.schema-registry.url",
-        "<format>.url",
-    ]
+    """
+    properties.bootstrap.controllers
+    properties.bootstrap.servers
+    properties.metadata.broker.list
+    properties.sasl.oauthbearer.jwks.endpoint.url
+    properties.sasl.oauthbearer.token.endpoint.url
+    <format>.schema-registry.url
+    <format>.url
+    """.split()  # noqa: SIM905
 )
 # A list of properties, of which each can be a secret.
 MAPS: Final = frozenset({f"{FORMAT}.properties"})
 # Names, files, classes, patterns and certificates of authorities. A URL in them is still shown without its password.
 PUBLIC: Final = frozenset(
-    [
-        "client.id.prefix",
-        "error-handling.log.target",
-        "execution.checkpointing.dir",
-        "format",
-        "key.fields",
-        "key.fields-prefix",
-        "key.format",
-        "metrics.reporter.prom.host",
-        "pipeline.name",
-        "scan.bounded.specific-offsets",
-        "scan.partitions",
-        "scan.rack-id",
-        "scan.startup.offsets-initializer",
-        "scan.startup.specific-offsets",
-        "scan.watermark.alignment.group",
-        "sink.partitioner",
-        "sink.transactional-id-prefix",
-        "topic",
-        "topic-pattern",
-        "value.format",
-        "<format>.basic-auth.credentials-source",
-        "<format>.bearer-auth.credentials-source",
-        "<format>.charset",
-        "<format>.codec",
-        "<format>.database.include",
-        "<format>.descriptor-file",
-        "<format>.map-null-key.literal",
-        "<format>.message-class-name",
-        "<format>.null-literal",
-        "<format>.properties.basic.auth.credentials.source",
-        "<format>.properties.bearer.auth.credentials.source",
-        "<format>.properties.schema.registry.ssl.keystore.location",
-        "<format>.properties.schema.registry.ssl.truststore.location",
-        "<format>.schema",
-        "<format>.schema-registry.schema",
-        "<format>.schema-registry.subject",
-        "<format>.ssl.keystore.location",
-        "<format>.ssl.truststore.location",
-        "<format>.subject",
-        "<format>.table.include",
-        "<format>.write-null-string-literal",
-        "properties.acks",
-        "properties.auto.offset.reset",
-        "properties.broker.version.fallback",
-        "properties.client.dns.lookup",
-        "properties.client.id",
-        "properties.client.id.prefix",
-        "properties.client.rack",
-        "properties.compression.type",
-        "properties.config.providers",
-        "properties.group.id",
-        "properties.group.instance.id",
-        "properties.group.protocol",
-        "properties.group.protocol.type",
-        "properties.group.remote.assignor",
-        "properties.https.ca.location",
-        "properties.https.ca.pem",
-        "properties.interceptor.classes",
-        "properties.isolation.level",
-        "properties.key.deserializer",
-        "properties.key.serializer",
-        "properties.metadata.recovery.strategy",
-        "properties.metric.reporters",
-        "properties.metrics.recording.level",
-        "properties.partition.assignment.strategy",
-        "properties.partitioner.class",
-        "properties.sasl.client.callback.handler.class",
-        "properties.sasl.kerberos.keytab",
-        "properties.sasl.kerberos.principal",
-        "properties.sasl.kerberos.service.name",
-        "properties.sasl.login.callback.handler.class",
-        "properties.sasl.login.class",
-        "properties.sasl.mechanism",
-        "properties.sasl.mechanisms",
-        "properties.sasl.oauthbearer.assertion.algorithm",
-        "properties.sasl.oauthbearer.assertion.claim.aud",
-        "properties.sasl.oauthbearer.assertion.claim.iss",
-        "properties.sasl.oauthbearer.assertion.claim.sub",
-        "properties.sasl.oauthbearer.assertion.file",
-        "properties.sasl.oauthbearer.assertion.jwt.template.file",
-        "properties.sasl.oauthbearer.assertion.private.key.file",
-        "properties.sasl.oauthbearer.assertion.template.file",
-        "properties.sasl.oauthbearer.client.credentials.client.id",
-        "properties.sasl.oauthbearer.client.id",
-        "properties.sasl.oauthbearer.expected.audience",
-        "properties.sasl.oauthbearer.expected.issuer",
-        "properties.sasl.oauthbearer.jwt.retriever.class",
-        "properties.sasl.oauthbearer.jwt.validator.class",
-        "properties.sasl.oauthbearer.scope",
-        "properties.sasl.oauthbearer.scope.claim.name",
-        "properties.sasl.oauthbearer.sub.claim.name",
-        "properties.sasl.username",
-        "properties.security.protocol",
-        "properties.security.providers",
-        "properties.share.acknowledgement.mode",
-        "properties.share.acquire.mode",
-        "properties.ssl.ca.certificate.stores",
-        "properties.ssl.ca.location",
-        "properties.ssl.ca.pem",
-        "properties.ssl.certificate.location",
-        "properties.ssl.cipher.suites",
-        "properties.ssl.crl.location",
-        "properties.ssl.curves.list",
-        "properties.ssl.enabled.protocols",
-        "properties.ssl.endpoint.identification.algorithm",
-        "properties.ssl.engine.factory.class",
-        "properties.ssl.key.location",
-        "properties.ssl.keymanager.algorithm",
-        "properties.ssl.keystore.location",
-        "properties.ssl.keystore.type",
-        "properties.ssl.protocol",
-        "properties.ssl.provider",
-        "properties.ssl.providers",
-        "properties.ssl.secure.random.implementation",
-        "properties.ssl.sigalgs.list",
-        "properties.ssl.trustmanager.algorithm",
-        "properties.ssl.truststore.certificates",
-        "properties.ssl.truststore.location",
-        "properties.ssl.truststore.type",
-        "properties.topic.blacklist",
-        "properties.transactional.id",
-        "properties.value.deserializer",
-        "properties.value.serializer",
-    ]
+    """
+    client.id.prefix error-handling.log.target execution.checkpointing.dir format key.fields key.fields-prefix
+    key.format metrics.reporter.prom.host pipeline.name scan.bounded.specific-offsets scan.partitions
+    scan.rack-id scan.startup.offsets-initializer scan.startup.specific-offsets scan.watermark.alignment.group
+    sink.partitioner sink.transactional-id-prefix topic topic-pattern value.format
+
+    <format>.basic-auth.credentials-source <format>.bearer-auth.credentials-source <format>.charset
+    <format>.codec <format>.database.include <format>.descriptor-file <format>.map-null-key.literal
+    <format>.message-class-name <format>.null-literal <format>.properties.basic.auth.credentials.source
+    <format>.properties.bearer.auth.credentials.source <format>.properties.schema.registry.ssl.keystore.location
+    <format>.properties.schema.registry.ssl.truststore.location <format>.schema <format>.schema-registry.schema
+    <format>.schema-registry.subject <format>.ssl.keystore.location <format>.ssl.truststore.location
+    <format>.subject <format>.table.include <format>.write-null-string-literal
+
+    properties.acks properties.auto.offset.reset properties.broker.version.fallback properties.client.dns.lookup
+    properties.client.id properties.client.id.prefix properties.client.rack properties.compression.type
+    properties.config.providers properties.group.id properties.group.instance.id properties.group.protocol
+    properties.group.protocol.type properties.group.remote.assignor properties.https.ca.location
+    properties.https.ca.pem properties.interceptor.classes properties.isolation.level
+    properties.key.deserializer properties.key.serializer properties.metadata.recovery.strategy
+    properties.metric.reporters properties.metrics.recording.level properties.partition.assignment.strategy
+    properties.partitioner.class properties.sasl.client.callback.handler.class properties.sasl.kerberos.keytab
+    properties.sasl.kerberos.principal properties.sasl.kerberos.service.name
+    properties.sasl.login.callback.handler.class properties.sasl.login.class properties.sasl.mechanism
+    properties.sasl.oauthbearer.assertion.algorithm properties.sasl.oauthbearer.assertion.claim.aud
+    properties.sasl.oauthbearer.assertion.claim.iss properties.sasl.oauthbearer.assertion.claim.sub
+    properties.sasl.oauthbearer.assertion.file properties.sasl.oauthbearer.assertion.jwt.template.file
+    properties.sasl.oauthbearer.assertion.private.key.file properties.sasl.oauthbearer.assertion.template.file
+    properties.sasl.oauthbearer.client.credentials.client.id properties.sasl.oauthbearer.client.id
+    properties.sasl.oauthbearer.expected.audience properties.sasl.oauthbearer.expected.issuer
+    properties.sasl.oauthbearer.jwt.retriever.class properties.sasl.oauthbearer.jwt.validator.class
+    properties.sasl.oauthbearer.scope properties.sasl.oauthbearer.scope.claim.name
+    properties.sasl.oauthbearer.sub.claim.name properties.sasl.username properties.security.protocol
+    properties.security.providers properties.share.acknowledgement.mode properties.share.acquire.mode
+    properties.ssl.ca.location properties.ssl.ca.pem properties.ssl.certificate.location
+    properties.ssl.cipher.suites properties.ssl.crl.location properties.ssl.curves.list
+    properties.ssl.enabled.protocols properties.ssl.endpoint.identification.algorithm
+    properties.ssl.engine.factory.class properties.ssl.key.location properties.ssl.keymanager.algorithm
+    properties.ssl.keystore.location properties.ssl.keystore.type properties.ssl.protocol
+    properties.ssl.provider properties.ssl.providers properties.ssl.secure.random.implementation
+    properties.ssl.sigalgs.list properties.ssl.trustmanager.algorithm properties.ssl.truststore.certificates
+    properties.ssl.truststore.location properties.ssl.truststore.type properties.topic.blacklist
+    properties.transactional.id properties.value.deserializer properties.value.serializer
+    """.split()  # noqa: SIM905
 )
 
 _TYPED: Final = frozenset({"Boolean", "Character", "Duration", "Enum", "Integer", "Long", "MemorySize"})
@@ -206,7 +125,7 @@ _JAVA_TEXT: Final = frozenset({"CLASS", "LIST", "PASSWORD", "STRING"})  # the ot
 
 _JAAS: Final = "org.apache.kafka.common.security"
 _ALPHABET: Final = string.ascii_letters + string.digits
-_SHOWN_LENGTH: Final = 8  # characters of a secret
+_PART_LENGTH: Final = 8  # characters of a third of a secret
 _ADDRESS: Final = "127.0.0.1:1"  # nothing listens there
 TABLE: Final[Mapping[str, str]] = {
     "connector": "kafka",
@@ -238,13 +157,8 @@ def free_text_options() -> set[str]:
     keys |= {f"{registry.properties.key}.{name}" for name in registry.client_properties} | {HEADER}
     types = java_types()
     properties = {key for key in JAVA_PROPERTIES if types.get(key, "STRING") in _JAVA_TEXT}
-    properties |= {key for key in ALLOWED_OPTIONS - types.keys() if _accepts_text(key)}
+    properties |= {key for key in ALLOWED_OPTIONS - types.keys() if find_rejected({key: "any text"}) is None}
     return keys | {f"properties.{key}" for key in properties}
-
-
-def _accepts_text(key: str) -> bool:
-    """Return whether librdkafka, or the checks of this package, accept other values than numbers and enumerations."""
-    return find_rejected({key: "any text"}) is None or key in ("sasl.mechanisms", "ssl.ca.certificate.stores")
 
 
 @dataclass(frozen=True)
@@ -266,6 +180,12 @@ class PlantedSecret:
     name: str
 
     @property
+    def is_rejected(self) -> bool:
+        """Whether the table is an error: addresses with user info, and a secret in a list of properties."""
+        keys = ("properties.bootstrap.servers", "properties.metadata.broker.list")
+        return self.key in keys or self.key.endswith(".properties")
+
+    @property
     def options(self) -> dict[str, str]:
         """The options of a table with the secret."""
         return {**self.companions, self.key: self.value}
@@ -285,7 +205,7 @@ class PlantedSecret:
 @cache
 def _parts(marker: str) -> tuple[str, ...]:
     encoded = (base64.b64encode(b"\0" * shift + marker.encode()).decode() for shift in range(3))
-    plain = (marker[i : i + _SHOWN_LENGTH] for i in range(len(marker) - _SHOWN_LENGTH + 1))
+    plain = (marker[i : i + _PART_LENGTH] for i in range(0, len(marker), _PART_LENGTH))
     return (*plain, *(text[4:-4] for text in encoded))
 
 
@@ -310,6 +230,25 @@ def planted_secrets() -> tuple[PlantedSecret, ...]:
         else:
             secrets += _of_property(key)
     return tuple(secrets)
+
+
+def merged_tables(secrets: Iterable[PlantedSecret]) -> dict[str, dict[str, str]]:
+    """Return the options of tables with all these secrets, by names for the tables. Each is a valid table."""
+    tables: dict[str, dict[str, str]] = {}
+    for secret in secrets:
+        # one login module per table; one way to log in to a registry, and one key of its URL
+        prefix, is_of_registry, key = secret.key.partition("confluent.")
+        variant = next((text for text in ("bearer", "schema-registry.url") if text in key), "")
+        group = f"{prefix} {variant}" if is_of_registry else secret.name.removeprefix(secret.key)
+        options = tables.setdefault(group, {})
+        options |= {**secret.companions, **options, secret.key: secret.value}
+    return {f"t{number}": options for number, options in enumerate(tables.values())}
+
+
+def find_leaks(folder: Path, secrets: Iterable[PlantedSecret]) -> list[tuple[str, str]]:
+    """Return the names of secrets and the files that contain them."""
+    contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [(s.name, str(path)) for path, content in contents.items() for s in secrets if s.is_in(content)]
 
 
 def _of_property(key: str) -> Iterator[PlantedSecret]:
@@ -339,16 +278,27 @@ def _of_property(key: str) -> Iterator[PlantedSecret]:
 
 
 def _of_pem(key: str, table: Mapping[str, str]) -> PlantedSecret:
-    key_and_certificate = sign_certificate(create_authority("ca"), key)
     pems = {
-        "properties.ssl.keystore.key": key_and_certificate.key(),
-        "properties.ssl.keystore.certificate.chain": key_and_certificate.chain,
+        f"properties.{name}": pem for names in _PEMS for name, pem in zip(names, _key_and_chain(names), strict=True)
     }
-    is_certificate = "certificate" in key
-    value = key_and_certificate.chain if is_certificate else key_and_certificate.key()
-    start = value.index("\n", 40) + 1  # the second line: the first one contains no key
-    companions = pems if key in pems else {}
-    return PlantedSecret(key, value, value[start : start + 24], {**table, **companions}, key)
+    value = pems[key]
+    lines = value.splitlines()
+    marker = lines[-3 if "CERTIFICATE" in value else 2][:24]  # a part of the signature or of the private key
+    return PlantedSecret(key, value, marker, {**table, **pems}, key)
+
+
+_PEMS: Final = (
+    ("ssl.keystore.key", "ssl.keystore.certificate.chain"),
+    ("ssl.key.pem", "ssl.certificate.pem"),
+    ("sasl.oauthbearer.assertion.private.key.pem",),
+)
+
+
+@cache
+def _key_and_chain(names: tuple[str, ...]) -> list[str]:
+    """Return a private key and, if there is a name for it, its certificate."""
+    identity = sign_certificate(create_authority("ca"), names[0])
+    return [identity.key(), identity.chain][: len(names)]
 
 
 def _of_format(key: str, prefix: str, name: str) -> Iterator[PlantedSecret]:

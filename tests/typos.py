@@ -34,36 +34,47 @@ def exposes_secret(text: str) -> bool:
     return any(part in text for part in parts)
 
 
-def make_typos(generator: random.Random, sql: str, count: int) -> str:
+def make_typos(generator: random.Random, sql: str, count: int, secret: str = SECRET) -> str:
     """Return a statement with typos: a character or a token is missing, superfluous, wrong or swapped with the next."""
     for _ in range(count):
-        sql = _make_typo(generator, sql)
+        sql = _make_typo(generator, sql, secret)
     return sql
 
 
-def make_typos_beside_key(generator: random.Random, sql: str, count: int) -> str:
+def make_typos_around_option(generator: random.Random, sql: str, count: int, key: str, value: str) -> str:
+    """Return a statement with typos. None is in the value of an option, and at most one, a wrong character, in its key.
+
+    Args:
+        value: as in the statement, without the quotes around it.
+    """
+    value_placeholder = "\1"
+    sql = make_typos_beside_key(generator, sql.replace(value, value_placeholder), count, key, value_placeholder)
+    return sql.replace(value_placeholder, value)
+
+
+def make_typos_beside_key(generator: random.Random, sql: str, count: int, key: str = KEY, secret: str = SECRET) -> str:
     """Return a statement with typos; at most one of them, a wrong character, is in the secret's key."""
     placeholder = "\0"
     has_wrong_key = generator.random() < 0.5
-    key = _make_character_typo(generator, KEY) if has_wrong_key else KEY
-    sql = sql.replace(KEY, placeholder)
+    typed_key = _make_character_typo(generator, key) if has_wrong_key else key
+    sql = sql.replace(key, placeholder)
     for _ in range(count - has_wrong_key):
         changed = ""
-        while changed.count(placeholder) != 1 or changed.find(SECRET[:3]) < changed.find(placeholder):
-            changed = _make_typo(generator, sql)
+        while changed.count(placeholder) != 1 or changed.find(secret[:3]) < changed.find(placeholder):
+            changed = _make_typo(generator, sql, secret)
         sql = changed
-    return sql.replace(placeholder, key)
+    return sql.replace(placeholder, typed_key)
 
 
-def _make_typo(generator: random.Random, sql: str) -> str:
+def _make_typo(generator: random.Random, sql: str, secret: str) -> str:
     if generator.random() < 0.6:
         return _make_character_typo(generator, sql)
     tokens = _TOKEN.findall(sql)
-    return "".join(_change(generator, tokens, [token for token in tokens if not _is_secret(token)]))
+    return "".join(_change(generator, tokens, [token for token in tokens if not _has_part(token, secret)]))
 
 
-def _is_secret(token: str) -> bool:
-    return any(SECRET[i : i + 4] in token for i in range(0, len(SECRET), 4))
+def _has_part(token: str, secret: str) -> bool:
+    return any(secret[i : i + 4] in token for i in range(0, len(secret), 4))
 
 
 def _make_character_typo(generator: random.Random, text: str) -> str:

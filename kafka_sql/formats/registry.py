@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from kafka_sql.errors import InvalidOptionError, did_you_mean
 from kafka_sql.formats.format import Format
+from kafka_sql.options.secrets import mask_user_info
 
 
 class _LazyFormats(UserDict[str, Any]):
@@ -52,7 +53,7 @@ def find_format(identifier: str, option: str) -> Format:
     if identifier not in FORMATS:
         available = ", ".join(f"'{name}'" for name in sorted(FORMATS))
         raise InvalidOptionError(
-            f"Could not find any format for identifier '{identifier}' (option '{option}'). "
+            f"Could not find any format for identifier '{mask_user_info(identifier)}' (option '{option}'). "
             f"Available format identifiers are: {available}." + did_you_mean(identifier, FORMATS),
             option=option,
         )

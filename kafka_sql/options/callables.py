@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options.allow_lists import MODULES, is_allowed_module
+from kafka_sql.options.secrets import mask_user_info
 
 
 def import_callable(option: str, text: str, where: str, advice: str = "") -> Any:
@@ -21,7 +22,7 @@ def import_callable(option: str, text: str, where: str, advice: str = "") -> Any
         InvalidOptionError: the module or the callable was not found, or is not allowed.
     """
     module, _, name = text.partition(":")
-    prefix = f"Option '{option}' = '{text}'"
+    prefix = f"Option '{option}' = '{mask_user_info(text)}'"
     if not is_allowed_module(module):
         raise InvalidOptionError(f"{prefix}: {MODULES} does not allow module '{module}'.", option=option)
     try:

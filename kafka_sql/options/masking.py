@@ -10,23 +10,24 @@ from kafka_sql.options.secrets import MASK, PUBLIC_HEADERS, SECRET_ENDINGS
 
 # Misspellings of these words are recognized in keys with a dot.
 _PASSWORD: Final = "password"
-_FUZZY_ENDINGS: Final = ("passphrase", "secret", "token", "credentials", "jaas.config", "user-info", "user.info")
+_HEADER: Final = "request.header."
 
 # Repetitions are bounded: the time must be linear in the length of the text, and Java recurses for each repetition of a
 # group. A key starts where no character of a key precedes it, so that each text is searched for a key only once.
 _START: Final = r"(?<![\w.-])"
 _END: Final = r"(?:(?![\w.-])|(?=--))"  # or a comment
 _QUOTE: Final = r"['\"`]"
+_KEY_END: Final = rf"(?:\s{{1,3}}{_QUOTE}(?=\s{{0,9}}\w?=)|{_QUOTE}{{0,2}})"
 # Whitespace and comments between a key, the equals sign and the value.
 _GAP: Final = r"\s*(?:(?:--[^\n]{0,200}\n|/\*[^*]{0,200}\*{1,20}(?:[^/*][^*]{0,99}\*{1,20}){0,5}/)\s*){0,9}"
-_ADDRESS_KEY: Final = r"(?:servers|broker[.]list|ur[li]s?|endpoint)"
+_ADDRESS_KEY: Final = r"(?:servers|controllers|broker[.]list|ur[li]s?|endpoint)"
 
 
 def secrets_pattern() -> str:
     """Return a regular expression, valid in Java and Python, that finds secrets in SQL.
 
-    It finds the options with secret keys, and ``user:password@`` in URLs and addresses. The last group that matched is
-    the secret.
+    It finds the options with secret keys, also in a list of properties, ``user:password@`` in URLs and addresses, and
+    PEM texts. The last group that matched is the secret.
 
     Spark logs statements before it parses them. The expression therefore also finds the secret if a quote is missing or
     superfluous, if the equals sign is missing or is another word, or if a character of a dotted key is wrong, missing
@@ -36,20 +37,23 @@ def secrets_pattern() -> str:
     # single quote. What follows a separator without a space belongs to it, too.
     literals = (rf"{q}[^{q}\\]*(?:(?:{q}{q}|\\.)[^{q}\\]*){{0,50}}(?:{q}(?!{q})|.*)" for q in "'\"")
     literal = rf"(?:{'|'.join(literals)})(?:[^\s,;)]{{1,1000}}|[,;)]{{1,3}}(?=\w)){{0,9}}"
-    value = rf"(?:={_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
+    value = rf"(?:\w?={_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
     setting = rf"(?<=\bSET\s)\s*{_exact_key()}{_GAP}={_GAP}([^;\s'\"][^;\r\n]*)"
-    option = rf"{_START}{_QUOTE}?{_exact_key()}{_QUOTE}{{0,2}}{_GAP}(?:{value})"
+    option = rf"{_START}{_QUOTE}?{_exact_key()}{_KEY_END}{_GAP}(?:{value})"
     separator = rf"(?:[^\w\s'\"]{{1,3}}{_GAP}){{0,2}}"
     unquoted = r"[^\s=,;()'\"]+['\"][^\s,;)]*"
     wrong_value = rf"{separator}((?:{unquoted}|(?:\w{{1,12}}\s+)?{literal})(?:\s*(?:=\s*)?{literal}){{0,2}})"
-    typo = rf"{_START}{_QUOTE}?{_misspelled_key()}{_QUOTE}{{0,2}}{_GAP}(?:{wrong_value}|{value})"
+    typo = rf"{_START}{_QUOTE}?{_misspelled_key()}{_KEY_END}{_GAP}(?:{wrong_value}|{value})"
     address = "|".join(
         rf"{q}(?:\w[\w+.-]{{0,20}}://)?([^{q}]{{0,1000}}(?:{q}{q}[^{q}]{{0,1000}}){{0,2}})@" for q in "'\""
     )
-    addresses = rf"{_ADDRESS_KEY}{_QUOTE}{{0,2}}{_GAP}(?:={_GAP})?(?:{address})"
+    addresses = rf"{_ADDRESS_KEY}{_KEY_END}{_GAP}(?:={_GAP})?(?:{address})"
+    server = r"""['"]([^\s'"@:/]{1,200}:[^\s'"@]{1,1000})@(?=[\w.-]{1,255}:\d)"""
+    entry = rf"{_START}{_exact_key()}:([^\s,'\"][^,'\"]{{0,1000}})"
+    pem = r"(?:KEY|CERTIFICATE)-----(?=\s{0,9}(?:Proc-Type|[\w+/]{16}))([^-]{0,20000}(?:-[^-]{1,20000}){0,9})"
     part = r"""[^\s'":]{0,1000}(?:(?::(?!//)|''|"")[^\s'":]{0,1000}){0,9}"""
     user_info = rf"://({part}(?:://{part})?)@"
-    return "(?is)" + "|".join((setting, typo, option, addresses, user_info))
+    return "(?is)" + "|".join((setting, entry, typo, option, addresses, server, pem, user_info))
 
 
 def options_pattern() -> str:
@@ -91,9 +95,13 @@ def _mask_match(match: re.Match[str]) -> str:
 
 def _exact_key() -> str:
     endings = "|".join(rf"(?<={re.escape(ending)})" for ending in _spellings(SECRET_ENDINGS))
-    public = "|".join(_spellings(PUBLIC_HEADERS))
-    header = rf"request[.]header[.](?!(?:{public}){_END})[\w.-]{{1,100}}"
+    header = rf"{_secret_header()}{re.escape(_HEADER)}[\w.-]{{1,100}}"
     return rf"(?:[\w.-]{{0,200}}?(?:{_PASSWORD}[\w.-]{{0,100}}|{header}){_END}|[\w.-]{{1,300}}{_END}(?:{endings}))"
+
+
+def _secret_header() -> str:
+    """Return a lookahead that excludes the headers that are not secret."""
+    return rf"(?!{re.escape(_HEADER)}(?:{'|'.join(_spellings(PUBLIC_HEADERS))}){_END})"
 
 
 def _spellings(words: Iterable[str]) -> Iterator[str]:
@@ -103,10 +111,11 @@ def _spellings(words: Iterable[str]) -> Iterator[str]:
 
 
 def _misspelled_key() -> str:
-    endings = "|".join(map(_misspelled, _FUZZY_ENDINGS))
+    endings = "|".join(map(_misspelled, SECRET_ENDINGS))
     password = rf"(?:{_misspelled(_PASSWORD)})[\w.-]{{0,100}}"
+    header = rf"{_secret_header()}(?:{_misspelled(_HEADER)})[\w.-]{{1,100}}"
     exact = "|".join(re.escape(ending) for ending in _spellings(SECRET_ENDINGS))
-    return rf"[\w.-]{{1,200}}?[.](?:{password}|{endings}|[\w-]{{0,50}}?(?:{exact})){_END}"
+    return rf"[\w.-]{{1,200}}?[.](?:{password}|{header}|{endings}|[\w-]{{0,50}}?(?:{exact})){_END}"
 
 
 def _misspelled(word: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError
+from kafka_sql.options.secrets import mask_user_info
 
 # trailing commas are ignored, as by Java's String.split
 _PAIR = re.compile(r"(?:topic:([\w.-]+),)?partition:([+-]?0*\d{1,19}),offset:([+-]?0*\d{1,19}),*", re.ASCII)
@@ -36,14 +37,15 @@ def parse_specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], 
         if match is None or not 0 <= int(match[2]) < 1 << 31 or not COMMITTED <= int(match[3]) < 1 << 63:
             raise InvalidOptionError(
                 f"Invalid properties '{key}' should follow the format "
-                f"'partition:0,offset:42;partition:1,offset:300', but is '{text}'. For several topics, each entry "
-                "names its topic: 'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'.",
+                f"'partition:0,offset:42;partition:1,offset:300', but is '{mask_user_info(text)}'. For several "
+                "topics, each entry names its topic: 'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'.",
                 option=key,
             )
         offsets[match[1], int(match[2])] = int(match[3])
     if len({topic is None for topic, _ in offsets}) > 1:
         raise InvalidOptionError(
-            f"Invalid properties '{key}': either all entries or none must name their topic, but is '{text}'.",
+            f"Invalid properties '{key}': either all entries or none must name their topic, but is "
+            f"'{mask_user_info(text)}'.",
             option=key,
         )
     return offsets

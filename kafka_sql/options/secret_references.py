@@ -61,7 +61,7 @@ def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, st
     """Replace resolved values in a library's message by their references, and mask other secrets and user info."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
-            text = text.replace(value, values[key])
+            text = text.replace(value, values[key] if is_reference(values[key]) or not is_secret(key) else MASK)
         elif len(value) >= _SECRET_LENGTH and is_secret(key):
             text = text.replace(value, MASK)
     return mask_user_info(text)

@@ -28,7 +28,10 @@ SECRET_ENDINGS = (
     # Key material in the option itself. Certificates are public, but too long for a listing.
     "keystore.key",
     "keystore.certificate.chain",
+    "certificate.pem",
     "key.pem",
+    # A shell command.
+    "kinit.cmd",
 )
 # Headers of requests to a schema registry: all but these can authenticate.
 _HEADER = "request.header."
@@ -41,7 +44,7 @@ PUBLIC_HEADERS = (
     "content-type",
     "user-agent",
 )
-_URL_ENDINGS = ("url", "urls", "uri", "endpoint", "servers", "broker.list")
+_URL_ENDINGS = ("url", "urls", "uri", "endpoint", "servers", "controllers", "broker.list")
 _URL_START = re.compile(r"[\s'\"]*(?:[A-Za-z][\w+.-]*://)?")
 _URL_SEPARATOR = re.compile(r"(,\s*(?=[A-Za-z][\w+.-]*://))")
 _USER_INFO = re.compile(r"://[^\s/?#'\"]*@")

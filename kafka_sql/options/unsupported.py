@@ -8,6 +8,7 @@ from typing import Any, Final
 from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.option import Option, Options
+from kafka_sql.options.secrets import mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.options")
 _NO_ALIGNMENT: Final = (
@@ -36,9 +37,10 @@ def reject_unsupported_options(options: Options) -> None:
     """
     for option, supported, reason in UNSUPPORTED:
         if options.is_set(option) and options[option] not in supported:
+            value = mask_user_info(str(options[option]))
             fix = "Supported: " + ", ".join(f"'{v}'" for v in supported) if supported else "Remove the option"
             raise UnsupportedOptionError(
-                f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {reason}. {fix}.",
+                f"Option '{option.key}' = '{value}' is not supported on Spark: {reason}. {fix}.",
                 option=option.key,
             )
     if options.is_set(opt.WATERMARK_IDLE):

@@ -11,6 +11,7 @@ from typing import TypeVar
 from kafka_sql.errors import KeyStoreError
 from kafka_sql.formats.confluent.options import RegistrySettings
 from kafka_sql.options import allowed_paths
+from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import read_identity, trusted_certificates
 
@@ -42,7 +43,7 @@ def ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
 
 
 def _read(settings: RegistrySettings, store: str, location: str, read: Callable[[bytes], T]) -> T:
-    prefix = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
+    prefix = f"Option '{settings.format}.ssl.{store}.location': file '{mask_user_info(location)}'"
     try:
         return read(allowed_paths.read_allowed(location))
     except OSError as e:

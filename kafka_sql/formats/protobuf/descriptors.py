@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.protobuf.options import DESCRIPTOR, MESSAGE
 from kafka_sql.options import Options, allowed_paths
+from kafka_sql.options.secrets import mask_user_info
 
 _GOOGLE: Final = "google/protobuf/"
 
@@ -29,8 +30,8 @@ def load_message(options: Options) -> Descriptor:
         data = allowed_paths.read_allowed(location)
     except OSError as e:
         raise InvalidOptionError(
-            f"The file of option '{DESCRIPTOR.key}' cannot be read: {location}: {e.strerror}. The driver and each "
-            "executor need the file.",
+            f"The file of option '{DESCRIPTOR.key}' cannot be read: {mask_user_info(location)}: {e.strerror}. The "
+            "driver and each executor need the file.",
             option=DESCRIPTOR.key,
         ) from e
     try:

@@ -10,6 +10,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.options.secret_references import is_reference
+from kafka_sql.options.secrets import mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -127,8 +128,8 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
     if handler:
         if handler.rpartition(".")[2] != _OIDC_HANDLER:
             raise UnsupportedOptionError(
-                f"Option 'properties.sasl.login.callback.handler.class' = '{handler}' is not supported: it is a "
-                f"Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect.",
+                f"Option 'properties.sasl.login.callback.handler.class' = '{mask_user_info(handler)}' is not "
+                f"supported: it is a Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect.",
                 option="properties.sasl.login.callback.handler.class",
             )
         config["sasl.oauthbearer.method"] = "oidc"
@@ -136,8 +137,8 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
         name = retriever.rpartition(".")[2]
         if name not in _JWT_RETRIEVERS:
             raise UnsupportedOptionError(
-                f"Option 'properties.sasl.oauthbearer.jwt.retriever.class' = '{retriever}' is not supported: it "
-                f"is a Java class. Supported: {', '.join(_JWT_RETRIEVERS)}.",
+                f"Option 'properties.sasl.oauthbearer.jwt.retriever.class' = '{mask_user_info(retriever)}' is not "
+                f"supported: it is a Java class. Supported: {', '.join(_JWT_RETRIEVERS)}.",
                 option="properties.sasl.oauthbearer.jwt.retriever.class",
             )
         config["sasl.oauthbearer.method"] = "oidc"

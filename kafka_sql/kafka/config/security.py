@@ -15,6 +15,7 @@ from kafka_sql.kafka.config.conversions import JAAS
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.options import allow_lists, allowed_paths
 from kafka_sql.options.secret_references import has_reference
+from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.stores.errors import StorePart, UnreadableStore
 from kafka_sql.stores.store import (
     Identity,
@@ -123,7 +124,8 @@ def _check_allowed(option: str, path: str) -> None:
         allowed_paths.resolve_allowed(path)
     except OSError as e:
         raise InvalidOptionError(
-            f"Option 'properties.{option}': file '{path}' cannot be used: {e.strerror}.", option=f"properties.{option}"
+            f"Option 'properties.{option}': file '{mask_user_info(path)}' cannot be used: {e.strerror}.",
+            option=f"properties.{option}",
         ) from None
 
 
@@ -160,8 +162,8 @@ def _read_file(option: str, path: str) -> bytes:
         return allowed_paths.read_allowed(path)
     except OSError as e:
         raise KeyStoreError(
-            f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. The driver "
-            "and all executors need the file.",
+            f"Option 'properties.{option}': file '{mask_user_info(path)}' cannot be read on this machine: "
+            f"{e.strerror}. The driver and all executors need the file.",
             option=f"properties.{option}",
         ) from None
 
@@ -170,7 +172,7 @@ def _translate_store_errors(option: str, path: str, options: Mapping[StorePart, 
     try:
         return read()
     except UnreadableStore as e:
-        where = f": file '{path}'" if path else ""
+        where = f": file '{mask_user_info(path)}'" if path else ""
         related = options.get(e.part, option)
         advice = f" Check option 'properties.{related}'." if related != option else ""
         raise KeyStoreError(

@@ -10,6 +10,7 @@ from kafka_sql.options import allowed_paths
 from kafka_sql.options import connector as opt
 from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
 from kafka_sql.options.callables import import_callable
+from kafka_sql.options.secrets import mask_user_info
 
 
 def resolve_rack_id(definition: Definition) -> str | None:
@@ -55,7 +56,7 @@ def _read_file(path: str) -> str | None:
     except (OSError, UnicodeDecodeError) as e:
         reason = getattr(e, "strerror", None) or "it is not UTF-8"
         raise InvalidOptionError(
-            f"Option '{opt.RACK_ID.key}': file '{path}' cannot be read on this machine: {reason}. Create it on each "
-            "machine that reads the table.",
+            f"Option '{opt.RACK_ID.key}': file '{mask_user_info(path)}' cannot be read on this machine: {reason}. "
+            "Create it on each machine that reads the table.",
             option=opt.RACK_ID.key,
         ) from None

@@ -33,7 +33,7 @@ class Insert:
     columns: tuple[str, ...] | None
     by_name: bool
     partition: str | None
-    body: str
+    body: str = field(repr=False)  # hints may contain secrets
     body_start: int
     hint_text: str = field(default="", repr=False)
     prefix: str = field(default="", repr=False, compare=False)

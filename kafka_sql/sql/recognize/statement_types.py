@@ -129,7 +129,7 @@ class StatementSet:
         has_end: whether END was found.
     """
 
-    inserts: tuple[str, ...]
+    inserts: tuple[str, ...] = field(repr=False)  # hints may contain secrets
     has_end: bool = True
 
 
@@ -137,7 +137,7 @@ class StatementSet:
 class Execute:
     """``EXECUTE insert | query``, with the statement after EXECUTE."""
 
-    statement: str
+    statement: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Explain:
     """
 
     mode: str
-    statement: str
+    statement: str = field(repr=False)
     is_spark_syntax: bool
 
 

@@ -102,6 +102,7 @@ def test_secrets_are_masked() -> None:
     written = {"sasl.password": "longer than the shortest", "ssl.key.password": "abc", "client.id": "longer than that"}
     message = "longer than the shortest, abc, longer than that"
     assert mask_secrets(message, written, written) == "******, abc, longer than that"
+    assert mask_secrets(f"no {SECRET}", {"sasl.password": "other"}, {"sasl.password": SECRET}) == "no ******"
     assert mask_secrets(f"http://u:{SECRET}@h/token failed", {}, {}) == "http://******@h/token failed"
 
 
