@@ -51,8 +51,8 @@ def _with_reasons(handling: Handling, reasons: Mapping[str, str], *neutral_value
 
 _JVM: Final = "it names a Java class, and this client does not run on Java"
 _OPENSSL: Final = "OpenSSL is used instead of a Java provider"
-_TOKEN_REFRESH: Final = "librdkafka decides when to fetch and refresh tokens and tickets"
-_METRICS: Final = "metrics come from Spark and librdkafka: see metrics.md"
+_TOKEN_REFRESH: Final = "the clients decide when to fetch and refresh tokens and tickets"
+_METRICS: Final = "metrics come from Spark and kafka_sql: see metrics.md"
 _SHARE_GROUPS: Final = "share groups are not used"
 _VALIDATOR: Final = "it is for brokers, which validate tokens"
 _STORE: Final = "the file is read on each machine that creates a client; JKS, PKCS12 or PEM, detected by content"
@@ -169,14 +169,14 @@ _IGNORED: Final = {
     "key.deserializer": "it is overridden, as in Flink: the table's format decodes",
     "max.block.ms": "a producer with a full queue waits for the brokers",
     "max.poll.records": "the size of batches is set by 'scan.batch.max-rows'",
-    "metadata.max.idle.ms": "librdkafka has no such setting",
+    "metadata.max.idle.ms": "the clients have no such setting",
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
     "metrics.recording.level": _METRICS,
     "metrics.sample.window.ms": _METRICS,
     "partition.assignment.strategy": "Spark assigns the splits",
-    "partitioner.adaptive.partitioning.enable": "librdkafka's sticky partitioner ignores the length of queues",
-    "partitioner.availability.timeout.ms": "librdkafka's sticky partitioner ignores the length of queues",
+    "partitioner.adaptive.partitioning.enable": "the sticky partition does not depend on the length of queues",
+    "partitioner.availability.timeout.ms": "the sticky partition does not depend on the length of queues",
     "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command; kinit is searched on PATH",
     "sasl.kerberos.ticket.renew.jitter": _TOKEN_REFRESH,
     "sasl.kerberos.ticket.renew.window.factor": _TOKEN_REFRESH,
@@ -191,7 +191,7 @@ _IGNORED: Final = {
     "sasl.oauthbearer.clock.skew.seconds": _VALIDATOR,
     "sasl.oauthbearer.expected.audience": _VALIDATOR,
     "sasl.oauthbearer.expected.issuer": _VALIDATOR,
-    "sasl.oauthbearer.header.urlencode": "librdkafka always encodes the credentials for the token endpoint",
+    "sasl.oauthbearer.header.urlencode": "the clients do not URL-encode the credentials, like Java's by default",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms": _VALIDATOR,
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": _VALIDATOR,
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": _VALIDATOR,
@@ -201,7 +201,7 @@ _IGNORED: Final = {
     "sasl.oauthbearer.sub.claim.name": _VALIDATOR,
     "share.acknowledgement.mode": _SHARE_GROUPS,
     "share.acquire.mode": _SHARE_GROUPS,
-    "socket.connection.setup.timeout.max.ms": "librdkafka uses the same timeout for each connection attempt",
+    "socket.connection.setup.timeout.max.ms": "each connection attempt has the same timeout",
     "ssl.keymanager.algorithm": _OPENSSL,
     "ssl.protocol": "'ssl.enabled.protocols' sets the versions",
     "ssl.provider": _OPENSSL,
