@@ -8,17 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from kafka_sql.catalog.data_source import make_data_source
 from kafka_sql.definition import validate_table
-from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.changelog_checks import check_key_types
 from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.declaration import Column, Table
@@ -42,22 +37,6 @@ SCHEMA = pa.schema([("v", pa.int64()), pa.field("k", pa.string(), nullable=False
 CHANGES = st.lists(
     st.tuples(st.sampled_from("abcd"), st.none() | st.just("") | st.lists(st.integers(0, 99), min_size=1, max_size=2))
 )
-
-
-def test_nested_key_columns_are_rejected() -> None:
-    nested = pa.schema([("v", pa.int64()), ("k", pa.list_(pa.int64()))])
-    with pytest.raises(SchemaError, match=r"PRIMARY KEY column 'k' cannot be of type list"):
-        check_key_types(nested, ("k",))
-    check_key_types(SCHEMA, ("k", "v"))
-
-
-def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
-    definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
-    schema = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
-    source = make_data_source("kafka.t", definition, schema)({})
-    assert source.reader(schema)
-    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': streaming reads of 'upsert-kafka' tables are not"):
-        source.streamReader(schema)
 
 
 def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Records:
@@ -139,23 +118,3 @@ def test_latest_rows_of_a_changelog(batches: list[list[Any]], compact_after: int
         row for b in normalize(decoder, iter(record_batches), changelog_changes, compact_after) for row in b.to_pylist()
     ]
     assert rows == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
-
-
-def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
-    schema = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
-    without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), schema)({})
-    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': batch reads of the format 'debezium-json' need a"):
-        without_key.reader(schema)
-    for key in ((), ("k",)):
-        without_row_kind = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), schema
-        )({})
-        with pytest.raises(UnsupportedSqlError, match=r"streaming reads of the format 'debezium-json' need a"):
-            without_row_kind.streamReader(schema)
-        columns = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
-        with_row_kind = StructType([*schema.fields, StructField("kind", StringType())])
-        changes = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), columns, CHANGELOG, primary_key=key)), with_row_kind
-        )({})
-        assert changes.reader(with_row_kind)
-        assert changes.streamReader(with_row_kind)
