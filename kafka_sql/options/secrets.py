@@ -55,9 +55,9 @@ def is_secret(key: str) -> bool:
 
     References such as ``${env:NAME}`` are not secrets, but are treated as such: only the key counts.
     """
-    words = key.lower().replace("_", "-")
-    is_header = _HEADER in words and words.partition(_HEADER)[2] not in PUBLIC_HEADERS
-    return is_header or "password" in words or words.endswith(SECRET_ENDINGS)
+    normalized = key.lower().replace("_", "-")
+    is_header = _HEADER in normalized and normalized.partition(_HEADER)[2] not in PUBLIC_HEADERS
+    return is_header or "password" in normalized or normalized.endswith(SECRET_ENDINGS)
 
 
 def is_url(key: str) -> bool:
