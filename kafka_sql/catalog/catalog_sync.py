@@ -133,5 +133,5 @@ class CatalogSync:
 
 
 def _is_same(table: Table, entry: CatalogTable) -> bool:
-    """Return whether a declaration equals the entry's, apart from the database it is in."""
+    """Return whether a declaration equals the entry's, apart from the name, which is that of the file."""
     return with_fields(table, name=entry.table.name) == entry.table
