@@ -14,7 +14,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import kafka_sql
-from kafka_sql.catalog import warmup
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
@@ -282,16 +281,3 @@ def test_writers_take_turns_and_remove_leftover_files(tmp_path: Path) -> None:
         assert list(pool.map(write, range(4))) == [None] * 4
     assert len(folder.read()) == 81
     assert not list(tmp_path.glob(".*.tmp"))
-
-
-def test_planners_are_started_in_the_background(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, warmup.__name__):
-        warmup._plan_once(spark)
-        assert not caplog.records
-        assert spark.read.format(warmup.WarmupSource.name()).load().collect() == []
-        java_session = spark.__dict__.pop("_jsparkSession")
-        try:
-            warmup._plan_once(spark)  # as if the session ended meanwhile
-        finally:
-            spark.__dict__["_jsparkSession"] = java_session
-    assert [r.getMessage() for r in caplog.records] == ["Spark's Python planners could not be started in advance"]
