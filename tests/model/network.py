@@ -17,11 +17,13 @@ from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.metadata import TopicMetadata
 from kafka_sql.kafka.protocol.produce import ProduceResult
-from tests.model.cluster import TOPIC, Clock, Partition, SentBatch
+from tests.model.cluster import TOPIC, Clock, Marker, Partition, SentBatch
 
 LATENCY: Final = 0.001  # seconds
 _HEADER: Final = struct.Struct(">hiqqqhii")  # of a batch, after the checksum
 _TRANSACTIONAL: Final = 0x10
+# A leader returns these only if it knows a later epoch, so it also rejects requests of this epoch that arrive later.
+_LATER_EPOCH: Final = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
 
 
 class Violation(AssertionError):
@@ -107,6 +109,8 @@ class Network:
         if code == ErrorCode.NONE:
             code, length = partition.append(batch, self.rejects_unknown, self.reports_duplicates)
             return code, length, partition.leader_epoch
+        if code in _LATER_EPOCH:
+            partition.mark(Marker(batch.producer_id, batch.epoch + 1, is_commit=False))
         return code, 0, 0
 
     def _respond(
