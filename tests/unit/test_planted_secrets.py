@@ -214,23 +214,20 @@ def test_statements_that_change_a_table(secret: PlantedSecret) -> None:
 def test_typos(secret: PlantedSecret) -> None:
     generator = random.Random(secret.name)
     others = {key: value for key, value in secret.companions.items() if key != secret.key}
-    statements = [create_statement({**others, secret.key: secret.value})]
     option = sql_options({secret.key: secret.value})
-    statements += [f"ALTER TABLE t SET ({option}, 'topic' = 'x')", f"t /*+ OPTIONS('topic' = 'x', {option}) */"]
-    for statement in statements:
+    statements: dict[str, Callable[[str], object]] = {
+        create_statement({**others, secret.key: secret.value}): lambda sql: validate_table(parse_create(sql)),
+        f"ALTER TABLE t SET ({option}, 'topic' = 'x')": lambda sql: parse_statement(sql, parse_alteration),
+        f"t /*+ OPTIONS('topic' = 'x', {option}) */": lambda sql: parse_hint(sql, 1),
+    }
+    for statement, parse in statements.items():
         for count in (1, 1, 1, 2):
             sql = make_typos(generator, statement, count, secret.marker)
-            parsed = [
-                attempt(lambda: validate_table(parse_create(sql))),  # noqa: B023
-                attempt(lambda: parse_statement(sql, parse_alteration)),  # noqa: B023
-                attempt(lambda: parse_hint(sql, 1)),  # noqa: B023
-            ]
-            assert not [text for text in parsed if secret.is_in(text)], sql
+            assert not secret.is_in(attempt(lambda: parse(sql))), sql  # noqa: B023
         for _ in range(20):
             sql = make_typos_around_option(generator, statement, 1, secret.key, secret.value)
             assert not secret.is_in(mask_statement(sql)), sql
-            error = f"{SPARK_ERROR}{sql}"
-            assert not secret.is_in(mask_syntax_error(error, "PARSE_SYNTAX_ERROR")), sql
+            assert not secret.is_in(mask_syntax_error(f"{SPARK_ERROR}{sql}", "PARSE_SYNTAX_ERROR")), sql
 
 
 def test_history_and_echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

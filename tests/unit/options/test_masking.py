@@ -85,6 +85,14 @@ def test_long_texts_are_masked_in_linear_time(unit: str) -> None:
         "'properties.sasl.pass'word' = 'hunter2'",
         "'value.avro-confluent.basic-auth.user-inf' = 'hunter2'",
         "'properties.bootstrap.servers' = 'u:hunter2@h:9092'",
+        "'properties.bootstrap.serves' = 'u:hunter2@h:9092'",
+        "'properties.sasl.password ' = 'a hunter2'",
+        "'properties.sasl.password' S= 'a hunter2'",
+        "'properties.sasl.oauthbearer.extension' = 'hunter2'",
+        "'x-confluent.properties.reqest.header.Cookie' = 'hunter2'",
+        "'x-confluent.properties.request.header Cookie' = 'hunter2'",
+        "'x-confluent.properties' = 'a:b,basic.auth.user.info:u:hunter2'",
+        "'properties.ssl.key.pm' ' '-----BEGIN PRIVATE KEY-----\nhunter2hunter2hunter2\n-----END PRIVATE KEY-----'",
     ],
 )
 def test_secrets_are_masked_in_statements_with_typos(option: str) -> None:

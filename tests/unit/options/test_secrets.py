@@ -22,6 +22,8 @@ from kafka_sql.options.secrets import is_secret, mask_value
         "ssl.keystore.password",
         "ssl.keystore.key",
         "ssl.key.pem",
+        "ssl.certificate.pem",
+        "sasl.kerberos.kinit.cmd",
         "ssl.truststore.password",
         "basic-auth.user-info",
         "basic.auth.user.info",
