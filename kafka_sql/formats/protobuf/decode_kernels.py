@@ -33,7 +33,7 @@ class Batch(NamedTuple):
         fields: int64, n x FIELD_CELLS.
         messages: int64, n x MESSAGE_CELLS; the first one is the payload's.
         defaults: int64, n x DEFAULT_CELLS.
-        members: int64: indices of fields: those of each oneof, and those that are required.
+        field_indices: int64: indices of fields: those of each oneof, and those that are required.
         constants: int64: defaults, and numbers of enums.
         literals: bytes of defaults.
         literal_ranges: int64, n x 2: offset and length of each literal.
@@ -56,7 +56,7 @@ class Batch(NamedTuple):
     fields: int
     messages: int
     defaults: int
-    members: int
+    field_indices: int
     constants: int
     literals: int
     literal_ranges: int
@@ -224,7 +224,7 @@ def _missing_field(batch: Batch, message: int, serial: int) -> int:
     first = load_int64(message, opcodes.REQUIRED)
     missing = np.int64(-1)
     for k in range(first, first + load_int64(message, opcodes.REQUIRED_COUNT)):
-        member = load_int64(batch.members, k)
+        member = load_int64(batch.field_indices, k)
         if load_int64(batch.last_serials, member) != serial:
             missing = member
     return missing
@@ -261,7 +261,7 @@ def _has_other_member(batch: Batch, field: int, field_index: int, serial: int) -
         return False
     first = load_int64(field, opcodes.MEMBERS)
     for k in range(first, first + count):
-        member = load_int64(batch.members, k)
+        member = load_int64(batch.field_indices, k)
         if member != field_index and load_int64(batch.last_serials, member) == serial:
             return True
     return False

@@ -27,7 +27,7 @@ class PlanTables(NamedTuple):
     fields: npt.NDArray[np.int64]
     messages: npt.NDArray[np.int64]
     defaults: npt.NDArray[np.int64]
-    members: npt.NDArray[np.int64]
+    field_indices: npt.NDArray[np.int64]
     constants: npt.NDArray[np.int64]
     literals: npt.NDArray[np.uint8]
     literal_ranges: npt.NDArray[np.int64]
@@ -44,6 +44,8 @@ class DecodePlan:
         read_defaults: whether an absent field is its default, not null.
         paths: the path of the column, per field.
         max_depth: the deepest nesting of messages in messages.
+
+    The other attributes are tables of the decode loop; ``decode_kernels.Batch`` describes them.
     """
 
     tree: list[ColumnNode]
@@ -53,7 +55,7 @@ class DecodePlan:
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
     defaults: list[list[int]] = field(default_factory=list)
-    members: list[int] = field(default_factory=list)
+    field_indices: list[int] = field(default_factory=list)
     constants: list[int] = field(default_factory=lambda: [0])
     literals: bytearray = field(default_factory=bytearray)
     literal_ranges: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
@@ -66,7 +68,7 @@ class DecodePlan:
             np.array(self.fields, np.int64).reshape(-1, opcodes.FIELD_CELLS),
             np.array(self.messages, np.int64).reshape(-1, opcodes.MESSAGE_CELLS),
             np.array(self.defaults, np.int64).reshape(-1, opcodes.DEFAULT_CELLS),
-            np.array(self.members or [0], np.int64),
+            np.array(self.field_indices or [0], np.int64),
             np.array(self.constants, np.int64),
             np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
             np.array(self.literal_ranges, np.int64),
@@ -121,13 +123,13 @@ def _plan_message(
     for number in numbers:
         oneof = _oneof_fields(message.fields_by_number[number])
         members = [first + numbers.index(f.number) for f in oneof if f.number in cells]
-        cells[number][opcodes.MEMBERS], cells[number][opcodes.MEMBER_COUNT] = len(plan.members), len(members)
-        plan.members += members
+        cells[number][opcodes.MEMBERS], cells[number][opcodes.MEMBER_COUNT] = len(plan.field_indices), len(members)
+        plan.field_indices += members
         plan.fields.append(cells[number])
         plan.paths.append(paths[number])
     required = [first + k for k, number in enumerate(numbers) if is_required(message.fields_by_number[number])]
-    message_cells = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.members), len(required)]
-    plan.members += required
+    message_cells = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.field_indices), len(required)]
+    plan.field_indices += required
     plan.defaults += defaults
     return message_cells
 

@@ -156,7 +156,7 @@ class ProtobufReader:
                 fields=tables.fields.ctypes.data,
                 messages=tables.messages.ctypes.data,
                 defaults=tables.defaults.ctypes.data,
-                members=tables.members.ctypes.data,
+                field_indices=tables.field_indices.ctypes.data,
                 constants=tables.constants.ctypes.data,
                 literals=tables.literals.ctypes.data,
                 literal_ranges=tables.literal_ranges.ctypes.data,

@@ -11,7 +11,7 @@ SLOT: Final = 2  # of the column buffers
 A: Final = 3  # operands, whose meaning depends on the opcode
 B: Final = 4
 LIST_SLOT: Final = 5  # of the array that the slot is the element of; -1 if the field is not repeated
-MEMBERS: Final = 6  # where the fields of its oneof start in the members table
+MEMBERS: Final = 6  # where the fields of its oneof start in the table field_indices
 MEMBER_COUNT: Final = 7
 IS_SERIALIZED: Final = 8  # 1 if the slot holds a message's bytes
 WIRE_TYPE: Final = 9  # of its values; -1 for any
@@ -48,7 +48,7 @@ FIRST_FIELD: Final = 0
 FIELD_COUNT: Final = 1
 FIRST_DEFAULT: Final = 2  # of the defaults that are appended when the message starts, one per slot
 DEFAULT_COUNT: Final = 3
-REQUIRED: Final = 4  # where its required fields start in the members table
+REQUIRED: Final = 4  # where its required fields start in the table field_indices
 REQUIRED_COUNT: Final = 5
 MESSAGE_CELLS: Final = 6
 
