@@ -13,14 +13,13 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
+from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others, private_folder
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 _NAME: Final = re.compile(r"\w+(?= as |,|\)|\s*$|\s*#|\n)")
@@ -57,18 +56,6 @@ def source_hash(module: str) -> str:
         digest.update(f"{name}\n{len(source)}\n".encode())
         digest.update(source)
     return digest.hexdigest()[:16]
-
-
-def private_folder(parent: str) -> str | None:
-    """Return a folder that only this user can write, or None. Whoever can write a cache can run code."""
-    folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        status = os.lstat(folder)
-    except OSError:
-        return None
-    is_private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
-    return folder if is_private else None
 
 
 def _parents(file: Path) -> Iterator[Path]:

@@ -33,3 +33,15 @@ def create_private_folder(folder: Path) -> None:
             "other users can write to it, and could replace its files with their own code (restrict it to its owner: "
             f"chmod 700 '{folder}')"
         )
+
+
+def private_folder(parent: str) -> str | None:
+    """Return a folder that only this user can write, or None. Whoever can write a cache can run code."""
+    folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        status = os.lstat(folder)
+    except OSError:
+        return None
+    is_private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return folder if is_private else None
