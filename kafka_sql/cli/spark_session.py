@@ -14,8 +14,14 @@ from kafka_sql.cli.arguments import Arguments
 
 # The shell prints errors in one line; Spark's log would add the stack traces of tasks.
 _QUIET = {"spark.log.level": "FATAL"}
-# PySpark's loggers, which print each error as JSON with its stack trace.
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+# PySpark's loggers, which print each error as JSON with its stack trace, and the logger of failed jobs, which the shell
+# reports itself.
+_LOGGERS = (
+    "SQLQueryContextLogger",
+    "DataFrameQueryContextLogger",
+    "pyspark.sql.connect.logging",
+    "kafka_sql.sql.jobs",
+)
 _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # also if a streaming SELECT is stopped

@@ -1,21 +1,25 @@
-"""Record the query of each checkpoint: another query with the same default name must not resume from it."""
+"""Keep the fingerprint of a query in its checkpoint: a query that cannot resume from a checkpoint must not start."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
-from pathlib import Path
+from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kafka_sql.errors import StatementError
+from kafka_sql.errors import CheckpointError, InvalidOptionError
+from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.runtime.spark_context import spark_context
-from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.query_fingerprint import VERSION, Json, describe_change
+from kafka_sql.sql.spark_errors import error_message, mask_message
 
-_OWNER_FILE = ".kafka_sql-query"  # in the checkpoint; Spark ignores it
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_JAVA_ERRORS: Final = (Py4JJavaError, PySparkException)  # PySpark converts some of them
+FINGERPRINT_FILE: Final = ".kafka_sql-fingerprint.json"  # in the checkpoint; Spark ignores it
 _INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # slashes, control characters, leading dots
-_LOCAL_URI = re.compile(r"file:(?://)?(/(?!/).*)")  # Hadoop does not decode a path: %20 and # are part of it
 
 
 def folder_name(table: str) -> str:
@@ -23,49 +27,125 @@ def folder_name(table: str) -> str:
     return _INVALID_IN_NAME.sub(lambda match: "".join(f"%{ord(c):02X}" for c in match[0]), table)
 
 
-def query_digest(text: str) -> str:
-    """Return a digest that identifies a query: whitespace, comments and the case of words do not count, hints do."""
-    words = (token.upper or token.text for token in lexer.tokenize_spark_with_hints(text))
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+class Checkpoint:
+    """The checkpoint of a query, in any file system that Hadoop supports. Needs a classic session.
 
-
-def check_owner(folder: Path, sink: str, name: str, text: str) -> None:
-    """Check that a checkpoint does not belong to another query.
-
-    Args:
-        folder: the checkpoint.
-        sink: the table that the query writes.
-        name: the name of the query and the checkpoint.
-        text: the query.
-
-    Raises:
-        StatementError: the checkpoint belongs to another query.
+    Attributes:
+        location: the folder, for messages.
     """
-    owner, offsets = folder / _OWNER_FILE, folder / "offsets"
-    if not (owner.is_file() and offsets.is_dir() and any(offsets.iterdir())):
-        return
-    if owner.read_text() != query_digest(text):
-        raise StatementError(
-            f"INSERT INTO '{sink}': checkpoint '{folder}' belongs to another query, so this query would resume from "
-            "that query's offsets. Set a unique 'pipeline.name' to start with a new checkpoint. If this is a new "
-            f"version of the same query and should resume, SET 'pipeline.name' = '{name}'.",
-            table=sink,
+
+    def __init__(self, spark: SparkSession, location: str, sink: str) -> None:
+        """Find the file system. Does not access it.
+
+        Args:
+            sink: the table that the query writes, for error messages.
+
+        Raises:
+            InvalidOptionError: there is no such file system.
+        """
+        context = spark_context(spark)
+        assert context is not None
+        jvm: Any = context._jvm
+        self.location, self._sink = mask_user_info(location), sink
+        self._path, self._read_text = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils.toString
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        try:
+            self._root = self._path(location)
+            self._files = self._root.getFileSystem(configuration)
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def has_offsets(self) -> bool:
+        """Return whether a query has planned a batch, from which the next one continues.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
+        offsets = self._path(self._root, "offsets")
+        try:
+            return bool(self._files.exists(offsets)) and len(self._files.listStatus(offsets)) > 0
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def check(self, fingerprint: Json, drops_missing_topics: bool = False) -> None:
+        """Check that a query can resume from the checkpoint.
+
+        Args:
+            drops_missing_topics: see ``describe_change``.
+
+        Raises:
+            CheckpointError: another query wrote the checkpoint, or its fingerprint cannot be read.
+            InvalidOptionError: the folder cannot be read.
+        """
+        old = self._read() if self.has_offsets() else None
+        change = describe_change(old, fingerprint, drops_missing_topics) if old is not None else None
+        if change is not None:
+            raise CheckpointError(
+                f"INSERT INTO '{self._sink}': the query cannot resume from checkpoint '{self.location}', because "
+                f"{change}. Run the statement as it was when it wrote the checkpoint, or start with a new checkpoint: "
+                f"SET another '{settings.PIPELINE_NAME.key}' or '{settings.CHECKPOINT_DIR.key}'.",
+                table=self._sink,
+            )
+
+    def record(self, fingerprint: Json) -> None:
+        """Store the fingerprint of the query that is about to start.
+
+        Raises:
+            InvalidOptionError: the folder cannot be written.
+        """
+        file = self._path(self._root, FINGERPRINT_FILE)
+        try:
+            stream = self._files.create(file, True)  # with the folder
+            stream.write(bytearray(json.dumps(fingerprint, indent=1).encode()))
+            stream.close()
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def _read(self) -> Json | None:
+        """Return the stored fingerprint; None if the checkpoint is of a version that stored none."""
+        file = self._path(self._root, FINGERPRINT_FILE)
+        try:
+            if not self._files.exists(file):
+                return None
+            stream = self._files.open(file)
+            text = str(self._read_text(stream, "UTF-8"))
+            stream.close()
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+        return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink)
+
+    def _unusable(self, error: Exception) -> InvalidOptionError:
+        reason = mask_message(error_message(error)).partition("\n")[0]
+        return InvalidOptionError(
+            f"INSERT INTO '{self._sink}': checkpoint folder '{self.location}' cannot be read or written: {reason}. Set "
+            f"'{settings.CHECKPOINT_DIR.key}' to a folder that the driver can write.",
+            option=settings.CHECKPOINT_DIR.key,
+            table=self._sink,
         )
 
 
-def record_owner(folder: Path, text: str) -> None:
-    """Record the query that a checkpoint belongs to."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _OWNER_FILE).write_text(query_digest(text))
+def parse_fingerprint(text: str, file: str, sink: str) -> Json:
+    """Return a fingerprint that was stored as JSON.
 
-
-def local_folder(spark: SparkSession, location: str) -> Path | None:
-    """Return a checkpoint's folder if it is in the driver's file system; None otherwise, as for Connect sessions."""
-    context = spark_context(spark)
-    if context is None:
-        return None
-    if not _SCHEME.match(location):
-        location = context._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///").rstrip("/") + location
-        # a relative path does not match below: only Hadoop knows its working directory
-    local = _LOCAL_URI.fullmatch(location)
-    return Path(local[1]) if local else None
+    Raises:
+        CheckpointError: the text is damaged, or of a later version.
+    """
+    try:
+        fingerprint = json.loads(text)
+        version = int(fingerprint["version"])
+        complete = version > VERSION or {"sink", "sources", "operators"} <= fingerprint.keys()
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:
+        raise CheckpointError(
+            f"INSERT INTO '{sink}': '{file}' is damaged, so it is unknown whether the query can resume from the "
+            "checkpoint. If the statement has not changed, delete this file.",
+            table=sink,
+        )
+    if version > VERSION:
+        raise CheckpointError(
+            f"INSERT INTO '{sink}': '{file}' has version {version}, and this version of kafka_sql supports {VERSION}. "
+            "Use the version that wrote it.",
+            table=sink,
+        )
+    return dict(fingerprint)

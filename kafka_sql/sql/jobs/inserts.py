@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    TimeType,
 )
 
 from kafka_sql.catalog.catalog_table import spark_schema
@@ -45,18 +46,13 @@ class PreparedInsert:
 
     Attributes:
         entry: the table, with the hint's options.
-        stream: for a continuous query, its rows in the table's columns; None for a batch.
+        stream: the continuous query; None for a batch.
         batch: for a batch, the statement for Spark.
-        text: for a continuous query, the query with the clauses before it, which identify it among the queries that
-            write to the table.
-        bounded: the tables that the query reads, if all of them are bounded streams; otherwise empty.
     """
 
     entry: CatalogTable
-    stream: DataFrame | None
+    stream: streaming.ContinuousQuery | None
     batch: str
-    text: str = field(default="", repr=False)
-    bounded: Sequence[CatalogTable] = ()
 
 
 def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> DataFrame:
@@ -68,10 +64,11 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
     Raises:
         UnsupportedSqlError: the statement has OVERWRITE or PARTITION.
         StatementError: the columns do not match.
+        KafkaSqlError: see ``streaming.check_job``.
     """
     prepared = prepare(spark, tables, entry, statement, run)
     if prepared.stream is not None:
-        job = streaming.start_job(spark, prepared.entry, prepared.stream, prepared.text, bounded=prepared.bounded)
+        job = streaming.start_job(spark, streaming.check_job(spark, prepared.stream))
         return streaming.job_ids(spark, [job])
     with limit_batches_by_rows(spark):
         return run(prepared.batch)
@@ -106,8 +103,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
             is_bounded = are_all_bounded(
                 rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
             )
-            text = f"{statement.hint_text} {statement.columns} {statement.by_name} {statement.body}"
-            return PreparedInsert(entry, rows, "", text, rewrite.streamed_tables if is_bounded else ())
+            stream = streaming.ContinuousQuery(entry, rows, rewrite.streamed_tables, is_bounded)
+            return PreparedInsert(entry, stream, "")
         _check_no_hidden_stream(tables, entry, rewrite.text, run)
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
@@ -246,4 +243,6 @@ def can_assign(source: DataType, target: DataType) -> bool:
         return len(source) == len(target) and all(can_assign(a.dataType, b.dataType) for a, b in pairs)
     if isinstance(target, StringType):
         return isinstance(source, AtomicType)
+    if isinstance(source, TimeType) and isinstance(target, TimeType):
+        return source.precision <= target.precision
     return any(isinstance(source, types) and isinstance(target, types) for types in (NumericType, _DATETIME_TYPES))

@@ -29,7 +29,9 @@ CHECKPOINT_INTERVAL: Final = duration(
     "Time between the starts of two micro-batches, such as '10 s'. Default: start as soon as there are new records.",
 )
 PIPELINE_NAME: Final = string(
-    "pipeline.name", "Name of the next streaming INSERT, and of its checkpoint. Default: insert-into_<table>."
+    "pipeline.name",
+    "Name of the streaming INSERTs that follow, until RESET, and of their checkpoints. Set a new name for each INSERT. "
+    "Default: insert-into_<table>.",
 )
 METRICS_PORT: Final = integer(
     "metrics.reporter.prom.port",

@@ -37,15 +37,19 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
     if not statement.inserts:
         raise StatementError("NO statements in statement set: put INSERT statements between BEGIN and END.")
     inserts = [_prepare(spark, tables, n, text, run) for n, text in enumerate(statement.inserts, 1)]
+    names = _job_names(spark, inserts)
+    checked = [
+        None if prepared.stream is None else streaming.check_job(spark, prepared.stream, name)
+        for prepared, name in zip(inserts, names, strict=True)
+    ]
     jobs: list[Job] = []
     try:
-        for prepared, name in zip(inserts, _job_names(spark, inserts), strict=True):
-            if prepared.stream is None:
+        for prepared, query in zip(inserts, checked, strict=True):
+            if query is None:
                 with limit_batches_by_rows(spark):
                     run(prepared.batch)
             else:
-                bounded = prepared.bounded
-                jobs.append(streaming.start_job(spark, prepared.entry, prepared.stream, prepared.text, name, bounded))
+                jobs.append(streaming.start_job(spark, query))
     except BaseException:  # including KeyboardInterrupt
         _stop_all(jobs)
         raise

@@ -2,71 +2,130 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.util import InheritableThread
 
 from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
-from kafka_sql.errors import InvalidOptionError, MissingOptionError
+from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedSqlError
 from kafka_sql.observability import observe
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
-from kafka_sql.sql.jobs.job_registry import Job, register_job, session_jobs
+from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
+from kafka_sql.sql.jobs.query_fingerprint import Json, make_fingerprint
+from kafka_sql.sql.jobs.start_checks import check_changelog_modes, check_name, check_sources, check_target
+from kafka_sql.sql.jobs.streaming_plan import read_plan
+from kafka_sql.sql.jobs.update_mode import check_update_mode
+from kafka_sql.sql.spark_errors import error_message, mask_message
 
-_UNSUPPORTED_OUTPUT_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+_LOG = logging.getLogger("kafka_sql.sql.jobs")  # the command line, which prints failures itself, disables it
+_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
-def start_job(
-    spark: SparkSession,
-    entry: CatalogTable,
-    query: DataFrame,
-    text: str,
-    name: str | None = None,
-    bounded: Sequence[CatalogTable] = (),
-) -> Job:
-    """Start a query that writes to a table.
+@dataclass(frozen=True)
+class ContinuousQuery:
+    """An INSERT that becomes a continuous query.
+
+    Attributes:
+        entry: the table to write, with the options of its hint.
+        rows: the query's rows in the table's columns.
+        sources: the Kafka tables that the query reads as streams, with the options of their hints.
+        is_bounded: whether all its streams are bounded, so that the query ends.
+    """
+
+    entry: CatalogTable
+    rows: DataFrame
+    sources: Sequence[CatalogTable]
+    is_bounded: bool
+
+
+@dataclass(frozen=True)
+class CheckedQuery:
+    """A continuous query that may start.
+
+    Attributes:
+        query: the query.
+        name: its name, which is also the name of its checkpoint.
+        location: the folder of the checkpoint.
+        fingerprint: what the checkpoint requires of the query; None over Spark Connect, which has no access to it.
+    """
+
+    query: ContinuousQuery
+    name: str
+    location: str
+    fingerprint: Json | None
+
+
+def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = None) -> CheckedQuery:
+    """Check that a continuous query can start: its name, checkpoint, tables and topics. Starts nothing.
 
     The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statement resumes where it stopped.
 
     Args:
-        text: the query with the clauses before it, as typed; identifies it among the queries that write to the table.
-        name: job name to use instead of 'pipeline.name'.
-        bounded: the tables that the query reads, if all of them are bounded, so that the query ends; otherwise empty.
+        name: the name to use instead of 'pipeline.name'.
 
     Raises:
         MissingOptionError: no checkpoint folder is set.
-        StatementError: without 'pipeline.name', the checkpoint belongs to another query.
-        InvalidOptionError: see ``check_exactly_once``.
+        InvalidOptionError: the checkpoint folder cannot be used.
+        StatementError: a query of that name is running.
+        CheckpointError: the checkpoint belongs to another query.
+        UnsupportedSqlError: a table cannot be read as a stream.
+        BrokerError: a topic does not exist, or must not be read or written.
     """
+    sink = query.entry.definition.name
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
         raise MissingOptionError(
-            f"A streaming INSERT INTO '{entry.definition.name}' needs a checkpoint folder: "
+            f"A streaming INSERT INTO '{sink}' needs a checkpoint folder: "
             f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/to/checkpoints'.",
             option=settings.CHECKPOINT_DIR.key,
-            table=entry.definition.name,
+            table=sink,
         )
-    pipeline = settings.read(spark, settings.PIPELINE_NAME)
-    name = name or pipeline or f"insert-into_{checkpoints.folder_name(entry.definition.name)}"
+    name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{checkpoints.folder_name(sink)}"
     location = f"{root.rstrip('/')}/{name}"
-    folder = checkpoints.local_folder(spark, location) if pipeline is None else None
-    if folder is not None:
-        checkpoints.check_owner(folder, entry.definition.name, name, text)
+    check_name(spark, name, sink)
+    check_changelog_modes(query.sources)
+    if spark_context(spark) is None:  # the server has the checkpoint, and the network that reaches the brokers
+        return CheckedQuery(query, name, location, None)
+    checkpoint = checkpoints.Checkpoint(spark, location, sink)
+    definitions = {source.provider: source.definition for source in query.sources}
+    fingerprint = make_fingerprint(read_plan(query.rows), query.entry.definition, definitions)
+    checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
+    check_sources(query.sources, resumes=checkpoint.has_offsets())
+    check_target(query.entry, query.rows)
+    return CheckedQuery(query, name, location, fingerprint)
+
+
+def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
+    """Start a query that was checked.
+
+    Raises:
+        InvalidOptionError: the checkpoint folder cannot be written; or see ``check_exactly_once``.
+        UnsupportedSqlError: see ``start_query``.
+    """
+    query, entry = checked.query, checked.query.entry
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     transactional_sink = check_exactly_once(spark, entry.definition, interval)
-    writer = query.writeStream.queryName(name).option("checkpointLocation", location)
-    ends_exist = bool(bounded) and all(end_exists(table.definition) for table in bounded)
+    if checked.fingerprint is not None:
+        checkpoints.Checkpoint(spark, checked.location, entry.definition.name).record(checked.fingerprint)
+    writer = query.rows.writeStream.queryName(checked.name).option("checkpointLocation", checked.location)
+    ends_exist = query.is_bounded and all(end_exists(table.definition) for table in query.sources)
     if ends_exist:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
@@ -75,13 +134,33 @@ def start_job(
     if port is not None:
         observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
     with active_session(spark), limit_batches_by_rows(spark):
-        job = register_job(spark, start_query(writer, entry))
+        job = register_job(spark, start_query(writer, query))
     job.transactional_sink = transactional_sink
-    if folder is not None:
-        checkpoints.record_owner(folder, text)
-    if bounded and not ends_exist:
+    log_failure(spark, job, entry.definition.name)
+    if query.is_bounded and not ends_exist:
         stop_at_end(job.query)
     return job
+
+
+def log_failure(spark: SparkSession, job: Job, table: str) -> None:
+    """From now on, log the error of a job that fails after its statement has returned."""
+    thread: Any = InheritableThread(target=wait_and_log_failure, args=(job, table), session=spark, daemon=True)
+    thread.start()
+
+
+def wait_and_log_failure(job: Job, table: str) -> None:
+    """Wait until a job ends, and log its error if it failed."""
+    try:
+        job.query.awaitTermination()
+    except Exception:  # noqa: BLE001  # of the query, or of a session that ends
+        try:
+            failure = job.failure if job.status == FAILED else None
+        except Exception:  # noqa: BLE001  # the session has ended
+            return
+        if failure is not None:
+            message = mask_message(error_message(failure)).partition("\n")[0]
+            log_fields = {"table": table}
+            _LOG.error("INSERT INTO '%s': job '%s' (%s) failed: %s", table, job.id, job.name, message, extra=log_fields)
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
@@ -121,7 +200,7 @@ def check_exactly_once(spark: SparkSession, definition: Definition, interval: in
     return transactional_sink
 
 
-def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery:
+def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQuery:
     """Start a query whose name and checkpoint are set.
 
     A query appends its new rows (append mode). If Spark rejects that because rows change, as in an aggregate, an upsert
@@ -129,14 +208,24 @@ def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery
     these rows are written as one batch per micro-batch.
 
     Raises:
-        AnalysisException: the table is not an upsert table, or Spark supports the query in neither mode.
+        UnsupportedSqlError: the rows change, and the table is not an upsert table; or see ``check_update_mode``.
+        AnalysisException: Spark supports the query in neither mode.
     """
+    provider, definition = query.entry.provider, query.entry.definition
     try:
-        return writer.format(entry.provider).outputMode("append").start()
+        return writer.format(provider).outputMode("append").start()
     except AnalysisException as e:
-        if not entry.definition.is_upsert or e.getCondition() != _UNSUPPORTED_OUTPUT_MODE:
+        if e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e):
             raise
-    provider = entry.provider
+        if not definition.is_upsert:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{definition.name}': Table sink '{definition.name}' doesn't support consuming update "
+                "changes which is produced by an aggregate without a watermark. Write into an 'upsert-kafka' table "
+                "whose PRIMARY KEY are the columns of the GROUP BY. Or declare WATERMARK FOR a time column of the "
+                "source, and GROUP BY a window over it, such as window(ts, '1 minute').",
+                table=definition.name,
+            ) from e
+    check_update_mode(read_plan(query.rows), definition.name, definition.table.primary_key)
 
     def write(changes: DataFrame, batch: int) -> None:
         changes.write.format(provider).mode("append").save()

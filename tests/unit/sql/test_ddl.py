@@ -91,9 +91,10 @@ def test_a_set_that_fails_stops_its_jobs(monkeypatch: pytest.MonkeyPatch, failur
             raise failure("first failure")
         return remaining.pop(0)
 
-    prepared = SimpleNamespace(stream=object(), entry=None, text="", bounded=())
+    prepared = SimpleNamespace(stream=object(), entry=None)
     monkeypatch.setattr(statement_sets, "_prepare", lambda *_: prepared)
     monkeypatch.setattr(statement_sets, "_job_names", lambda spark, ready: [str(n) for n in range(len(ready))])
+    monkeypatch.setattr(statement_sets.streaming, "check_job", lambda *_: object())
     monkeypatch.setattr(statement_sets.streaming, "start_job", start)
     with pytest.raises(failure, match="first failure"):
         statement_sets.execute(None, None, StatementSet(("INSERT",) * 5), None)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.errors import MissingOptionError, StatementError
+from kafka_sql.errors import CheckpointError, MissingOptionError, StatementError
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -264,13 +264,19 @@ def test_the_checkpoint_of_another_query_is_rejected(spark: Any, streaming: Any,
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM one"))
     query.processAllAvailable()
     query.stop()
-    with pytest.raises(StatementError, match=r"belongs to another query.*SET 'pipeline.name'"):
-        streaming("INSERT INTO tgt SELECT a + 1 FROM one")
-    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # an explicit name: a new version of the same query
-    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM two"))
-    with pytest.raises(Exception, match=rf"has offsets of '{one}'.*SET another 'pipeline.name'"):
-        query.processAllAvailable()
-    assert numbers(topics, target, 1) == [1]
+    message = rf"cannot resume from .*a source changed from .*'{one}'.* to .*'{two}'.*SET another 'pipeline.name'"
+    with pytest.raises(CheckpointError, match=message):
+        streaming("INSERT INTO tgt SELECT a FROM two")
+    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # which was the default
+    with pytest.raises(CheckpointError, match=message):
+        streaming("INSERT INTO tgt SELECT a FROM two")
+    topics.produce(one, b'{"a": 2}', b'{"a": 3}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a * 10 FROM one WHERE a > 2"))
+    with pytest.raises(StatementError, match=rf"job '{query.id}' is running under the name 'insert-into_default.tgt'"):
+        streaming("INSERT INTO tgt SELECT a FROM two")
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 2) == [1, 30]
 
 
 def test_checkpoint_interval_is_the_trigger(spark: Any, streaming: Any, topics: Topics) -> None:

@@ -1,100 +1,147 @@
-"""The query that a checkpoint belongs to, and where the checkpoint is."""
+"""The fingerprint in a checkpoint."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
-from kafka_sql.errors import StatementError
-from kafka_sql.sql.jobs import streaming
-from kafka_sql.sql.jobs.checkpoints import check_owner, local_folder, query_digest, record_owner
+from kafka_sql.errors import CheckpointError, InvalidOptionError
+from kafka_sql.sql.jobs import checkpoints
+from kafka_sql.sql.jobs.checkpoints import FINGERPRINT_FILE, Checkpoint, folder_name
+
+
+def fingerprint(*topics: str) -> dict[str, Any]:
+    sink = {"name": "table 'sink'", "topics": ["out"]}
+    return {"version": 1, "sink": sink, "sources": [{"name": "table 'src'", "topics": list(topics)}], "operators": []}
+
+
+class JavaError(Py4JJavaError):
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __str__(self) -> str:
+        return f"An error occurred while calling o7.create.\n: {self._reason}\n\tat org.apache.Files(Files.java:7)"
+
+
+class Stream:
+    """A Java stream of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, data: bytearray) -> None:
+        self._path.write_bytes(data)
+
+    def close(self) -> None:
+        pass
+
+    def text(self) -> str:
+        return self._path.read_text()
+
+
+class Files:
+    """Hadoop's view of the local file system."""
+
+    exists = staticmethod(Path.exists)
+    open = staticmethod(Stream)
+
+    def listStatus(self, path: Path) -> list[Path]:
+        return list(path.iterdir())
+
+    def create(self, path: Path, overwrite: bool) -> Stream:
+        assert overwrite
+        if path.parts[1] == "proc":
+            raise JavaError("java.io.IOException: mkdir failed")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Stream(path)
+
+
+class HadoopPath(type(Path())):  # type: ignore[misc]
+    def getFileSystem(self, configuration: object) -> Files:
+        if self.parts[0] == "nosuch:":
+            raise JavaError('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "nosuch"')
+        return Files()
+
+
+@pytest.fixture
+def spark() -> Any:
+    hadoop = SimpleNamespace(fs=SimpleNamespace(Path=HadoopPath))
+    commons = SimpleNamespace(
+        io=SimpleNamespace(IOUtils=SimpleNamespace(toString=lambda stream, charset: stream.text()))
+    )
+    jvm = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(hadoop=hadoop, commons=commons)))
+    state = SimpleNamespace(newHadoopConf=lambda: None)
+    return SimpleNamespace(_sc=SimpleNamespace(_jvm=jvm), _jsparkSession=SimpleNamespace(sessionState=lambda: state))
+
+
+def plan_batch(folder: Path) -> None:
+    """Write what Spark writes before a batch."""
+    (folder / "offsets").mkdir(exist_ok=True)
+    (folder / "offsets" / "0").touch()
+
+
+def test_another_query_is_rejected_if_the_checkpoint_has_offsets(spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "job"
+    checkpoint = Checkpoint(spark, str(folder), "sink")
+    checkpoint.check(fingerprint("one"))
+    checkpoint.record(fingerprint("one"))
+    checkpoint.check(fingerprint("two"))  # no offsets to resume from
+    plan_batch(folder)
+    checkpoint.check(fingerprint("one", "two"))
+    with pytest.raises(
+        CheckpointError,
+        match=r"INSERT INTO 'sink': the query cannot resume from checkpoint '.*/new/job', because a source changed "
+        r"from table 'src' \(topic 'one'\) to table 'src' \(topic 'two'\)\. Run the statement as it was .*"
+        r"or start with a new checkpoint: SET another 'pipeline.name' or 'execution.checkpointing.dir'\.$",
+    ):
+        checkpoint.check(fingerprint("two"))
+
+
+def test_a_checkpoint_without_a_fingerprint_gets_one(spark: Any, tmp_path: Path) -> None:
+    """Earlier versions stored none."""
+    checkpoint = Checkpoint(spark, str(tmp_path), "sink")
+    plan_batch(tmp_path)
+    checkpoint.check(fingerprint("one"))
+    checkpoint.record(fingerprint("one"))
+    assert json.loads((tmp_path / FINGERPRINT_FILE).read_text()) == fingerprint("one")
+    with pytest.raises(CheckpointError):
+        checkpoint.check(fingerprint("two"))
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "is_same"),
+    ("text", "message"),
     [
-        ("SELECT a FROM t", "select  a -- c\nfrom T", True),
-        ("SELECT 'a' FROM t", "SELECT 'A' FROM t", False),
-        ("SELECT a FROM t", "SELECT a FROM t /*+ OPTIONS('a' = 'b') */", False),
-        ("SELECT a FROM t", "SELECT a FROM t WHERE a > 1", False),
-        ("SELECT 1 2", "SELECT 12", False),
+        ("", "is damaged, .* delete this file"),
+        ('{"sink": {}}', "is damaged"),
+        ('{"version": 1}', "is damaged"),
+        ("[]", "is damaged"),
+        ('{"version": 2}', "has version 2, and this version of kafka_sql supports 1"),
     ],
 )
-def test_query_digest(first: str, second: str, is_same: bool) -> None:
-    assert (query_digest(first) == query_digest(second)) is is_same
+def test_a_fingerprint_that_cannot_be_read(spark: Any, tmp_path: Path, text: str, message: str) -> None:
+    plan_batch(tmp_path)
+    (tmp_path / FINGERPRINT_FILE).write_text(text)
+    with pytest.raises(CheckpointError, match=rf"INSERT INTO 'sink': '{tmp_path}/{FINGERPRINT_FILE}' {message}"):
+        Checkpoint(spark, str(tmp_path), "sink").check(fingerprint("one"))
 
 
-def test_another_query_is_rejected_if_the_checkpoint_has_offsets(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "insert-into_t"
-    check_owner(folder, "t", folder.name, "SELECT 1")
-    record_owner(folder, "SELECT 1")
-    check_owner(folder, "t", folder.name, "SELECT 2")  # no offsets to resume from
-    (folder / "offsets").mkdir()
-    (folder / "offsets" / "0").write_text("v1")
-    check_owner(folder, "t", folder.name, "select 1")
-    with pytest.raises(StatementError, match=r"another query.*SET 'pipeline.name' = 'insert-into_t'"):
-        check_owner(folder, "t", folder.name, "SELECT 2")
+def test_a_folder_that_cannot_be_used(spark: Any) -> None:
+    message = (
+        "INSERT INTO 'sink': checkpoint folder '{}' cannot be read or written: {}.* "
+        "Set 'execution.checkpointing.dir' to a folder that the driver can write"
+    )
+    with pytest.raises(InvalidOptionError, match=message.format("/proc/no/job", "mkdir failed")):
+        Checkpoint(spark, "/proc/no/job", "sink").record(fingerprint("one"))
+    with pytest.raises(InvalidOptionError, match=message.format("nosuch:/job", "No FileSystem")):
+        Checkpoint(spark, "nosuch:/job", "sink")
 
 
-def session(default_filesystem: str = "file:///") -> Any:
-    """Return a session whose user has set every limit of a batch."""
-    configuration = SimpleNamespace(get=lambda key, default: default_filesystem)
-    context = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration))
-    return SimpleNamespace(_sc=context, conf=SimpleNamespace(get=lambda key, default: "64m"))
-
-
-@pytest.mark.parametrize(
-    ("location", "default_filesystem", "folder"),
-    [
-        ("/a b/c%d", "file:///", "/a b/c%d"),
-        ("file:/a/b", "hdfs://h:1", "/a/b"),
-        ("file:///a%20b#c", "hdfs://h:1", "/a%20b#c"),
-        ("file://host/a", "file:///", None),
-        ("/a/b", "hdfs://h:1", None),
-        ("s3a://bucket/a", "file:///", None),
-        ("a/b", "file:///", None),
-    ],
-)
-def test_local_folder(location: str, default_filesystem: str, folder: str | None) -> None:
-    assert local_folder(session(default_filesystem), location) == (Path(folder) if folder else None)
-    assert local_folder(SimpleNamespace(client=None), location) is None  # type: ignore[arg-type]
-
-
-class Writer:
-    """A fake DataStreamWriter that only creates the checkpoint."""
-
-    def __init__(self) -> None:
-        self.writeStream = self
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_: self
-
-    def option(self, key: str, value: str) -> Writer:
-        self.location = Path(value)
-        return self
-
-    def start(self) -> Path:
-        (self.location / "offsets").mkdir(parents=True, exist_ok=True)
-        (self.location / "offsets" / "0").touch()
-        return self.location
-
-
-def test_only_a_default_name_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: dict[str, str | None] = {"execution.checkpointing.dir": str(tmp_path)}
-    monkeypatch.setattr(streaming.settings, "read", lambda _, option: settings.get(option.key))
-    monkeypatch.setattr(streaming, "check_exactly_once", lambda *_: None)
-    monkeypatch.setattr(streaming, "register_job", lambda _, query: SimpleNamespace(folder=query))
-    entry: Any = SimpleNamespace(definition=SimpleNamespace(name="t"), provider="kafka.t")
-
-    def run(text: str) -> Any:
-        return streaming.start_job(session(), entry, Writer(), text).folder  # type: ignore[arg-type, attr-defined]
-
-    assert run("SELECT 1") == tmp_path / "insert-into_t"
-    assert run("SELECT 1") == tmp_path / "insert-into_t"
-    with pytest.raises(StatementError, match="another query"):
-        run("SELECT 2")
-    settings["pipeline.name"] = "insert-into_t"
-    assert run("SELECT 2") == tmp_path / "insert-into_t"
+def test_folder_names() -> None:
+    assert folder_name("default.orders") == "default.orders"
+    assert folder_name("../a/b") == "%2E%2E%2Fa%2Fb"
+    assert checkpoints.folder_name("a\nb") == "a%0Ab"

@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     StringType,
     StructType,
     TimestampType,
+    TimeType,
 )
 
 from kafka_sql.definition import validate_table
@@ -47,6 +48,9 @@ ROW = StructType().add("a", INT)
         (INT, DATE, False),
         (DATE, INT, False),
         (DATE, TIME, True),
+        (TimeType(3), TimeType(6), True),
+        (TimeType(6), TimeType(3), False),
+        (DATE, TimeType(6), False),
         (ArrayType(INT), ArrayType(LONG), True),
         (ArrayType(STRING), ArrayType(INT), False),
         (ArrayType(INT), INT, False),

@@ -1,0 +1,217 @@
+"""Describe what a checkpoint requires of a query, and compare two queries.
+
+A checkpoint has the offsets of each source and the rows that stateful operators keep. A query can resume from it if it
+reads the same sources, in the same order, into the same sink, through the same stateful operators. Projections and
+filters have no state and may change.
+
+A fingerprint is JSON. It has no ids of expressions, which differ between sessions, and no strings of the query, which
+may be secrets::
+
+    {"version": 1,
+     "sink": {"name": "table 'revenue'", "topics": ["revenue"], "key": ["country"]},
+     "sources": [{"name": "table 'orders'", "topics": ["orders"]}],
+     "operators": [{"operator": "aggregation", "window": ["window(ts, 1 hour)"], "grouping": ["country"],
+                    "aggregates": ["count(1)"]}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace as with_fields
+from typing import Any, Final
+
+from kafka_sql.definition import Definition
+from kafka_sql.options import connector as opt
+from kafka_sql.sql.jobs.expression_text import render
+from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, Expression, Operator, reference, resolve
+
+VERSION: Final = 1
+
+Json = dict[str, Any]
+
+_STATEFUL: Final = {  # operators of Spark that keep rows, with a name for messages
+    "Aggregate": "aggregation",
+    "Deduplicate": "deduplication",
+    "DeduplicateWithinWatermark": "deduplication within the watermark",
+    "Distinct": "DISTINCT",
+    "GlobalLimit": "LIMIT",
+    "Join": "join",
+}
+_STATE_OF_FUNCTION: Final = "WithState"  # in the classes of Spark whose state a function of the user keeps
+_FIELD_NAMES: Final = {
+    "aggregates": "the aggregates",
+    "columns": "the columns",
+    "condition": "the join condition",
+    "grouping": "the grouping columns",
+    "keys": "the columns",
+    "left": "the columns of the join's first input",
+    "right": "the columns of the join's second input",
+    "type": "the join type",
+    "window": "the window",
+}
+
+
+def make_fingerprint(plan: Operator, sink: Definition, sources: Mapping[str, Definition]) -> Json:
+    """Return the fingerprint of a query.
+
+    Args:
+        plan: its analyzed plan.
+        sources: the Kafka tables that it reads, by provider.
+    """
+    plan = _number_sources(plan)
+    leaves = [operator for operator in plan.walk() if not operator.children]
+    return {
+        "version": VERSION,
+        "sink": {**_describe_table(sink), **({"key": list(sink.table.primary_key)} if sink.is_upsert else {})},
+        "sources": [
+            _describe_table(sources[leaf.detail]) if leaf.detail in sources else {"name": f"source '{leaf.detail}'"}
+            for leaf in leaves
+        ],
+        "operators": list(_describe_operators(plan, {c.id for c in plan.output})),
+    }
+
+
+def _describe_table(definition: Definition) -> Json:
+    topics = opt.topics(definition.options)
+    where: Json = {"pattern": definition.options[opt.TOPIC_PATTERN]} if topics is None else {"topics": list(topics)}
+    return {"name": f"table '{definition.name}'", **where}
+
+
+def _number_sources(plan: Operator) -> Operator:
+    """Return the plan with the number of its source before each source column, if there are several sources."""
+    leaves = [operator for operator in plan.walk() if not operator.children]
+    numbers = iter(range(1, len(leaves) + 1))
+
+    def number(operator: Operator) -> Operator:
+        if not operator.is_streaming:
+            return operator
+        if operator.children:
+            return with_fields(operator, children=tuple(map(number, operator.children)))
+        n = next(numbers)
+        return with_fields(operator, columns=tuple(with_fields(c, text=f"{n}.{c.text}") for c in operator.columns))
+
+    return number(plan) if len(leaves) > 1 else plan
+
+
+def _describe_operators(operator: Operator, used: set[int | None] | None) -> Iterator[Json]:
+    """Yield the stateful operators of a plan, inputs first.
+
+    Args:
+        used: the ids of the operator's columns that the operators after it use; None for all.
+    """
+    if not operator.is_streaming:
+        return
+    needed = _used_columns(operator, used)
+    for child in operator.children:
+        yield from _describe_operators(child, needed)
+    name = _STATEFUL.get(operator.name)
+    if name is None:
+        if _STATE_OF_FUNCTION in operator.name:
+            yield {"operator": operator.name}
+        return
+    description: Json = {"operator": name}
+    inputs = operator.children
+    match operator.name:
+        case "Aggregate":
+            keys = [render(resolve(key, inputs)) for key in operator.keys]
+            windows = [key for key in keys if key.startswith(("window(", "session_window("))]
+            description["window"] = windows
+            description["grouping"] = [key for key in keys if key not in windows]
+            description["aggregates"] = _render_all(
+                part
+                for column in operator.columns
+                for part in resolve(column, inputs).walk()
+                if part.name == AGGREGATE_FUNCTION
+            )
+        case "Deduplicate" | "DeduplicateWithinWatermark":
+            description["keys"] = _render_all(resolve(key, inputs) for key in operator.keys)
+        case "Distinct":
+            description["columns"] = _render_all(_resolve_output(inputs[0], None))
+        case "Join":
+            if not all(child.is_streaming for child in inputs):  # a join with a table keeps no rows
+                return
+            condition = operator.condition
+            description["type"] = operator.detail
+            description["condition"] = render(resolve(condition, inputs)) if condition is not None else ""
+            for side, child in zip(("left", "right"), inputs, strict=True):
+                description[side] = sorted(_render_all(_resolve_output(child, needed)))
+    yield description
+
+
+def _used_columns(operator: Operator, used: set[int | None] | None) -> set[int | None] | None:
+    """Return the ids of the input columns that an operator uses to return its own ``used`` columns; None for all."""
+    match operator.name:
+        case "Project" | "CTERelationRef" | "Expand":
+            return _references(c for c in operator.columns if used is None or c.id in used)
+        case "Aggregate":
+            return _references((*operator.keys, *operator.columns))
+        case "Filter" | "Join":
+            condition = operator.condition
+            return None if used is None else used | _references(() if condition is None else (condition,))
+        case "SubqueryAlias" | "View" | "EventTimeWatermark" | "Repartition" | "RepartitionByExpression":
+            return used
+    return None
+
+
+def _references(expressions: Iterator[Expression] | Sequence[Expression]) -> set[int | None]:
+    return {part.id for e in expressions for part in e.walk() if part.name == "AttributeReference"}
+
+
+def _resolve_output(operator: Operator, used: set[int | None] | None) -> Iterator[Expression]:
+    for column in operator.output:
+        if used is None or column.id in used:
+            yield resolve(reference(column), (operator,))
+
+
+def _render_all(expressions: Iterator[Expression]) -> list[str]:
+    """Return each expression as text, once."""
+    return list(dict.fromkeys(map(render, expressions)))
+
+
+def describe_change(old: Json, new: Json, drops_missing_topics: bool = False) -> str | None:
+    """Return how a query differs from the one of a checkpoint, or None if it can resume.
+
+    Args:
+        drops_missing_topics: whether the new query may stop reading topics ('scan.missing-topics' = 'ignore').
+    """
+    if old["sink"].get("key") != new["sink"].get("key") and _has_same_place(old["sink"], new["sink"], False):
+        return f"the primary key of the sink changed from {_show(old['sink'].get('key'))} to " + _show(
+            new["sink"].get("key")
+        )
+    if not _has_same_place(old["sink"], new["sink"], False):
+        return f"the sink changed from {_show_place(old['sink'])} to {_show_place(new['sink'])}"
+    if len(old["sources"]) != len(new["sources"]):
+        return f"the number of sources changed from {len(old['sources'])} to {len(new['sources'])}"
+    for before, after in zip(old["sources"], new["sources"], strict=True):
+        if not _has_same_place(before, after, drops_missing_topics):
+            return f"a source changed from {_show_place(before)} to {_show_place(after)}"
+    names = [[operator["operator"] for operator in query["operators"]] for query in (old, new)]
+    if names[0] != names[1]:
+        return f"the stateful operators changed from {_show(names[0])} to {_show(names[1])}"
+    for before, after in zip(old["operators"], new["operators"], strict=True):
+        for field in before:
+            if before[field] != after.get(field):
+                where = "" if before["operator"] in ("aggregation", "join") else f" of the {before['operator']}"
+                return f"{_FIELD_NAMES[field]}{where} changed from {_show(before[field])} to {_show(after.get(field))}"
+    return None
+
+
+def _has_same_place(old: Json, new: Json, drops_missing_topics: bool) -> bool:
+    """Return whether two sources, or two sinks, are the same; topics may have been added."""
+    if "topics" in old and "topics" in new:
+        before, after = set(old["topics"]), set(new["topics"])
+        return bool(before & after) if drops_missing_topics else before <= after
+    if "pattern" in old or "pattern" in new:  # the offsets in the checkpoint show whether the topics are the same
+        return True
+    return bool(old == new)
+
+
+def _show(value: object) -> str:
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value or "none")
+
+
+def _show_place(place: Json) -> str:
+    topics = place.get("topics")
+    if topics is None:
+        return f"{place['name']} (topic pattern '{place['pattern']}')" if "pattern" in place else str(place["name"])
+    return f"{place['name']} (topic '{', '.join(topics)}')"

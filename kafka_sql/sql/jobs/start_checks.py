@@ -1,0 +1,87 @@
+"""Check what a continuous query needs, before it starts: changelog modes, topics, permissions, and its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.data_source import arrow_schema
+from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.definition import Definition
+from kafka_sql.errors import AuthorizationError, StatementError
+from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
+from kafka_sql.kafka.admin.descriptions import describe_topics
+from kafka_sql.options import connector as opt
+from kafka_sql.sink.spark_writers import check_sink
+from kafka_sql.source.changelog_checks import check_stream_read
+from kafka_sql.source.enumerator.partitions import list_partitions
+from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
+from kafka_sql.sql.jobs import settings
+
+
+def check_name(spark: SparkSession, name: str, sink: str) -> None:
+    """Check that no query is running under a name, which is also the name of its checkpoint.
+
+    Raises:
+        StatementError: one is.
+    """
+    running = [query for query in spark.streams.active if query.name == name]
+    if running:
+        raise StatementError(
+            f"INSERT INTO '{sink}': job '{running[0].id}' is running under the name '{name}', which is also the name "
+            f"of its checkpoint. SET another '{settings.PIPELINE_NAME.key}', or STOP JOB '{running[0].id}'.",
+            table=sink,
+        )
+
+
+def check_changelog_modes(sources: Iterable[CatalogTable]) -> None:
+    """Check that the tables can be read as streams.
+
+    Raises:
+        UnsupportedSqlError: a table is a changelog whose stream would return changes as rows.
+    """
+    for source in sources:
+        check_stream_read(source.definition)
+
+
+def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
+    """Check that the topics of tables exist and can be read, and where the query starts.
+
+    Args:
+        resumes: whether the query continues from a checkpoint, so that the startup mode does not apply.
+
+    Raises:
+        BrokerError: a cluster does not respond, a topic does not exist, a start offset cannot be resolved, or the user
+            may not read.
+    """
+    for definition in {source.provider: source.definition for source in sources}.values():
+        with cached_cluster(definition.client_config) as cluster:
+            partitions = list_partitions(definition, cluster)
+            if not resumes:
+                resolve_start_offsets(definition, cluster, partitions)
+            _check_operation(definition, cluster, {topic for topic, _ in partitions}, "READ")
+
+
+def check_target(entry: CatalogTable, rows: DataFrame) -> None:
+    """Check that rows can be written to a table. Its topics are created if 'sink.topic.create' is true.
+
+    Raises:
+        BrokerError: the cluster does not respond, a topic does not exist or differs from its declaration, or the user
+            may not write.
+        SchemaError, InvalidOptionError: see ``check_sink``.
+    """
+    definition = entry.definition
+    check_sink(definition, arrow_schema(rows.schema))
+    with cached_cluster(definition.client_config) as cluster:
+        _check_operation(definition, cluster, opt.topics(definition.options) or (), "WRITE")
+
+
+def _check_operation(definition: Definition, cluster: Cluster, topics: Collection[str], operation: str) -> None:
+    for topic, state in describe_topics(cluster.admin(), sorted(topics)).items():
+        if state.allowed_operations and operation not in state.allowed_operations:
+            raise AuthorizationError(
+                f"Table '{definition.name}': the user is not allowed to {operation.lower()} topic '{topic}'. Grant "
+                f"the user {operation} on the topic.",
+                topic=topic,
+            )
