@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,7 @@ def _parse_descriptor(name: str, text: str) -> FileDescriptorProto | None:
 
 
 def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
+    environment = {"PATH": "", "PYTHONPATH": _packages_folder()}
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts:
             _write_source(Path(folder, "in").resolve(), name, text)
@@ -75,7 +77,7 @@ def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]
             process = subprocess.run(
                 [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in').resolve()}",
                  "--include_imports", f"--descriptor_set_out={output}", _MAIN],
-                capture_output=True, text=True, timeout=_TIMEOUT, check=False, env={"PATH": ""},
+                capture_output=True, text=True, timeout=_TIMEOUT, check=False, env=environment,
                 cwd=folder,  # with -m, Python would also import modules in the current folder
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -84,6 +86,12 @@ def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]
             message = "; ".join(line for line in process.stderr.splitlines() if "warning:" not in line.lower())
             raise ValueError(f"is rejected by protoc: {message.replace(_MAIN, 'line')}")
         return descriptors.parse_descriptor_file(output.read_bytes())
+
+
+def _packages_folder() -> str:
+    """Return the folder that contains grpc_tools: with ``spark-submit --archives``, not that of the Python."""
+    spec = importlib.util.find_spec("grpc_tools")
+    return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
 
 
 def _write_source(folder: Path, name: str, text: str) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from tests.documents import ROOT
 
 SCHEMA = 'syntax = "proto3"; message M {{ int32 {field} = 1; }}'
 
@@ -36,3 +41,12 @@ def test_imports_of_files_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "secret.proto").write_text(SCHEMA.format(field="secret"))
     with pytest.raises(ValueError, match=r"is rejected by protoc: .*not found"):
         compile_schema(f'syntax = "proto3"; import "{tmp_path}/secret.proto"; message M {{}}')
+
+
+def test_packages_outside_of_the_python_installation() -> None:
+    base_python = getattr(sys, "_base_executable", sys.executable)  # without the packages of the virtual environment
+    program = f"import {compile_schema.__module__} as m; print(m.compile_schema({SCHEMA.format(field='a')!r}).name)"
+    path = os.pathsep.join([sysconfig.get_path("platlib"), str(ROOT)])
+    command = [base_python, "-c", program]
+    done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.stdout == "kafka_sql_schema.proto\n", done.stderr
