@@ -53,6 +53,8 @@ class Definition:
         key: the format and columns of the record's key; None for a table without a key.
         client_config: librdkafka's configuration. May contain secrets, or references to them.
         accumulator_id: the Spark accumulator to which tasks report undecodable records; None if they are not counted.
+        statement_options: keys of the options that the statement which reads or writes the table sets itself, in an
+            OPTIONS hint or a DataFrameReader.
     """
 
     table: Table
@@ -61,6 +63,7 @@ class Definition:
     key: Payload | None
     client_config: Mapping[str, str] = field(repr=False)
     accumulator_id: int | None = None
+    statement_options: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:

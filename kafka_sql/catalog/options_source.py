@@ -8,6 +8,7 @@ of a session waits for that.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
@@ -69,4 +70,5 @@ class KafkaSource(DataSource):
         types = ((f, f.dataType.simpleString()) for f in schema)
         columns = tuple(Column(f.name, type_, type_, nullable=f.nullable) for f, type_ in types)
         definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **options}))
+        definition = replace(definition, statement_options=frozenset(options))
         return data_source_class(self.name(), definition, schema)(dict(self.options))

@@ -24,6 +24,7 @@ from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.options import connector as opt
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
 from kafka_sql.table.declaration import Table
@@ -232,13 +233,19 @@ class Tables:
                 if original is entry:
                     return cached
                 self._spark_catalog.drop_source(cached)  # the table has been altered
-            table = with_fields(entry.table, options={**entry.table.options, **options})
+            inherited = dict(entry.table.options)
+            if options.get(opt.ERROR_HANDLING.key, opt.LOG).lower() != opt.LOG:
+                inherited.pop(opt.ERROR_TARGET.key, None)  # it requires 'log'
+            table = with_fields(entry.table, options={**inherited, **options})
             try:
                 check_inherited_secrets(entry.table.options, table.options, options)
             except MissingOptionError as e:
                 raise e.with_prefix(f"OPTIONS hint of table '{entry.definition.name}': ") from None
-            storage_name = self._permanent.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED_SUFFIX))
-            hinted = make_catalog_table(entry.name, self._validate(table), storage_name, provider_name=storage_name)
+            storage_name = self._permanent.free_storage_name(
+                (entry.storage_name[0], _valid_name(entry.name[1]) + _HINTED_SUFFIX)
+            )
+            definition = with_fields(self._validate(table), statement_options=frozenset(options))
+            hinted = make_catalog_table(entry.name, definition, storage_name, provider_name=storage_name)
             self._spark_catalog.register(hinted)
             self._spark_catalog.create_source(hinted)
             self._hinted[key] = entry, hinted
@@ -313,9 +320,11 @@ class Tables:
         if private_database is not None:
             self._check_unique(name)
         if not database:  # the storage name differs, because a permanent table may have the same name
-            valid_name = re.sub(r"\W", "_", table_name, flags=re.ASCII)
             storage_name = self._permanent.free_storage_name(
-                (private_database or self._spark_catalog.current_database(), valid_name + _TEMPORARY_SUFFIX)
+                (
+                    private_database or self._spark_catalog.current_database(),
+                    _valid_name(table_name) + _TEMPORARY_SUFFIX,
+                )
             )
             return make_catalog_table(name, definition, storage_name, provider_name=storage_name)
         suffix = VIEW_SOURCE_SUFFIX if table.computed_columns or private_database is not None else ""
@@ -334,3 +343,8 @@ class Tables:
                     "Over Spark Connect, tables are temporary views, which have no database. Choose another name.",
                     table=entry.definition.name,
                 )
+
+
+def _valid_name(name: str) -> str:
+    """Return a name that Spark allows for a permanent table, made from that of a temporary one."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)

@@ -201,15 +201,17 @@ MISSING_TOPICS: Final = enum(
 LOG: Final = "log"
 ERROR_HANDLING: Final = enum(
     "error-handling.mode",
-    "What to do with a record that cannot be decoded: 'fail' the query, 'ignore' the record, or 'log' it. 'log' writes "
-    "the record to the topic 'error-handling.log.target' if that option is set, else the error to the task's log.",
+    "What to do with a record that cannot be decoded: 'fail' the query, 'ignore' the record, or 'log' it. 'log' skips "
+    "the record, and writes it to the topic in 'error-handling.log.target', or the error to the task's log.",
     allowed=(FAIL, IGNORE, LOG),
     default=FAIL,
 )
 ERROR_TARGET: Final = string(
     "error-handling.log.target",
     "Dead letter topic for records that cannot be decoded. Key, value, headers and timestamp are written unchanged, "
-    "and additional headers describe the record's origin and the error. Requires 'error-handling.mode' = 'log'.",
+    "and additional headers describe the record's origin and the error. Streaming queries write to it, and batch "
+    "statements that set this option themselves, in a hint or a DataFrameReader. Requires 'error-handling.mode' = "
+    "'log'.",
 )
 FAIL_ON_DATA_LOSS: Final = boolean(
     "scan.fail-on-data-loss",

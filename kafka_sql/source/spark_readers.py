@@ -15,6 +15,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.client_config import task_client_config
+from kafka_sql.source.dead_letter_topic import batch_dead_letter_topic, stream_dead_letter_topic
 from kafka_sql.source.enumerator.plan import plan_batch
 from kafka_sql.source.enumerator.task_planning import Task, plan_tasks
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
@@ -33,12 +34,17 @@ Json = dict[str, Any]
 
 
 class TaskPartition(InputPartition):
-    """The splits of one Spark task."""
+    """The splits of one Spark task.
 
-    def __init__(self, splits: Task) -> None:
+    Attributes:
+        splits: the splits.
+        is_in_first_batch: whether they belong to the first micro-batch since a streaming query started.
+    """
+
+    def __init__(self, splits: Task, is_in_first_batch: bool = False) -> None:
         """Wrap the splits."""
         super().__init__(splits)
-        self.splits = splits
+        self.splits, self.is_in_first_batch = splits, is_in_first_batch
 
 
 class BatchReader(QuickAckMixin, DataSourceReader):
@@ -59,8 +65,9 @@ class BatchReader(QuickAckMixin, DataSourceReader):
 
         latest = self._definition.reads_latest_per_key
         read = split_reader.read_latest_rows if latest else split_reader.read_split
+        dead_letter_topic = batch_dead_letter_topic(self._definition)
         for split, config in _splits_with_config(self._definition, partition):
-            yield from read(self._definition, self._schema, split, config)
+            yield from read(self._definition, self._schema, split, config, dead_letter_topic)
         freeze_modules()
 
 
@@ -79,6 +86,7 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         check_admission_options(definition)
         self._definition, self._schema = definition, schema
         self._stream = MicroBatchStream(definition)
+        self._first_end: Json | None = None  # of the first micro-batch since the query started
 
     def __getstate__(self) -> Json:
         """Exclude the state that belongs to the query's driver-side process."""
@@ -113,14 +121,19 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         """Plan the tasks of one micro-batch."""
-        return _input_partitions(self._definition, self._stream.plan_splits(from_json(start), from_json(end)))
+        splits = self._stream.plan_splits(from_json(start), from_json(end))
+        if self._first_end is None:
+            self._first_end = end
+        return _input_partitions(self._definition, splits, is_first_batch=end == self._first_end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of one task."""
         from kafka_sql.source.reader.split_reader import read_split  # lazy, as above
 
+        is_first_batch = isinstance(partition, TaskPartition) and partition.is_in_first_batch
+        dead_letter_topic = stream_dead_letter_topic(self._definition, is_first_batch)
         for split, config in _splits_with_config(self._definition, partition):
-            yield from read_split(self._definition, self._schema, split, config)
+            yield from read_split(self._definition, self._schema, split, config, dead_letter_topic)
         freeze_modules()
 
     def commit(self, end: Json) -> None:
@@ -132,11 +145,13 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         self._stream.stop()
 
 
-def _input_partitions(definition: Definition, splits: Sequence[Split]) -> list[InputPartition]:
+def _input_partitions(
+    definition: Definition, splits: Sequence[Split], is_first_batch: bool = False
+) -> list[InputPartition]:
     parallelism = definition.options.get(opt.SCAN_PARALLELISM)
     # the latest row of a key can only be found by reading the whole partition in one task
     can_cut = not definition.reads_latest_per_key
-    return [TaskPartition(task) for task in plan_tasks(splits, parallelism, can_cut)]
+    return [TaskPartition(task, is_first_batch) for task in plan_tasks(splits, parallelism, can_cut)]
 
 
 def _splits_with_config(

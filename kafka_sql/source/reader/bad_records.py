@@ -15,7 +15,8 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.reader.dead_letters import write_dead_letters
+from kafka_sql.source.dead_letter_topic import DeadLetterTopic
+from kafka_sql.source.reader.dead_letters import DeadLetterWriter
 from kafka_sql.source.reader.record_counters import count_bad_records
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -24,21 +25,17 @@ _MAX_LOGGED: Final = 10  # errors of a split that are logged individually
 
 @dataclass
 class BadRecordHandler:
-    """Handles the undecodable records of one split."""
+    """Handles the undecodable records of one split. Without a writer, it writes no dead letters."""
 
     _definition: Definition
     _split: Split
+    _writer: DeadLetterWriter | None = None
     _count: int = 0
 
     @property
     def needs_whole_records(self) -> bool:
         """Whether the handler needs the records' keys, timestamps and headers."""
-        return self._target is not None
-
-    @property
-    def _target(self) -> str | None:
-        """The dead letter topic."""
-        return self._definition.options.get(opt.ERROR_TARGET)
+        return self._writer is not None
 
     def handle(self, records: Records, errors: list[DecodeError]) -> None:
         """Count and log the records, or write them to the dead letter topic and wait for the acknowledgments.
@@ -52,16 +49,14 @@ class BadRecordHandler:
         """
         if not errors:
             return
-        target = self._target
-        if target is not None:
-            dead_letters = records.take(np.array([e.row for e in errors], np.int64))
-            write_dead_letters(self._definition, target, dead_letters, errors, self._split)
+        if self._writer is not None:
+            self._writer.write(records.take(np.array([e.row for e in errors], np.int64)), errors)
         elif self._definition.options[opt.ERROR_HANDLING] == opt.LOG:
             for error in errors[: max(0, _MAX_LOGGED - self._count)]:
                 _LOG.warning("table '%s': skipped a record: %s", self._definition.name, error, extra=self._log_fields())
         self._count += len(errors)
         if not self._definition.has_error_column:
-            count_bad_records(self._definition.accumulator_id, len(errors), dead_lettered=target is not None)
+            count_bad_records(self._definition.accumulator_id, len(errors), dead_lettered=self._writer is not None)
 
     def log_summary(self) -> None:
         """Log how many records of the split could not be decoded."""
@@ -74,9 +69,18 @@ class BadRecordHandler:
                 self._split.partition,
                 self._split.start,
                 self._split.stop,
-                f"written to '{self._target}'" if self._target is not None else "skipped",
+                self._describe_outcome(),
                 extra={**self._log_fields(), "offset": self._split.start},
             )
+
+    def _describe_outcome(self) -> str:
+        if self._writer is not None:
+            return f"written to '{self._writer.topic.name}'"
+        name = self._definition.options.get(opt.ERROR_TARGET)
+        if name is None:
+            return "skipped"
+        hint = f"/*+ OPTIONS('{opt.ERROR_TARGET.key}' = '{name}') */"
+        return f"skipped. A batch read writes no dead letters, except with the hint {hint}"
 
     def _log_fields(self) -> dict[str, str | int]:
         """Return the fields of structured logs."""
@@ -84,11 +88,14 @@ class BadRecordHandler:
 
 
 @contextmanager
-def bad_record_handler(definition: Definition, split: Split) -> Iterator[BadRecordHandler | None]:
+def bad_record_handler(
+    definition: Definition, split: Split, dead_letter_topic: DeadLetterTopic | None = None
+) -> Iterator[BadRecordHandler | None]:
     """Provide the handler of a split's undecodable records; None if the first one fails the query."""
     if definition.options[opt.ERROR_HANDLING] == opt.FAIL and not definition.has_error_column:
         yield None
         return
-    handler = BadRecordHandler(definition, split)
+    writer = DeadLetterWriter(definition, split, dead_letter_topic) if dead_letter_topic is not None else None
+    handler = BadRecordHandler(definition, split, writer)
     yield handler
     handler.log_summary()

@@ -5,52 +5,142 @@ Header names follow Kafka Connect's dead letter queues (KIP-298).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import DecodeError
+from kafka_sql.errors import BrokerError, DecodeError
+from kafka_sql.kafka.admin.cluster import cached_cluster
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.produce import open_producer
 from kafka_sql.kafka.record_metadata import HEADER_LIST
-from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
+from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 
 HEADER_PREFIX: Final = "__kafka_sql.errors."
+_LOG = logging.getLogger("kafka_sql.source")
+_MAX_SEARCHED: Final = 100_000  # offsets per partition of a dead letter topic, from its end
 
 
-def write_dead_letters(
-    definition: Definition, target: str, records: Records, errors: Sequence[DecodeError], split: Split
-) -> None:
-    """Write records to a topic and wait for the acknowledgments, so that none is lost if the task ends.
+@dataclass
+class DeadLetterWriter:
+    """Writes the undecodable records of one split.
+
+    Attributes:
+        topic: the dead letter topic.
+    """
+
+    _definition: Definition
+    _split: Split
+    topic: DeadLetterTopic
+    _written: list[int] = field(default_factory=list)  # offsets whose dead letters the query has written before
+    _searched_since: float = math.inf  # timestamp
+
+    def write(self, records: Records, errors: Sequence[DecodeError]) -> None:
+        """Write records and wait for the acknowledgments, so that none is lost if the task ends.
+
+        Those that the query has written before are not written again.
+
+        Args:
+            records: with keys, timestamps and headers.
+            errors: one per record.
+
+        Raises:
+            BrokerError: a record could not be written.
+        """
+        assert records.timestamps is not None
+        if self.topic.is_repeat:
+            self._search(int(records.timestamps.min()))
+            unwritten = np.flatnonzero(~np.isin(records.offsets, self._written))
+            records, errors = records.take(unwritten), [errors[i] for i in unwritten.tolist()]
+        if errors:
+            self._produce(records, errors)
+
+    def _produce(self, records: Records, errors: Sequence[DecodeError]) -> None:
+        assert records.timestamps is not None
+        assert records.headers is not None
+        headers = [
+            [*record_headers, *_error_headers(error, self.topic, self._split, int(offset), int(timestamp))]
+            for record_headers, error, offset, timestamp in zip(
+                records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
+            )
+        ]
+        definition = self._definition
+        client = definition.options[opt.SINK_CLIENT]
+        with open_producer(client, definition.client_config, self.topic.name, definition.name) as producer:
+            # a record without a timestamp has -1, which makes the producer set the current time
+            producer.produce(records.values, records.keys, records.timestamps, pa.array(headers, HEADER_LIST))
+            producer.flush()
+
+    def _search(self, since: int) -> None:
+        """Find the dead letters that the query has written, unless an earlier search covers the time.
+
+        If the topic cannot be read, that is logged: a dead letter that is written twice is better than none.
+
+        Args:
+            since: oldest timestamp of the records, in milliseconds; -1 if a record has none.
+        """
+        if since >= self._searched_since:
+            return
+        self._searched_since = since
+        origin = {"query.id": self.topic.query or "", "topic": self._split.topic, "partition": self._split.partition}
+        expected = {HEADER_PREFIX + name: str(value).encode() for name, value in origin.items()}
+        self._written = []
+        try:
+            for letters in _read_tail(self._definition, self.topic.name, since):
+                for headers in letters.headers.to_pylist() if letters.headers is not None else ():
+                    values = {header["key"]: header["value"] for header in headers}  # of several, the last is ours
+                    if expected.items() <= values.items():
+                        self._written.append(int(values[HEADER_PREFIX + "offset"]))
+        except BrokerError as e:
+            _LOG.warning(
+                "table '%s': dead letters that this query may have written are written again, because topic '%s' "
+                "cannot be read: %s",
+                self._definition.name,
+                self.topic.name,
+                e,
+                extra={"table": self._definition.name},
+            )
+
+
+def _read_tail(definition: Definition, topic: str, since: int) -> Iterator[Records]:
+    """Read the end of a dead letter topic, at most ``_MAX_SEARCHED`` offsets of each partition.
 
     Args:
-        target: the dead letter topic.
-        records: with keys, timestamps and headers.
-        errors: one per record.
-
-    Raises:
-        BrokerError: a record could not be written.
+        since: as in ``_search``. A dead letter has the timestamp of its record, so what precedes the first one of
+            that time is not read.
     """
-    assert records.timestamps is not None
-    assert records.headers is not None
-    headers = [
-        [*record_headers, *_error_headers(error, split, int(offset), int(timestamp))]
-        for record_headers, error, offset, timestamp in zip(
-            records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
+    with cached_cluster(definition.client_config) as cluster:
+        partitions = cluster.partitions((topic,))
+        ends = cluster.latest(partitions)
+        if since >= 0:
+            starts = {**ends, **cluster.offsets_for_times(dict.fromkeys(partitions, since))}
+        else:
+            starts = cluster.earliest(partitions)
+    for partition, end in ends.items():
+        split = Split(*partition, max(starts[partition], end - _MAX_SEARCHED), end)
+        yield from read_records(
+            definition.client_config,
+            split,
+            RecordFields(headers=True),
+            on_data_loss=lambda split, offset, available: None,  # what was deleted cannot be searched
+            client=definition.options[opt.SCAN_CLIENT],
         )
-    ]
-    client = definition.options[opt.SINK_CLIENT]
-    with open_producer(client, definition.client_config, target, definition.name) as producer:
-        # a record without a timestamp has -1, which makes the producer set the current time
-        producer.produce(records.values, records.keys, records.timestamps, pa.array(headers, HEADER_LIST))
-        producer.flush()
 
 
-def _error_headers(error: DecodeError, split: Split, offset: int, timestamp: int) -> list[dict[str, object]]:
+def _error_headers(
+    error: DecodeError, topic: DeadLetterTopic, split: Split, offset: int, timestamp: int
+) -> list[dict[str, object]]:
     headers = {
+        "query.id": topic.query,
         "topic": split.topic,
         "partition": str(split.partition),
         "offset": str(offset),

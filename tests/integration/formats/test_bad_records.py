@@ -84,6 +84,7 @@ def test_error_handling_modes(names: tuple[str, ...], sql: Any, topics: Topics, 
         f"SELECT '{case.name}' AS f, '{mode}' AS mode, `offset`, n, "
         + ("why, raw" if mode == "inline" else "NULL AS why, NULL AS raw")
         + f" FROM {case.table_prefix}_{mode}"
+        + (f" /*+ OPTIONS('error-handling.log.target' = '{dead_letters}') */" if mode == "log" else "")
         for case in cases
         for mode in MODES
     ]

@@ -139,6 +139,21 @@ def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeClus
     assert end["offsets"] == {"t": {"0": 4, "1": 2}}
 
 
+def test_the_tasks_of_the_first_batch_since_the_start_are_marked(cluster: FakeCluster) -> None:
+    reader = StreamReader(define(), SCHEMA)
+    ends = [{"version": 2, "offsets": {"t": {"0": n, "1": 0}}} for n in (1, 2)]
+    start = reader.initialOffset()
+
+    def marks(start: Any, end: Any) -> list[bool]:
+        tasks = reader.partitions(start, end)
+        assert all(isinstance(task, TaskPartition) for task in tasks)
+        return [task.is_in_first_batch for task in tasks]  # type: ignore[attr-defined]
+
+    assert marks(start, ends[0]) == [True]
+    assert marks(start, ends[0]) == [True]  # planned again
+    assert marks(ends[0], ends[1]) == [False]
+
+
 def test_a_task_has_its_splits() -> None:
     task = TaskPartition((Split("t", 0, 0, 1),))
     assert task.splits == (Split("t", 0, 0, 1),)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from confluent_kafka import Message, Producer
@@ -9,6 +13,7 @@ from confluent_kafka import Message, Producer
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.types import Split
+from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
@@ -50,7 +55,8 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     producer.flush()
 
     definition = validate_table(table(topics, topic, dead))
-    rows = [row for b in read_split(definition, SCHEMA, Split(topic, 0, 0, 5)) for row in b.to_pylist()]
+    batches = read_split(definition, SCHEMA, Split(topic, 0, 0, 5), dead_letter_topic=DeadLetterTopic(dead))
+    rows = [row for batch in batches for row in batch.to_pylist()]
     assert rows == [{"n": 1, "k": "a"}, {"n": 3, "k": "a"}]
 
     value, key, neither = topics.consume(dead, 3)
@@ -80,4 +86,98 @@ def test_the_query_fails_if_a_dead_letter_cannot_be_written(topics: Topics) -> N
     declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
     definition = validate_table(declared)
     with pytest.raises(BrokerError, match=r"Table 'db\.t'.*no-such-topic"):
-        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1)))
+        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1), dead_letter_topic=DeadLetterTopic("no-such-topic")))
+
+
+def test_a_repeated_read_writes_what_its_query_has_not_written(topics: Topics) -> None:
+    topic, dead = topics.create(), topics.create(2)
+    for timestamp in (3_000, 1_000, 2_000, 4_000):
+        topics.produce(topic, b"{", timestamp=timestamp)
+    definition = validate_table(table(topics, topic, dead))
+
+    def read(stop: int, query: str, is_repeat: bool) -> None:
+        target = DeadLetterTopic(dead, query, is_repeat)
+        list(read_split(definition, SCHEMA, Split(topic, 0, 0, stop), dead_letter_topic=target))
+
+    read(3, "a", False)
+    read(4, "b", True)
+    read(4, "a", True)
+    read(4, "a", True)
+    assert origins(topics.consume(dead, 8, partitions=2)) == [(query, 0, n) for query in "ab" for n in range(4)]
+
+
+def test_streaming_queries_write_each_dead_letter_once_and_batch_reads_none(
+    spark: Any, sql: Any, topics: Topics, tmp_path: Path
+) -> None:
+    source, target, dead, changes = topics.create(2), topics.create(), topics.create(), topics.create()
+    topics.produce(source, b'{"n": 1}', b"{", b'{"n": "x"}', b"no JSON")
+    topics.produce(source, b"[", b"]", partition=1)
+    options = {"error-handling.mode": "log", "error-handling.log.target": dead}
+    sql(f"CREATE TABLE src (n INT) {topics.with_options(source, **options)}")
+    sql(f"CREATE TABLE tgt (n INT) {topics.with_options(target)}")
+    for _ in range(3):
+        assert sql("SELECT n FROM src").collect() == [(1,)]
+    assert sql("SELECT count(*) FROM src").collect() == [(1,)]
+    assert sql("SELECT n FROM src /*+ OPTIONS('error-handling.mode' = 'ignore') */").collect() == [(1,)]
+    sql("INSERT INTO tgt SELECT n FROM src")
+    assert topics.consume(dead, 0) == []
+
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("SET 'pipeline.name' = 'copy'")
+    query = run_job(spark, sql, "INSERT INTO tgt SELECT n FROM STREAM src")
+    shutil.rmtree(tmp_path / "copy/commits")  # as after a crash: the batch is repeated
+    assert run_job(spark, sql, "INSERT INTO tgt SELECT n FROM STREAM src") == query
+    assert len(topics.consume(target, 3)) == 3
+    bad = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
+    assert origins(topics.consume(dead, 5)) == [(query, *location) for location in bad]
+
+    # in update mode, where a function writes each batch
+    sql(
+        f"""CREATE TABLE changes (n INT, total BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+        'topic' = '{changes}', 'properties.bootstrap.servers' = '{topics.bootstrap}', 'key.format' = 'json',
+        'value.format' = 'json')"""
+    )
+    sql("SET 'pipeline.name' = 'count'")
+    other = run_job(spark, sql, "INSERT INTO changes SELECT n, count(*) FROM STREAM src GROUP BY n")
+    expected = sorted(((q, *location) for q in (query, other) for location in bad), key=str)
+    assert origins(topics.consume(dead, 10)) == expected
+
+
+def test_a_batch_statement_that_sets_the_topic_writes_dead_letters(spark: Any, sql: Any, topics: Topics) -> None:
+    source, dead = topics.create(), topics.create()
+    topics.produce(source, b"{", b'{"n": 1}', b"[")
+    options = {"error-handling.mode": "log", "error-handling.log.target": dead}
+    sql(f"CREATE TABLE src (n INT) {topics.with_options(source, **options)}")
+    hint = f"/*+ OPTIONS('error-handling.log.target' = '{dead}') */"
+    assert sql(f"SELECT n FROM src {hint}").collect() == [(1,)]
+    assert origins(topics.consume(dead, 2)) == [(None, 0, 0), (None, 0, 2)]
+    reader_options = {
+        "topic": source,
+        "properties.bootstrap.servers": topics.bootstrap,
+        "scan.startup.mode": "earliest-offset",
+        "format": "json",
+        **options,
+    }
+    reader = spark.read.format("kafka_sql").options(**reader_options).schema("n INT")
+    assert reader.load().collect() == [(1,)]
+    assert len(topics.consume(dead, 4)) == 4
+
+
+def run_job(spark: Any, sql: Any, statement: str) -> str:
+    """Run a streaming INSERT until it has read everything, and return the query's id."""
+    (row,) = sql(statement).collect()
+    query = spark.streams.get(row[0])
+    query.processAllAvailable()
+    query.stop()
+    return str(query.id)
+
+
+def origins(letters: list[Message]) -> list[tuple[str | None, int, int]]:
+    """Return the query, partition and offset of each dead letter, sorted."""
+    prefix = "__kafka_sql.errors."
+    result = []
+    for letter in letters:
+        values = dict(headers(letter))
+        query, partition, offset = (values.get(prefix + name) for name in ("query.id", "partition", "offset"))
+        result.append((query and query.decode(), int(partition or -1), int(offset or -1)))
+    return sorted(result, key=str)

@@ -14,9 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
+from kafka_sql.errors import (
+    AuthorizationError,
+    ConflictingOptionsError,
+    DecodeError,
+    MissingOptionError,
+    SchemaError,
+)
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.source.dead_letter_topic import DeadLetterTopic
+from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
 from kafka_sql.source.reader.changelog_normalize import normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
@@ -29,6 +37,7 @@ OPTIONS = {
     "format": "json",
     "error-handling.mode": "ignore",
 }
+WITH_TARGET = {**OPTIONS, "error-handling.mode": "log", "error-handling.log.target": "dead"}
 N = Column("n", "BIGINT", "BIGINT", nullable=False)
 AT = Column("at", "BIGINT", "BIGINT", metadata="offset", virtual=True)
 ERROR = Column("why", "STRING", "STRING", metadata="error", virtual=True)
@@ -123,9 +132,53 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
 
 
 def test_dead_letters_need_whole_records_also_if_the_table_has_no_key() -> None:
-    options = {**OPTIONS, "error-handling.mode": "log", "error-handling.log.target": "dead"}
-    tolerant, _ = decoder(validate_table(Table(("t",), (N,), options)), N)
+    definition, split = validate_table(Table(("t",), (N,), WITH_TARGET)), Split("t", 0, 0, 1000)
+    with bad_record_handler(definition, split, DeadLetterTopic("dead")) as handler:
+        assert handler is not None
+        tolerant = TolerantRowDecoder(definition, schema(N), split, handler)
     assert tolerant.record_fields == RecordFields(keys=True, timestamps=True, headers=True)
+
+
+def test_a_read_that_writes_no_dead_letters_logs_the_records_and_the_hint(caplog: pytest.LogCaptureFixture) -> None:
+    definition, split = validate_table(Table(("db", "t"), (N,), WITH_TARGET)), Split("t", 0, 0, 40)
+    with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, split) as handler:
+        assert handler is not None
+        tolerant = TolerantRowDecoder(definition, schema(N), split, handler)
+        assert tolerant.record_fields == RecordFields()
+        tolerant.decode(records([b"{", b'{"n": 1}']))
+    skipped, summary = [record.getMessage() for record in caplog.records]
+    assert skipped.startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: ")
+    assert summary == (
+        "table 'db.t': 1 records of t[0] between offsets 0 and 40 could not be decoded and were skipped. A batch read "
+        "writes no dead letters, except with the hint /*+ OPTIONS('error-handling.log.target' = 'dead') */"
+    )
+
+
+def test_dead_letters_that_cannot_be_searched_are_written_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    searches = []
+
+    def reject(config: object) -> None:
+        searches.append(config)
+        raise AuthorizationError("not authorized to read topic 'dead'", topic="dead")
+
+    written: list[Records] = []
+    monkeypatch.setattr(dead_letters, "cached_cluster", reject)
+    monkeypatch.setattr(
+        dead_letters.DeadLetterWriter, "_produce", lambda self, records, errors: written.append(records)
+    )
+    definition = validate_table(Table(("db", "t"), (N,), WITH_TARGET))
+    writer = dead_letters.DeadLetterWriter(definition, Split("t", 0, 0, 40), DeadLetterTopic("dead", "q", True))
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        for offset, timestamp in ((7, 5), (8, 6), (9, 4)):
+            bad = Records(pa.array([b"{"], pa.binary()), np.array([offset]), timestamps=np.array([timestamp]))
+            writer.write(bad, [DecodeError(0, None, "no JSON")])
+    assert [records.offsets.tolist() for records in written] == [[7], [8], [9]]
+    assert len(searches) == 2  # again for an earlier time
+    message = caplog.records[0].getMessage()
+    assert message.startswith("table 'db.t': dead letters that this query may have written are written again")
+    assert "not authorized to read topic 'dead'" in message
 
 
 def test_skipped_records_are_logged(caplog: pytest.LogCaptureFixture) -> None:
