@@ -17,7 +17,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix release mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +90,10 @@ lock: $(INSTALLED) ## Regenerate requirements*.lock
 matrix: java $(INSTALLED) ## Run a sample of the tests with each supported Python and PySpark
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.matrix
+
+release: java $(INSTALLED) ## Build and check the wheel, the source distribution and the release notes in dist
+	$(PY) -m pip install --disable-pip-version-check --quiet 'twine>=6'
+	$(PY) -m tools.release $(RELEASE)
 
 mutants: java $(INSTALLED) ## Mutate the code in random places and count what the tests notice. MUTANTS='--count 200'
 	$(PY) -m pip install --disable-pip-version-check --quiet 'cosmic-ray>=8.4'

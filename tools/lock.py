@@ -1,8 +1,9 @@
 """Generate the lock files with uv: ``python -m tools.lock [--keep]`` (make lock).
 
 ``requirements.lock`` has the newest PySpark. Each ``requirements-pyspark-*.lock`` has another supported one, for
-clusters and images with that Spark. ``requirements-dev.lock`` also has what the tests need. All others have the
-versions of ``requirements.lock`` as far as their dependencies allow.
+clusters and images with that Spark. ``requirements-cluster.lock`` has no PySpark, for environments that are added to an
+installed Spark. ``requirements-dev.lock`` also has what the tests need. All others have the versions of
+``requirements.lock`` as far as their dependencies allow.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from tools.matrix import PYSPARKS, ROOT
 
 BASE: Final = ROOT / "requirements.lock"
 DEV: Final = ROOT / "requirements-dev.lock"
+CLUSTER: Final = ROOT / "requirements-cluster.lock"
 PYSPARK_LOCKS: Final = {version: ROOT / f"requirements-pyspark-{version}.lock" for version in PYSPARKS[:-1]}
 _HEADER: Final = "# Versions that were tested together, for all supported Pythons, with checksums: make lock\n"
 _PYSPARK: Final = re.compile(r"^pyspark==.*\n(?: +.*\n)*", re.MULTILINE)
+_SPARK: Final = re.compile(r"^(?:pyspark|py4j)==.*\n(?: +.*\n)*", re.MULTILINE)  # an installation of Spark has both
 
 
 def main() -> int:
@@ -30,6 +33,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the versions that are still suitable")
     _compile(BASE, *([] if parser.parse_args().keep else ["--upgrade"]))
     locked = BASE.read_text()
+    CLUSTER.write_text(_SPARK.sub("", locked))
     DEV.write_text(locked)  # uv prefers the versions in the file that it writes
     _compile(DEV, "--extra", "dev")
     for version, path in PYSPARK_LOCKS.items():

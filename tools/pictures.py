@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
+from tools import demo_picture
+
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
 _STYLE: Final = (
     "text{font:13px sans-serif;fill:#1f2933}.s{font-size:11px;fill:#52606d}.h{font-weight:bold}"
@@ -156,7 +158,12 @@ def two_phase_commit() -> str:
     return p.svg()
 
 
-PICTURES: Final = {"architecture": architecture, "split": split, "two-phase-commit": two_phase_commit}
+PICTURES: Final = {
+    "architecture": architecture,
+    "split": split,
+    "two-phase-commit": two_phase_commit,
+    "demo": demo_picture.draw,
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)

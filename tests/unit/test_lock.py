@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.documents import ROOT
-from tools.lock import BASE, DEV, PYSPARK_LOCKS
+from tools.lock import BASE, CLUSTER, DEV, PYSPARK_LOCKS
 from tools.matrix import IMPOSSIBLE, PYSPARKS, PYTHONS
 
 LOCKS = [BASE, DEV, *PYSPARK_LOCKS.values()]
@@ -115,6 +115,10 @@ def test_each_supported_pyspark_has_a_lock() -> None:
                 others = {name: pin.version for name, pin in pins.items() if name != "pyspark"}
                 base = {name: pin.version for name, pin in pins_for(BASE, python).items() if name != "pyspark"}
                 assert others == base
+
+
+def test_the_lock_for_clusters_has_everything_except_pyspark() -> None:
+    assert read_lock(CLUSTER) == [pin for pin in read_lock(BASE) if pin.requirement.name not in ("pyspark", "py4j")]
 
 
 def test_the_image_has_the_pyspark_of_its_lock() -> None:

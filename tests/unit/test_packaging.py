@@ -9,7 +9,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from tests.documents import ROOT
+from tests.documents import ROOT, pages
 from tools import matrix
 
 TEXT = (ROOT / "pyproject.toml").read_text()
@@ -39,6 +39,26 @@ def test_locked_versions_satisfy_the_requirements(requirement: Requirement) -> N
     assert requirement.specifier  # a lower bound
 
 
+def test_releases_that_were_not_tested_are_excluded() -> None:
+    assert {r.name for r in required() if not re.search("<[^=]", str(r.specifier))} == {"cryptography"}
+    (pyspark,) = [r for r in required() if r.name == "pyspark"]
+    major, minor = map(int, matrix.PYSPARKS[-1].split("."))
+    assert f"{major}.{minor}.99" in pyspark.specifier
+    assert f"{major}.{minor + 1}.0" not in pyspark.specifier
+
+
+def test_the_page_of_versions_is_up_to_date() -> None:
+    page = (ROOT / "docs/versions.md").read_text()
+    cells = {name: value.strip() for name, value in re.findall(r"^\| ([\w -]+?) \| ([^|]*)\|", page, re.MULTILINE)}
+    assert cells["Python"] == ", ".join(matrix.PYTHONS)
+    assert cells["Spark and PySpark"] == ", ".join(matrix.PYSPARKS)
+    for requirement in required():
+        if re.search("<[^=]", str(requirement.specifier)):
+            assert requirement.name in cells, "add it to the table of dependencies"
+            bounds = sorted(str(specifier) for specifier in requirement.specifier)
+            assert cells[requirement.name] == f"`{', '.join(reversed(bounds))}`"
+
+
 def test_locked_versions_have_checksums_and_no_url() -> None:
     text = (ROOT / "requirements.lock").read_text()
     blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
@@ -64,3 +84,11 @@ def test_pre_commit_hooks_are_those_of_make_lint() -> None:
     for tool in ("ruff check", "ruff format", "mypy", "lint-imports"):
         assert tool in lint[1]
         assert tool in entries
+
+
+def test_the_extras_of_the_documentation_exist() -> None:
+    listed = TEXT[TEXT.index("[project.optional-dependencies]") :]
+    extras = set(re.findall(r"^([a-z]+) = \[$", listed, re.MULTILINE))
+    text = "".join(page.read_text() for page in pages())
+    documented = {name for names in re.findall(r"kafka-sql\[([\w,]+)\]", text) for name in names.split(",")}
+    assert {"connect", "pipelines", "dbt"} <= documented <= extras

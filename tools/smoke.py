@@ -1,0 +1,38 @@
+"""Check an installation with an embedded Kafka: ``python smoke.py VERSION``, outside of the project folder."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import kafka_sql
+from kafka_sql.embedded import EmbeddedKafka
+
+
+def main() -> None:
+    """Write rows to a topic and read them back.
+
+    Raises:
+        AssertionError: the version or the rows are not as expected, or the package is not the installed one.
+    """
+    assert kafka_sql.__version__ == sys.argv[1], f"{kafka_sql.__version__} is installed instead of {sys.argv[1]}"
+    assert Path(str(kafka_sql.__file__)).is_relative_to(sys.prefix), f"{kafka_sql.__file__} is not in {sys.prefix}"
+    with EmbeddedKafka() as kafka:
+        spark = kafka_sql.enable(SparkSession.builder.master("local[2]").getOrCreate())
+        spark.sql(f"""
+          CREATE TABLE orders (order_id BIGINT, price DECIMAL(10, 2), twice AS price * 2) WITH (
+            'connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = '{kafka.bootstrap_servers}',
+            'scan.startup.mode' = 'earliest-offset', 'sink.topic.create' = 'true', 'format' = 'json'
+          )""")
+        spark.sql("INSERT INTO orders VALUES (1, 9.99), (2, 120.00)")
+        rows = spark.sql("SELECT order_id, twice FROM orders ORDER BY order_id").collect()
+        spark.stop()
+    assert [tuple(row) for row in rows] == [(1, Decimal("19.98")), (2, Decimal("240.00"))], rows
+    print(f"kafka_sql {kafka_sql.__version__} wrote and read {len(rows)} rows.")
+
+
+if __name__ == "__main__":
+    main()
