@@ -72,7 +72,7 @@ def entry(name: str = "o", storage: str = "o", temporary: bool = False, storage_
         definition=SimpleNamespace(
             table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False
         ),
-        data_source=type("Source", (), {"name": staticmethod(lambda: f"kafka.{storage}")}),
+        data_source=type("Source", (), {"name": staticmethod(lambda: f"kafka.{storage}"), "spark_schema": ()}),
     )
 
 
