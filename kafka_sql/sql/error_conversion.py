@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import ParseException
 from pyspark.errors.exceptions import captured
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError
@@ -27,11 +28,12 @@ from kafka_sql.sql.spark_errors import extract_error
 
 _MARK = "_kafka_sql"
 _UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
-_STATEMENT = "== SQL ==\n"  # in Spark's syntax errors, before the statement
+_ADVICE = "Call kafka_sql.enable(spark) for the session."
 
 
 def convert_errors(spark: SparkSession) -> None:
     """Convert the errors of all sessions of this process that are of the same type, classic or Connect."""
+    _explain_syntax_errors(type(spark))
     if spark_context(spark) is not None:
         _patch(captured, "convert_exception")
         _patch(StreamingQuery, "exception")
@@ -65,6 +67,30 @@ def _patch(owner: object, name: str) -> None:
     setattr(owner, name, convert)
 
 
+def _explain_syntax_errors(session_class: type[SparkSession]) -> None:
+    """Make ``sql()`` of sessions that are not enabled say so if the statement is Flink's CREATE TABLE.
+
+    Spark's error does not always contain the statement.
+    """
+    original = session_class.sql
+    if hasattr(original, _MARK):
+        return
+
+    @functools.wraps(original)
+    def sql(self: SparkSession, sqlQuery: str, *args: Any, **kwargs: Any) -> DataFrame:
+        try:
+            return original(self, sqlQuery, *args, **kwargs)
+        except ParseException as e:
+            # Enabled sessions do not pass this statement to Spark.
+            if "connector" not in sqlQuery or not isinstance(classify(sqlQuery), CreateTable):
+                raise
+            error = SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {_ADVICE}")
+            raise _combine(error, e, e) from None
+
+    setattr(sql, _MARK, True)
+    session_class.sql = sql  # type: ignore[method-assign]
+
+
 def _extract(spark_error: Exception) -> KafkaSqlError | None:
     """Return the error that an exception of Spark reports in its message or in the causes of its stack trace."""
     if isinstance(spark_error, KafkaSqlError):
@@ -77,25 +103,18 @@ def _extract(spark_error: Exception) -> KafkaSqlError | None:
 
 
 def _not_enabled_error(text: str) -> SessionNotEnabledError | None:
-    """Return the error of a session without ``enable()``, to which a Kafka table is an unknown data source, and a
-    declaration a syntax error.
-    """
-    advice = "Call kafka_sql.enable(spark) for the session"
+    """Return the error of a session without ``enable()``, to which a Kafka table is an unknown data source."""
     source = _UNKNOWN_SOURCE.search(text)
-    if source and source[1] == "kafka_sql":
-        return SessionNotEnabledError(f"This session cannot find format 'kafka_sql'. {advice}.")
-    if source:
-        table = source[1].removeprefix("kafka.")
-        return SessionNotEnabledError(
-            f"This session cannot read or write table '{table}', which another session declared. {advice}. If the "
-            "application that declared it has ended, declare it again.",
-            table=table,
-        )
-    if "[PARSE_SYNTAX_ERROR]" in text and "'connector'" in text:
-        statement = classify(text.partition(_STATEMENT)[2])
-        if isinstance(statement, CreateTable):  # an enabled session runs it itself
-            return SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {advice}.")
-    return None
+    if source is None:
+        return None
+    if source[1] == "kafka_sql":
+        return SessionNotEnabledError(f"This session cannot find format 'kafka_sql'. {_ADVICE}")
+    table = source[1].removeprefix("kafka.")
+    return SessionNotEnabledError(
+        f"This session cannot read or write table '{table}', which another session declared. {_ADVICE} If the "
+        "application that declared it has ended, declare it again.",
+        table=table,
+    )
 
 
 def _combine(error: KafkaSqlError, raised: Exception, cause: Exception) -> KafkaSqlError:
@@ -105,8 +124,10 @@ def _combine(error: KafkaSqlError, raised: Exception, cause: Exception) -> Kafka
         raised: what Spark raises without this package.
         cause: Spark's description of the failure.
     """
-    combined_class = _combined_class(type(error), type(raised))
-    combined = combined_class.__new__(combined_class, *error.args)
+    error_class = type(error)
+    names = {name: getattr(error_class, name) for name in ("__module__", "__qualname__", "__doc__")}
+    combined_class = type(error_class.__name__, (_SparkFailure, error_class, type(raised)), names)
+    combined: KafkaSqlError = combined_class.__new__(combined_class, *error.args)
     combined.__dict__.update({**vars(raised), **vars(error), "_error": error, "_cause_in_spark": cause})
     return combined
 
@@ -129,9 +150,3 @@ class _SparkFailure:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy only this package's error: Spark's exceptions refer to objects in the JVM."""
         return self._error.with_message(self._error.message).__reduce__()
-
-
-@functools.cache
-def _combined_class(error_class: type[KafkaSqlError], spark_class: type[Exception]) -> type[KafkaSqlError]:
-    names = {name: getattr(error_class, name) for name in ("__module__", "__qualname__", "__doc__")}
-    return type(error_class.__name__, (_SparkFailure, error_class, spark_class), names)

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException, 
 from pyspark.errors.exceptions import captured
 
 from kafka_sql.errors import BrokerError, DecodeError, KafkaSqlError, SessionNotEnabledError, TopicNotFoundError
-from kafka_sql.sql.error_conversion import _patch
+from kafka_sql.sql.error_conversion import _explain_syntax_errors, _patch
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
 DECODE = f"{TRACEBACK}kafka_sql.errors.DecodeError: [DECODE] orders[0]@17, field 'a': found \"x\", expected INT\n"
@@ -135,21 +135,30 @@ def test_other_data_sources_are_not_explained(provider: str) -> None:
     assert not isinstance(convert(UnknownException(UNKNOWN_SOURCE.format(provider), "")), KafkaSqlError)
 
 
-def parse_error(statement: str) -> ParseException:
-    return ParseException(
-        f"[PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601\n\n== SQL ==\n{statement}"
-    )
+class Session:
+    """A session without ``enable()``."""
+
+    def sql(self, sqlQuery: str, args: Any = None) -> None:
+        raise ParseException("[PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 28)")
+
+
+_explain_syntax_errors(Session)
 
 
 def test_a_session_that_is_not_enabled_cannot_parse_a_declaration() -> None:
-    error = convert(parse_error("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')\n------^^^\n"))
-    assert isinstance(error, SessionNotEnabledError)
-    assert isinstance(error, ParseException)
-    assert str(error).startswith("[SESSION_NOT_ENABLED] This session does not accept Flink's CREATE TABLE.")
+    with pytest.raises(SessionNotEnabledError) as raised:
+        Session().sql("CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'a:b')", None)
+    assert isinstance(raised.value, ParseException)
+    assert str(raised.value) == (
+        "[SESSION_NOT_ENABLED] This session does not accept Flink's CREATE TABLE. Call kafka_sql.enable(spark) for the "
+        "session."
+    )
 
 
 @pytest.mark.parametrize(
     "statement", ["CREATE TABLE t (a INT b)", "SELECT 'connector' FROM (", "CREATE TABEL 'connector'"]
 )
 def test_other_syntax_errors_are_sparks(statement: str) -> None:
-    assert not isinstance(convert(parse_error(statement)), KafkaSqlError)
+    with pytest.raises(ParseException) as raised:
+        Session().sql(statement)
+    assert not isinstance(raised.value, KafkaSqlError)
