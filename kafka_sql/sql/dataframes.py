@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kafka_sql.runtime.spark_context import spark_context
@@ -15,7 +16,10 @@ from kafka_sql.runtime.spark_context import spark_context
 def dataframe(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
     """Return a DataFrame of rows with column names and Arrow types."""
     arrays = [pa.array([row[i] for row in rows], type_) for i, type_ in enumerate(columns.values())]
-    return spark.createDataFrame(pa.table(arrays, names=list(columns)))
+    table = pa.table(arrays, names=list(columns))
+    if not rows and spark_context(spark) is None:  # Connect needs a schema for an empty table
+        return spark.createDataFrame([], from_arrow_schema(table.schema))
+    return spark.createDataFrame(table)
 
 
 def empty_dataframe(spark: SparkSession) -> DataFrame:
