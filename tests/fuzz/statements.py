@@ -48,6 +48,8 @@ HANDLED: Final = (
 class NoTables:
     """Tables of a session in which no name is found."""
 
+    are_private = False
+
     def __bool__(self) -> bool:
         return True
 

@@ -32,7 +32,7 @@ CONFIG = to_librdkafka(UNREACHABLE)
 
 
 def fake_client(**methods: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a stand-in for ``open_client`` whose clients have these methods."""
+    """Return a stand-in for ``open_temporary_client`` whose clients have these methods."""
     client = SimpleNamespace(close=lambda: None, assign=lambda _: None, **methods)
     return lambda *_: client
 
@@ -64,7 +64,7 @@ def test_rejected_configuration() -> None:
     ],
 )
 def test_creation_fails(monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception], message: str) -> None:
-    monkeypatch.setattr(decision_log, "open_client", fake_client(list_topics=failing(code)))
+    monkeypatch.setattr(decision_log, "open_temporary_client", fake_client(list_topics=failing(code)))
     with pytest.raises(error, match=message):
         create_log(CONFIG)
 
@@ -73,7 +73,7 @@ def test_log_was_created_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision_log, "_clusters_with_log", set())
     metadata: Any = SimpleNamespace(topics={}, brokers={1: "a"})
     client = fake_client(list_topics=lambda **_: metadata, create_topics=failing(KafkaError.TOPIC_ALREADY_EXISTS))
-    monkeypatch.setattr(decision_log, "open_client", client)
+    monkeypatch.setattr(decision_log, "open_temporary_client", client)
     create_log(CONFIG)
     assert CONFIG["bootstrap.servers"] in decision_log._clusters_with_log
 
@@ -82,7 +82,9 @@ def patch_reads(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
     """Fake a log with one record that never arrives, and messages with an error."""
     event = SimpleNamespace(error=lambda: KafkaError(code, "as configured")) if code is not None else None
     position = TopicPartition(LOG_TOPIC, 0, 0)
-    monkeypatch.setattr(decision_log, "open_client", fake_client(poll=lambda _: event, position=lambda _: [position]))
+    monkeypatch.setattr(
+        decision_log, "open_temporary_client", fake_client(poll=lambda _: event, position=lambda _: [position])
+    )
     monkeypatch.setattr(decision_log, "_end_offset", lambda *_, **__: 1)
     monkeypatch.setattr(decision_log, "_READ_SECONDS", 0.1)
 
