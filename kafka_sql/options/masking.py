@@ -61,6 +61,17 @@ def options_pattern() -> str:
     return rf"""(?is)\b(?:WITH|SET|OPTIONS)\s*\(?[\s=,\w]{{0,30}}['"]|['"(,]\s*=\s*['"]|{_secret_key()}"""
 
 
+def secret_options_pattern() -> str:
+    """Return a regular expression for Java that finds the keys of secrets and of URLs, and values with user info.
+
+    Spark masks the value of an option if the expression finds something in its key or its value.
+    """
+    endings = "|".join(map(re.escape, _spellings(SECRET_ENDINGS)))
+    header = rf"{_secret_header()}{re.escape(_HEADER)}"
+    user_info = r"://[^\s/?#]*@|^[^\s:/@]+:[^\s@]+@"
+    return rf"(?i)url|{_PASSWORD}|(?:{endings})$|{header}|PRIVATE KEY|{user_info}"
+
+
 def find_options_start(sql: str) -> int | None:
     """Return the offset from which a statement, which need not parse, may contain the values of options.
 

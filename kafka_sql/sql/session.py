@@ -26,6 +26,7 @@ from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.error_conversion import convert_errors
 from kafka_sql.sql.read_stream import patch_read_stream
+from kafka_sql.sql.redaction import redact_options
 from kafka_sql.sql.spark_errors import mask_errors
 
 _LOG = logging.getLogger("kafka_sql.catalog")
@@ -64,6 +65,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         _drop_private_tables_at_stop(spark, tables)
         _close_at_exit(spark)
         ignore_accumulators(spark)
+        redact_options(spark)
         start_planners(spark)
         worker_python.register_format(spark)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import stat
 import traceback
 from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ from kafka_sql.formats.confluent.options import declare_registry_options, regist
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.options.connector import PREFIXES
-from kafka_sql.options.masking import mask_statement
+from kafka_sql.options.masking import mask_statement, secret_options_pattern
 from kafka_sql.options.secrets import is_secret, is_url
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
@@ -98,6 +99,13 @@ def test_keys_of_secrets_are_recognized() -> None:
 def test_passwords_of_kafka_are_secrets() -> None:
     passwords = {f"properties.{key}" for key, value_type in java_types().items() if value_type == "PASSWORD"}
     assert passwords - SECRETS == {"properties.ssl.truststore.certificates"}  # of authorities, which are public
+
+
+def test_options_of_data_frames_are_redacted() -> None:
+    pattern = re.compile(secret_options_pattern())
+    lists = [s.name for s in planted_secrets() if s.key.endswith(".properties")]
+    assert [s.name for s in planted_secrets() if not (pattern.search(s.key) or pattern.search(s.value))] == lists
+    assert [key for key in PUBLIC if pattern.search(key)] == []
 
 
 def attempt(function: Callable[[], object]) -> str:

@@ -1,0 +1,18 @@
+"""Make Spark mask the secrets in options of ``format("kafka_sql")``, which its plans, UI and event log show."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from kafka_sql.options.masking import secret_options_pattern
+
+_CONF: Final = "spark.sql.redaction.options.regex"
+_DEFAULT: Final = "(?i)url"  # Spark's; it also masks keys with secret, password, token and access.key
+
+
+def redact_options(spark: SparkSession) -> None:
+    """Extend the default of ``spark.sql.redaction.options.regex``. A user's own value stays unchanged."""
+    if spark.conf.get(_CONF, _DEFAULT) == _DEFAULT:
+        spark.conf.set(_CONF, secret_options_pattern())
