@@ -101,16 +101,12 @@ def create_view_statement(entry: CatalogTable) -> str:
     return f"CREATE {view} ({columns}){_comment_sql(table.comment)} AS {select_statement(entry)}"
 
 
-def select_statement(entry: CatalogTable, source: str | None = None) -> str:
-    """Return the query of all declared columns.
-
-    Args:
-        source: the relation with the source columns. Default: the data source.
-    """
+def select_statement(entry: CatalogTable, stream: bool = False) -> str:
+    """Return the query of all declared columns over the data source."""
     items = ", ".join(
         quote(c.name) if c.expression is None else f"{c.expression} AS {quote(c.name)}" for c in entry.table.columns
     )
-    return f"SELECT {items} FROM {source or entry.sql_name}"
+    return f"SELECT {items} FROM {'STREAM ' if stream else ''}{entry.sql_name}"
 
 
 def spark_schema(definition: Definition) -> StructType:

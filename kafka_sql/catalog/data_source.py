@@ -7,13 +7,13 @@ and toTable all work. (Spark loses options in its table metadata, or passes them
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
@@ -24,6 +24,8 @@ from kafka_sql.source.changelog_checks import check_batch_read, check_key_types,
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.source.stream.read_limits import check_admission_options
+
+_TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 
 
 class KafkaTable(DataSource):
@@ -79,7 +81,7 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
     Raises:
         SchemaError: a column is missing, unknown or has another type.
     """
-    expected = {c.name: table_schema[c.name].dataType.simpleString() for c in definition.table.source_columns}
+    expected = {c.name: table_schema[c.name].dataType for c in definition.table.source_columns}
     required = {c.name for c in definition.table.physical_columns}
     for field in row_schema:
         if field.name not in expected:
@@ -89,10 +91,10 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
                 column=field.name,
                 table=definition.name,
             )
-        if _without_time_precision(field.dataType.simpleString()) != _without_time_precision(expected[field.name]):
+        if _without_time_precision(field.dataType) != _without_time_precision(expected[field.name]):
             raise SchemaError(
-                f"Table '{definition.name}': column '{field.name}' is {expected[field.name]}, but the query writes "
-                f"{field.dataType.simpleString()}. Cast it.",
+                f"Table '{definition.name}': column '{field.name}' is {expected[field.name].simpleString()}, but the "
+                f"query writes {field.dataType.simpleString()}. Cast it.",
                 column=field.name,
                 table=definition.name,
             )
@@ -105,9 +107,14 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
         )
 
 
-def _without_time_precision(type: str) -> str:
+def has_time_type(type: DataType) -> bool:
+    """Return whether a type is TIME, or has it inside."""
+    return _TIME_TYPE.search(type.simpleString()) is not None
+
+
+def _without_time_precision(type: DataType) -> str:
     """Return a type with TIME(p) as TIME: the values of each precision are nanoseconds."""
-    return re.sub(r"\btime\(\d\)", "time", type)
+    return _TIME_TYPE.sub("time", type.simpleString())
 
 
 def make_data_source(name: str, definition: Definition, spark_schema: StructType) -> type[KafkaTable]:

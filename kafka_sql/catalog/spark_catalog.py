@@ -23,16 +23,16 @@ from kafka_sql.catalog.catalog_table import (
     create_table_statement,
     create_view_statement,
     quoted_name,
-    spark_schema,
 )
-from kafka_sql.catalog.data_source import KafkaTable
+from kafka_sql.catalog.data_source import KafkaTable, has_time_type
 from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
-from kafka_sql.errors import StatementError, TableExistsError
+from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.runtime.spark_context import spark_context
 
 VIEW_SOURCE_SUFFIX = "__kafka"  # view orders selects from data source orders__kafka
-_SESSION_CATALOG, _OWN_SESSION_CATALOG = "spark.sql.catalog.spark_catalog", "builtin"  # Spark's option and its default
+_TIME_TYPE = "spark.sql.timeType.enabled"
+_SESSION_CATALOG, _OWN_CATALOG = "spark.sql.catalog.spark_catalog", "builtin"  # Spark's option and its default
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
@@ -65,10 +65,14 @@ class SparkCatalog:
         """Replace ``old`` with ``entry`` in Spark's catalog; restore ``old`` if that fails.
 
         Raises:
+            UnsupportedSqlError: the session catalog is not Spark's own.
+            SchemaError: a column has Spark's type TIME, which is not enabled.
             TableExistsError: another object uses the name.
         """
+        self._check_session_catalog(entry)
         if entry.name[0] and entry.is_temporary_view:
             self._check_not_hidden(entry)
+        self._check_time_type(entry)
         self.register(entry)
         try:
             if old is not None:
@@ -110,22 +114,6 @@ class SparkCatalog:
         """Drop the private database, if there is one; other clients never use it."""
         if self._permanent.private_database is not None:
             self.spark_sql(f"DROP DATABASE IF EXISTS {quoted_name((self._permanent.private_database, ''))} CASCADE")
-
-    def can_stream_by_name(self) -> bool:
-        """Return whether Spark reads a table as a stream by its name.
-
-        With another session catalog than its own, such as Delta's, Spark loads the tables of data sources as V1 tables
-        (V2SessionCatalog.loadTable), and a Python data source is not a V1 stream.
-        """
-        return self._spark.conf.get(_SESSION_CATALOG, _OWN_SESSION_CATALOG) == _OWN_SESSION_CATALOG
-
-    def create_stream_view(self, entry: CatalogTable) -> str:
-        """Create a temporary view of a table's source columns as a stream, and return its name."""
-        view = "_".join(filter(None, entry.storage_name)) + "__source"
-        with active_session(self._spark):
-            reader = self._spark.readStream.format(entry.provider).schema(spark_schema(entry.definition))
-            reader.load().createOrReplaceTempView(view)
-        return view
 
     def has_temporary_view(self, name: str) -> bool:
         """Return whether the session has a temporary view of that name, of this package or another."""
@@ -189,6 +177,41 @@ class SparkCatalog:
         existing, source = objects.get(entry.name[1]), objects.get(entry.name[1] + VIEW_SOURCE_SUFFIX)
         if existing is not None and (source if existing.is_view and source else existing).owner is None:
             raise _spark_table_exists(entry.name)
+
+    def _check_session_catalog(self, entry: CatalogTable) -> None:
+        """Check that the session catalog is Spark's own.
+
+        With another one, Spark loads the tables of data sources as V1 tables (V2SessionCatalog.loadTable), which Python
+        data sources do not support.
+
+        Raises:
+            UnsupportedSqlError: it is another one, such as Delta's.
+        """
+        catalog = self._spark.conf.get(_SESSION_CATALOG, _OWN_CATALOG)
+        if catalog != _OWN_CATALOG:
+            raise UnsupportedSqlError(
+                f"Table '{entry.definition.name}': not supported in a session with {_SESSION_CATALOG} = {catalog}, in "
+                "which Spark cannot read or write tables of Python data sources. Declare it in a session without this "
+                "setting, or use spark.read, readStream and write with format('kafka_sql').",
+                table=entry.definition.name,
+            )
+
+    def _check_time_type(self, entry: CatalogTable) -> None:
+        """Check that Spark's type TIME is enabled if a table has it.
+
+        It is not enabled here, because it also changes how Spark reads other data, such as CSV, JSON and JDBC tables.
+
+        Raises:
+            SchemaError: it is not enabled.
+        """
+        columns = [field.name for field in entry.data_source.spark_schema if has_time_type(field.dataType)]
+        if columns and self._spark.conf.get(_TIME_TYPE) == "false":
+            raise SchemaError(
+                f"Column '{columns[0]}': Spark's type TIME is not enabled. SET {_TIME_TYPE} = true in each session "
+                "that uses the table.",
+                column=columns[0],
+                table=entry.definition.name,
+            )
 
     def _drop_stale(self, name: TableName, cause: Exception) -> None:
         """Drop an object of an application that has ended. Its declaration is lost; only the name is left.

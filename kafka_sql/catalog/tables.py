@@ -57,7 +57,7 @@ class Tables:
         self._accumulator_id = accumulator_id(spark)
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
-        self.stream_views: set[str] = set()  # temporary views of streams
+        self.stream_views: set[str] = set()  # temporary views of streams with event time
         self._temporary: dict[TableName, CatalogTable] = {}
         # (name, options) -> the table, and the table with these options
         self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
@@ -81,19 +81,6 @@ class Tables:
     def spark_sql(self) -> Callable[[str], DataFrame]:
         """Spark's own ``sql()``, without Flink's statements."""
         return self._spark_catalog.spark_sql
-
-    @property
-    def can_stream_by_name(self) -> bool:
-        """Whether Spark reads a table as a stream by its name."""
-        return self._spark_catalog.can_stream_by_name()
-
-    def stream_source(self, entry: CatalogTable) -> str:
-        """Return the relation that has a table's source columns as a stream: its name, or else a temporary view."""
-        if self.can_stream_by_name:
-            return f"STREAM {entry.sql_name}"
-        view = self._spark_catalog.create_stream_view(entry)
-        self.stream_views.add(view)
-        return quote(view)
 
     def is_hidden_by_view(self, name: str) -> bool:
         """Return whether a temporary view of Spark hides the permanent table with a name."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql.types import ArrayType, StructType, TimestampType, TimeType
 
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
-from kafka_sql.errors import StatementError, TableExistsError
+from kafka_sql.errors import KafkaSqlError, SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 
 
 def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
@@ -31,7 +32,7 @@ class Spark:
         self.exists = False
         self.views: list[str] = []
         self._sc = object()
-        self.conf = SimpleNamespace(get=lambda *_: "app-1")
+        self.conf = SimpleNamespace(get=lambda key, default=None: "app-1" if key == "spark.app.id" else default)
         self.catalog = SimpleNamespace(currentCatalog=lambda: "spark_catalog", currentDatabase=lambda: "Shop")
         self.dataSource = SimpleNamespace(register=lambda cls: self.statements.append(f"register {cls.name()}"))
 
@@ -91,6 +92,38 @@ def test_existing_objects() -> None:
         "v": ExistingObject(True, "", None, "SELECT 1"),
     }
     assert spark.listing == "SHOW TABLE EXTENDED IN `spark_catalog`.`shop` LIKE 'o*'"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "error", "message"),
+    [
+        (
+            "spark.sql.catalog.spark_catalog",
+            "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            UnsupportedSqlError,
+            r"Table 'o': not supported in .* with spark\.sql\.catalog\.spark_catalog = org\..*DeltaCatalog, in which",
+        ),
+        (
+            "spark.sql.timeType.enabled",
+            "false",
+            SchemaError,
+            r"Column 'b': Spark's type TIME is not enabled. SET spark\.sql\.timeType\.enabled = true in each session",
+        ),
+    ],
+)
+def test_settings_that_a_table_cannot_have(setting: str, value: str, error: type[KafkaSqlError], message: str) -> None:
+    table = entry()
+    table.definition.name = "o"
+    table.data_source.spark_schema = StructType().add("a", TimestampType()).add("b", ArrayType(TimeType(6)))
+    spark = Spark()
+    get, settings = spark.conf.get, {setting: value}
+    spark.conf.get = lambda key, default=None: settings.get(key) or get(key, default)
+    with pytest.raises(error, match=message):
+        spark.catalog_of_session().put(table, None)
+    assert spark.statements == []
+    settings.clear()
+    spark.catalog_of_session().put(table, None)
+    assert len(spark.statements) == 2
 
 
 def test_only_data_sources_of_this_package_are_dropped() -> None:

@@ -39,7 +39,7 @@ class Spark:
     def __init__(self) -> None:
         self._sc = object()
         self.database, self.current_catalog = "default", "spark_catalog"
-        self.conf = SimpleNamespace(get=lambda *_: "app")
+        self.conf = SimpleNamespace(get=lambda key, default=None: "app" if key == "spark.app.id" else default)
         self.catalog = SimpleNamespace(
             currentCatalog=lambda: self.current_catalog, currentDatabase=lambda: self.database
         )

@@ -34,7 +34,6 @@ class Tables:
     """Permanent tables default.o and d.o, and temporary ones."""
 
     are_private = False
-    can_stream_by_name = True
 
     def __init__(self, *temporary: str) -> None:
         self.entries = [
@@ -67,9 +66,6 @@ class Tables:
 
     def is_hidden_by_view(self, name: str) -> bool:
         return name in self.views
-
-    def stream_source(self, entry: Any) -> str:
-        return f"STREAM {entry.sql_name}"
 
     def spark_sql(self, text: str) -> Any:
         if text == "SELECT current_database()":
