@@ -37,7 +37,11 @@ class DeclaredType:
 
 def declared_type(field: pa.Field) -> DeclaredType:
     """Return the declared type of a column; an unknown type if it was not declared in Flink SQL."""
-    text = (field.metadata or {}).get(DECLARED_TYPE, b"").decode()
+    return parse_declared_type((field.metadata or {}).get(DECLARED_TYPE, b"").decode())
+
+
+def parse_declared_type(text: str) -> DeclaredType:
+    """Return a type in Flink SQL; an unknown type if the text is none."""
     try:
         return _Parser(text).type()
     except (IndexError, ValueError):

@@ -16,6 +16,7 @@ from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.produce import AnyProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
+from kafka_sql.sink.fractional_seconds import truncate_fractions
 from kafka_sql.sink.metadata import (
     cast_column,
     check_librdkafka_timestamps,
@@ -45,7 +46,7 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Wri
 def write_with_producer(producer: AnyProducer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> WriteStats:
     """Write batches with an open producer, which may be inside a transaction. See ``write_rows``."""
     row_writer: RowWriter | None = None
-    for batch in reduce_to_last_rows(definition, batches):
+    for batch in reduce_to_last_rows(definition, truncate_fractions(definition.table, batches)):
         row_writer = row_writer or RowWriter(definition, batch.schema)
         row_writer.write(batch, producer)
     producer.flush()

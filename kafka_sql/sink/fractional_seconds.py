@@ -1,0 +1,71 @@
+"""Truncate times and timestamps to the precision of their columns, as Flink does with the cast that it adds to INSERT.
+
+Spark has only one precision, microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
+from kafka_sql.table.declaration import Table
+
+_DEFAULT_PRECISION: Final = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}  # Flink's
+_SPARK_PRECISION: Final = 6
+
+
+def truncate_fractions(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the batches with the fractional seconds of the physical columns truncated."""
+    declared = {c.name: parse_declared_type(c.declared) for c in table.physical_columns}
+    types = {name: type for name, type in declared.items() if _has_lower_precision(type)}
+    return (_truncate_batch(batch, types) for batch in batches) if types else batches
+
+
+def _has_lower_precision(type: DeclaredType) -> bool:
+    return _precision(type) < _SPARK_PRECISION or any(map(_has_lower_precision, type.children))
+
+
+def _precision(type: DeclaredType) -> int:
+    if type.name not in _DEFAULT_PRECISION:
+        return _SPARK_PRECISION
+    return _DEFAULT_PRECISION[type.name] if type.precision is None else type.precision
+
+
+def _truncate_batch(batch: pa.RecordBatch, types: Mapping[str, DeclaredType]) -> pa.RecordBatch:
+    columns = [
+        _truncate(column, types[name]) if name in types else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _truncate(array: pa.Array, type: DeclaredType) -> pa.Array:
+    arrow_type = array.type
+    if not len(array) or not _has_lower_precision(type):
+        return array
+    if pt.is_time(arrow_type) or pt.is_timestamp(arrow_type):
+        return _truncate_values(array, _precision(type))
+    if array.offset:
+        array = pa.concat_arrays([array, array[:0]])  # a copy without an offset, which the children would share
+    if pt.is_struct(arrow_type):
+        children = [_truncate(array.field(i), type.child(i)) for i in range(arrow_type.num_fields)]
+    elif pt.is_map(arrow_type):
+        entries = [_truncate(array.keys, type.child(0)), _truncate(array.items, type.child(1))]
+        children = [pa.StructArray.from_arrays(entries, fields=[arrow_type.key_field, arrow_type.item_field])]
+    else:
+        children = [_truncate(array.values, type.child(0))]
+    buffers = array.buffers()[: 1 if pt.is_struct(arrow_type) else 2]  # the last one has the offsets of the elements
+    return pa.Array.from_buffers(arrow_type, len(array), buffers, array.null_count, children=children)
+
+
+def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
+    """Truncate nanoseconds of TIME, or microseconds of TIMESTAMP; as Flink, toward the past also before 1970."""
+    validity, values = array.buffers()
+    unit = 10 ** ((9 if pt.is_time(array.type) else _SPARK_PRECISION) - precision)
+    truncated = pa.py_buffer(np.frombuffer(values, np.int64) // unit * unit)
+    return pa.Array.from_buffers(array.type, len(array), [validity, truncated], array.null_count, array.offset)
