@@ -278,7 +278,8 @@ def test_unknown_and_old_tls_versions(versions: str) -> None:
 @pytest.mark.parametrize("option", ["ssl.providers", "ssl.curves.list"])
 def test_the_direct_client_refuses_settings_that_it_would_ignore(protocol: str, option: str) -> None:
     value = "fips" if option == "ssl.providers" else "X25519"
-    properties = {PROTOCOL: protocol, MECHANISM: "PLAIN", option: value}
+    login = {MECHANISM: "PLAIN", "sasl.username": "user", "sasl.password": "password"}
+    properties = {PROTOCOL: protocol, **login, option: value}
     assert f"'properties.{option}'" in str(read_obstacle(to_librdkafka({**SERVERS, **properties})))
 
 
