@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kafka_sql.catalog.application_tables import tables_of_application
-from kafka_sql.sql import session
+from kafka_sql.sql import redaction, session
 
 
 def test_sessions_of_an_application_share_its_tables() -> None:
@@ -59,3 +59,15 @@ def test_stop_of_other_sessions_is_unchanged() -> None:
     session._drop_private_tables_at_stop(spark, tables)
     spark.stop()
     assert calls == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("value", "in_pipeline", "is_set"),
+    [("(?i)url", False, True), ("my.regex", False, False), ("(?i)url", True, False)],
+)
+def test_options_are_redacted(monkeypatch: pytest.MonkeyPatch, value: str, in_pipeline: bool, is_set: bool) -> None:
+    settings: dict[str, str] = {}
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: value, set=settings.__setitem__))
+    monkeypatch.setattr(redaction, "is_pipeline", lambda: in_pipeline)  # a pipeline does not allow conf.set()
+    redaction.redact_options(spark)
+    assert list(settings) == ["spark.sql.redaction.options.regex"] * is_set
