@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_sql.options.masking import options_pattern, secrets_pattern
+from tests.planted_secrets import planted_secrets
 
 pytestmark = pytest.mark.integration
 
@@ -23,6 +24,12 @@ def test_values_of_secrets_are_redacted(java: Any) -> None:
     text = "WITH ('topic' = 'x', 'properties.sasl.password' 'it''s', 'value.x.request.header.Cookie' = 'c', 'a' = 'b')"
     redacted = java.util.regex.Pattern.compile(secrets_pattern()).matcher(text).replaceAll("...")
     assert redacted == "WITH ('topic' = 'x', ..., ..., 'a' = 'b')"
+
+
+def test_secrets_in_all_options_are_redacted(java: Any) -> None:
+    pattern = java.util.regex.Pattern.compile(secrets_pattern())
+    redacted = {s.name: pattern.matcher(s.statement).replaceAll("...") for s in planted_secrets()}
+    assert [s.name for s in planted_secrets() if s.is_in(redacted[s.name])] == []
 
 
 @pytest.mark.parametrize(
