@@ -29,7 +29,7 @@ TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 ONE_CLIENT = """
 import sys
 import kafka_sql
-from kafka_sql.errors import DecodeError, UnknownOptionError
+from kafka_sql.errors import DecodeError, UnknownOptionError, UnsupportedSqlError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
@@ -79,6 +79,18 @@ job = spark.sql("INSERT INTO sink SELECT a, b FROM orders").first()[0]
 query = spark.streams.get(job)
 query.processAllAvailable()
 query.stop()
+upsert = sink.replace("= 'kafka'", "= 'upsert-kafka'", 1).replace("'format'", "'key.format' = 'json', 'value.format'")
+upsert = upsert.replace("'scan.startup.mode' = 'earliest-offset', ", "")
+spark.sql(f"CREATE TABLE counts (a INT, n BIGINT, PRIMARY KEY (a) NOT ENFORCED) {upsert}")
+insert = "INSERT INTO counts WITH c AS (SELECT a, count(*) AS n FROM orders GROUP BY a) SELECT a, n FROM c"
+spark.streams.get(spark.sql(insert).first()[0]).stop()
+try:
+    spark.sql(f"{insert} WHERE n < 3")
+except UnsupportedSqlError as e:
+    assert "a filter (HAVING or WHERE) on the aggregate is not supported" in str(e), e
+else:
+    raise AssertionError
+spark.sql("DROP TABLE counts")
 spark.sql("SET 'execution.runtime-mode' = 'batch'")
 assert sorted(map(tuple, spark.sql("SELECT * FROM sink").collect())) == [(1, 2), (2, 3), (3, 4)]
 spark.sql("SELECT 4 AS a, 5 AS b").write.format("kafka.sink").mode("append").save()
@@ -182,8 +194,6 @@ bob.sql("INSERT INTO orders VALUES ('x')")
 assert [tuple(row) for row in bob.sql("SELECT * FROM orders").collect()] == [("x",)]
 for spark, user in ((alice, "alice"), (bob, "bob")):
     spark.sql(f"CREATE TEMPORARY TABLE recent (c STRING) {with_options(user)}")
-    hint = "/*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
-    assert spark.sql(f"SELECT * FROM orders {hint}").collect() == []
     assert sorted(names(spark)) == ["orders", "recent"]
     statement = spark.sql("SHOW CREATE TABLE orders").first()[0]
     assert (f"'{topic}'" in statement) == (user == "alice")
@@ -191,8 +201,7 @@ for spark, user in ((alice, "alice"), (bob, "bob")):
 assert [tuple(row) for row in alice.sql("SELECT a, b FROM default.orders").collect()] == [(1, 2)]
 assert [tuple(row) for row in bob.sql("SELECT c FROM default.orders").collect()] == [("x",)]
 bob.sql("ALTER TABLE orders SET ('scan.startup.mode' = 'latest-offset')")
-assert bob.sql("SELECT * FROM orders").collect() == []
-assert alice.table("orders").count() == 1
+assert "latest-offset" not in alice.sql("SHOW CREATE TABLE orders").first()[0]
 
 # jobs
 alice.sql("SET 'execution.runtime-mode' = 'streaming'")
@@ -313,8 +322,8 @@ def run_program(program: str, server: Server, topics: Topics, folder: Path) -> N
     )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["passed"]), done.stderr[-5000:]
     (folder / "output").write_text(done.stdout + done.stderr)
-    (ui,) = re.findall(r"started at (http://\S+)", (server.folder / "log").read_text())
+    (ui_port,) = re.findall(r"service 'SparkUI' on port (\d+)", (server.folder / "log").read_text())
     for path in ("SQL", "jobs", "environment", "connect", "StreamingQuery"):
-        (folder / path).write_bytes(urllib.request.urlopen(f"{ui}/{path}/").read())
+        (folder / path).write_bytes(urllib.request.urlopen(f"http://{HOST}:{ui_port}/{path}/").read())
     assert "SparkListenerSQLExecutionStart" in "".join(p.read_text() for p in server.folder.rglob("events_*"))
     assert find_leaks(folder, secrets) + find_leaks(server.folder, secrets) == []
