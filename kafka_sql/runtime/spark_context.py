@@ -28,3 +28,9 @@ def is_pipeline() -> bool:
     except PySparkRuntimeError:
         return False
     return True
+
+
+def is_stopped(spark: SparkSession) -> bool:
+    """Return whether a classic session's SparkContext was stopped, or is being stopped."""
+    context = spark_context(spark)
+    return context is not None and (context._jsc is None or bool(context._jsc.sc().isStopped()))

@@ -20,7 +20,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedSqlError
 from kafka_sql.observability import observe
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.runtime.spark_context import is_stopped, spark_context
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
@@ -144,17 +144,17 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
 
 def log_failure(spark: SparkSession, job: Job, table: str) -> None:
     """From now on, log the error of a job that fails after its statement has returned."""
-    thread: Any = InheritableThread(target=wait_and_log_failure, args=(job, table), session=spark, daemon=True)
+    thread: Any = InheritableThread(target=wait_and_log_failure, args=(spark, job, table), session=spark, daemon=True)
     thread.start()
 
 
-def wait_and_log_failure(job: Job, table: str) -> None:
-    """Wait until a job ends, and log its error if it failed."""
+def wait_and_log_failure(spark: SparkSession, job: Job, table: str) -> None:
+    """Wait until a job ends, and log its error if it failed, but not because Spark was stopped."""
     try:
         job.query.awaitTermination()
     except Exception:  # noqa: BLE001  # of the query, or of a session that ends
         try:
-            failure = job.failure if job.status == FAILED else None
+            failure = job.failure if job.status == FAILED and not is_stopped(spark) else None
         except Exception:  # noqa: BLE001  # the session has ended
             return
         if failure is not None:

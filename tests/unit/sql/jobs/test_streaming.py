@@ -88,8 +88,14 @@ def test_a_failure_after_the_start_is_logged(caplog: pytest.LogCaptureFixture) -
         )
 
     caplog.set_level(logging.ERROR, "kafka_sql.sql.jobs")
-    for status in (FAILED, "CANCELED"):
-        streaming.wait_and_log_failure(job(status), "tgt")
+    running, stopped = (
+        SimpleNamespace(
+            _sc=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda stop=stop: SimpleNamespace(isStopped=lambda: stop)))
+        )
+        for stop in (False, True)
+    )
+    for session, status in ((running, FAILED), (running, "CANCELED"), (stopped, FAILED)):
+        streaming.wait_and_log_failure(session, job(status), "tgt")  # type: ignore[arg-type]
     (record,) = caplog.records
     message = record.getMessage()
     assert message.startswith("INSERT INTO 'tgt': job 'id-1' (copy) failed: [DECODE] src[0]@1: ")
