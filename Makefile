@@ -70,8 +70,9 @@ bench-quick: java $(INSTALLED) ## Run a sample of the benchmark with a tenth of 
 bench-formats: $(INSTALLED) ## Compare the formats with other libraries
 	$(PY) -m benchmarks.formats
 
-docs: $(DOCUMENTED) ## Build the documentation site in build/site; warnings are errors
+docs: $(DOCUMENTED) ## Build the documentation site in build/site, and check it; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+	$(PY) -m tools.site_check build/site
 
 docs-options: $(INSTALLED) ## Generate docs/options.md and docs/properties.md
 	$(PY) -m tools.options_page

@@ -29,9 +29,18 @@ def main() -> None:
           )""")
         spark.sql("INSERT INTO orders VALUES (1, 9.99), (2, 120.00)")
         rows = spark.sql("SELECT order_id, twice FROM orders ORDER BY order_id").collect()
-        spark.stop()
+        _stop(spark)
     assert [tuple(row) for row in rows] == [(1, Decimal("19.98")), (2, Decimal("240.00"))], rows
     print(f"kafka_sql {kafka_sql.__version__} wrote and read {len(rows)} rows.")
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop Spark, and wait until its JVM has exited: it uses the environment, which is deleted next."""
+    gateway = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
 
 
 if __name__ == "__main__":
