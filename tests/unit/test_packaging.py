@@ -69,6 +69,7 @@ def test_locked_versions_have_checksums_and_no_url() -> None:
 def test_the_matrix_has_all_supported_pythons() -> None:
     supported = SpecifierSet(re.search(r'^requires-python = "(.*)"', TEXT, re.MULTILINE)[1])  # type: ignore[index]
     assert all(version in supported for version in matrix.PYTHONS)
+    assert re.findall(r'^    "Programming Language :: Python :: (.*)",', TEXT, re.MULTILINE) == [*matrix.PYTHONS]
     assert "3.9" not in supported
     pairs = matrix.pairs(matrix.PYTHONS, matrix.PYSPARKS)
     assert {python for python, _ in pairs} == set(matrix.PYTHONS)
