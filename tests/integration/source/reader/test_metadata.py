@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 
 from kafka_sql.errors import KafkaSqlError, SchemaError
 from tests.topics import Topics
@@ -176,22 +175,6 @@ def test_rows_select_their_topic(sql: Sql, topics: Topics) -> None:
     sql(f"CREATE TABLE u (a INT) {both}")
     with pytest.raises(KafkaSqlError, match=r"has several topics\. Expected a single topic but no topic is set"):
         sql("INSERT INTO u VALUES (1)")
-
-
-def test_secrets_by_reference(sql: Sql, topics: Topics, tmp_path: Any) -> None:
-    topic = topics.create()
-    (tmp_path / "kafka.properties").write_text(f"servers={topics.bootstrap}\n")
-    reference = f"${{file:{tmp_path}/kafka.properties:servers}}"
-    options = {"properties.bootstrap.servers": reference}
-    sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **options)}")
-    sql("INSERT INTO t VALUES (1)")
-    assert rows(sql("SELECT * FROM t")) == [(1,)]
-    assert topics.bootstrap not in sql("SHOW CREATE TABLE t").collect()[0][0]
-    (tmp_path / "kafka.properties").unlink()
-    with pytest.raises(
-        (KafkaSqlError, PySparkException), match=r"'properties.bootstrap.servers': reference .* cannot be read"
-    ):
-        sql("SELECT * FROM t").collect()
 
 
 def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: Any) -> None:
