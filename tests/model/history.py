@@ -294,20 +294,25 @@ class _Writer:
         if _CLOCK.now > began + _MAX_SECONDS:
             raise Violation(f"flush took {_CLOCK.now - began:g} s")
         for number, records in enumerate(self.records):
-            written = self._committed(number, acknowledged_only=True)
+            written = self._last_copies(number, self._committed(number, acknowledged_only=True))
             if written != list(range(records)):
                 raise Violation(f"partition {number} does not contain each record once and in order: {written}")
             self.flushed[number] = records
 
     def _committed(self, number: int, acknowledged_only: bool) -> list[int]:
-        """Return the records of a partition; of those that the writer has written twice knowingly, the last copy."""
+        """Return the records of a partition."""
         partition = self.network.partitions[number]
         log = partition.log[: partition.committed] if acknowledged_only else partition.log
         batches = (item for item in log if isinstance(item, SentBatch))
-        records = [
-            record for batch in batches for record in range(batch.first_record, batch.first_record + batch.records)
-        ]
+        return [record for batch in batches for record in range(batch.first_record, batch.first_record + batch.records)]
+
+    def _last_copies(self, number: int, records: list[int]) -> list[int]:
+        """Leave out the earlier copies of records that the writer has written again knowingly."""
         return list(dict.fromkeys(reversed(records)))[::-1] if number in self.written_again else records
+
+    def _first_copies(self, number: int, records: list[int]) -> list[int]:
+        """Leave out the later copies of records that the writer has written again knowingly."""
+        return list(dict.fromkeys(records)) if number in self.written_again else records
 
     def check_failed(self, error: BrokerError) -> None:
         """Check what must hold even after an error, also when all requests have arrived."""
@@ -321,7 +326,8 @@ class _Writer:
             self.state.connections.close()
         _CLOCK.drain()
         for number, flushed in enumerate(self.flushed):
-            records = self._committed(number, acknowledged_only=False)
+            # an error may have ended the second writing
+            records = self._first_copies(number, self._committed(number, acknowledged_only=False))
             if records[:flushed] != list(range(flushed)):
                 raise Violation(f"partition {number} lost records of an earlier flush")
             if sorted(set(records)) != records:
