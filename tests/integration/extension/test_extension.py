@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,7 @@ import pytest
 
 import kafka_sql
 from kafka_sql.extension.jar import build_jar
+from tests.planted_secrets import create_statement, merged_tables, planted_secrets
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -75,9 +77,14 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
     topics.produce(orders, b'{"id": 1, "price": 9.5}', b'{"id": 2, "price": 20.25}')
     events, tables = tmp_path / "events", tmp_path / "tables"
     events.mkdir()
-    out, err = spark_sql(
-        tmp_path,
-        f"""
+    # without PEM texts: in a file, spark-sql takes their first and last lines for comments
+    planted = merged_tables(s for s in planted_secrets() if not s.is_rejected and "\n" not in s.value)
+    with_secrets = [
+        create_statement(options, head)
+        for name, options in planted.items()
+        for head in (f"CREATE TABL {name} (a STRING)", f"CREATE TEMPORARY TABLE {name} (a STRING)")
+    ]
+    statements = textwrap.dedent(f"""
         SELECT 'plain';
         SELEC 1;
         -- a table of Flink's
@@ -109,7 +116,10 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         DROP TABLE orders;
         SHOW TABLES;
         SELECT upper('spark''s own');
-        """,
+        """)
+    out, err = spark_sql(
+        tmp_path,
+        statements + ";\n".join([*with_secrets, ""]),
         *conf,
         *_conf("spark.eventLog.enabled", "true"),
         *_conf("spark.eventLog.dir", events),
@@ -157,6 +167,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         "[SQL_SYNTAX] line 1, column 29: expec",
         "[SQL_SYNTAX] line 1, column 50: expec",
         "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
+        *["[PARSE_SYNTAX_ERROR] Spark cannot parse the s"] * len(planted),
     ]
     assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's message is complete
     assert "\n\tat " not in err, "a stack trace"
@@ -166,6 +177,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
     assert "CREATE TABLE orders (" in log
     assert "*********(redacted)" in log
     assert SECRET not in log
+    assert [secret.name for secret in planted_secrets() if secret.is_in(out + err + log)] == []
     assert [path.name for path in tables.rglob("*.sql")] == ["default.sums.sql"]
 
 
@@ -192,10 +204,19 @@ def test_a_python_that_cannot_be_started(conf: list[str], tmp_path: Path) -> Non
 
 @pytest.fixture
 def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A Thrift server's JDBC URL and process id."""
-    (tmp_path / "tables").mkdir()
+    """A Thrift server's JDBC URL and process id. It has a UI, and writes an event log."""
+    for name in ("tables", "events"):
+        (tmp_path / name).mkdir()
+    settings = {
+        "spark.kafka_sql.catalog": tmp_path / "tables",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": "0",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": tmp_path / "events",
+        "spark.eventLog.compress": "false",
+    }
     command = [
-        *(SPARK / "bin/spark-submit", *conf, *_conf("spark.kafka_sql.catalog", tmp_path / "tables")),
+        *(SPARK / "bin/spark-submit", *conf, *(x for kv in settings.items() for x in _conf(*kv))),
         *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"),
         *("--hiveconf", "hive.server2.thrift.port=0", "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
     ]
@@ -242,9 +263,12 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     url, pid = server
     topic = topics.create()
     topics.produce(topic, b'{"id": 1}')
-    options = topics.with_options(topic, **{"properties.ssl.key.password": SECRET})
+    secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
+    secrets = [s for s in secrets if not s.is_rejected and "\n" not in s.value]
+    options = topics.with_options(topic, **{secret.key: secret.value for secret in secrets})
     first = beeline(
         url,
+        f"CREATE TABL t (id INT) {options}",
         f"CREATE TABLE t (id INT, more AS id + 1) {options}",
         "SET 'execution.runtime-mode' = 'streaming'",
         "INSERT INTO t (id) VALUES (2)",
@@ -253,7 +277,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     )
     assert output(first) == (
         ["execution.runtime-mode\tstreaming", "own"],
-        ["[INVALID_OPTION] Invalid value 'sometimes"],
+        ["[PARSE_SYNTAX_ERROR] Syntax error at or near ", "[INVALID_OPTION] Invalid value 'sometimes"],
     )
 
     concurrent = [
@@ -270,7 +294,14 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
     assert output(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
-    assert SECRET not in (tmp_path / "server.log").read_text()
+    log = (tmp_path / "server.log").read_text()
+    ui = re.findall(r"started at (http://\S+)", log)[0]
+    paths = ("/sqlserver/", "/SQL/", "/jobs/", "/environment/", "/StreamingQuery/")
+    pages = [urllib.request.urlopen(ui + path).read().decode() for path in paths]
+    assert "CREATE TABLE t (id INT" in pages[0]
+    events = [path.read_text() for path in (tmp_path / "events").rglob("events_*")]
+    assert events
+    assert [s.name for s in secrets if any(map(s.is_in, (log, *pages, *events)))] == []
 
 
 def _python_of(jvm: int) -> int:
