@@ -1,6 +1,6 @@
 """Truncate times and timestamps to the precision of their columns, as Flink does with the cast that it adds to INSERT.
 
-Spark has only one precision, microseconds.
+In Spark, the values of all these columns have microseconds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kafka_sql.table.declaration import Table
 
 _DEFAULT_PRECISION: Final = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}  # Flink's
 _SPARK_PRECISION: Final = 6
+_MILLISECOND_PRECISION: Final = 3
 
 
 def truncate_fractions(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,8 +65,22 @@ def _truncate(array: pa.Array, type: DeclaredType) -> pa.Array:
 
 
 def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
-    """Truncate nanoseconds of TIME, or microseconds of TIMESTAMP; as Flink, toward the past also before 1970."""
-    validity, values = array.buffers()
-    unit = 10 ** ((9 if pt.is_time(array.type) else _SPARK_PRECISION) - precision)
-    truncated = pa.py_buffer(np.frombuffer(values, np.int64) // unit * unit)
-    return pa.Array.from_buffers(array.type, len(array), [validity, truncated], array.null_count, array.offset)
+    """Truncate nanoseconds of TIME, or microseconds of TIMESTAMP."""
+    validity, buffer = array.buffers()
+    values = np.frombuffer(buffer, np.int64)
+    if pt.is_time(array.type):
+        unit = 10 ** (9 - precision)
+        truncated = values // unit * unit
+    else:
+        truncated = _truncate_timestamps(values, precision)
+    buffers = [validity, pa.py_buffer(truncated)]
+    return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count, array.offset)
+
+
+def _truncate_timestamps(microseconds: np.ndarray, precision: int) -> np.ndarray:
+    """Truncate as Flink (DateTimeUtils.truncate): milliseconds toward 1970, and smaller fractions toward the past."""
+    if precision > _MILLISECOND_PRECISION:
+        unit = 10 ** (_SPARK_PRECISION - precision)
+        return microseconds // unit * unit
+    milliseconds = microseconds // 1000
+    return (milliseconds - np.fmod(milliseconds, 10 ** (_MILLISECOND_PRECISION - precision))) * 1000
