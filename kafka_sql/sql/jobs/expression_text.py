@@ -28,6 +28,7 @@ _WRAPPERS: Final = frozenset({"Alias", "KnownNotNull", "KnownNullable", "TempRes
 _WINDOW_STRUCT: Final = "CreateNamedStruct"  # what Spark makes of window() and session_window()
 _WINDOW_MARK: Final = "PreciseTimestampConversion"  # only used for windows
 _UNITS: Final = ((86_400_000_000, "day"), (3_600_000_000, "hour"), (60_000_000, "minute"), (1_000_000, "second"))
+_TYPES_WITH_TEXT: Final = ("string", "binary", "varchar", "char", "variant", "{")  # arrays, maps and structs are JSON
 _DIGEST_CHARACTERS: Final = 12
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -64,7 +65,7 @@ def is_window(expression: Expression) -> bool:
 
 
 def _render_literal(literal: Expression) -> str:
-    if literal.type.startswith(("string", "binary", "varchar", "char")) and literal.text != "NULL":
+    if literal.type.startswith(_TYPES_WITH_TEXT) and literal.text != "NULL":
         return f"'#{hashlib.sha256(literal.text.encode()).hexdigest()[:_DIGEST_CHARACTERS]}'"
     return literal.text
 

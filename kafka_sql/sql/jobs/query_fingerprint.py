@@ -16,7 +16,7 @@ may be secrets::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace as with_fields
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ _STATEFUL: Final = {  # operators of Spark that keep rows, with a name for messa
     "GlobalLimit": "LIMIT",
     "Join": "join",
 }
-_STATE_OF_FUNCTION: Final = "WithState"  # in the classes of Spark whose state a function of the user keeps
+_ARBITRARY_STATE: Final = "WithState"  # in the names of operators such as FlatMapGroupsWithState, TransformWithState
 _FIELD_NAMES: Final = {
     "aggregates": "the aggregates",
     "columns": "the columns",
@@ -106,7 +106,7 @@ def _describe_operators(operator: Operator, used: set[int | None] | None) -> Ite
         yield from _describe_operators(child, needed)
     name = _STATEFUL.get(operator.name)
     if name is None:
-        if _STATE_OF_FUNCTION in operator.name:
+        if _ARBITRARY_STATE in operator.name:
             yield {"operator": operator.name}
         return
     description: Json = {"operator": name}
@@ -153,7 +153,7 @@ def _used_columns(operator: Operator, used: set[int | None] | None) -> set[int |
     return None
 
 
-def _references(expressions: Iterator[Expression] | Sequence[Expression]) -> set[int | None]:
+def _references(expressions: Iterable[Expression]) -> set[int | None]:
     return {part.id for e in expressions for part in e.walk() if part.name == "AttributeReference"}
 
 
@@ -174,12 +174,11 @@ def describe_change(old: Json, new: Json, drops_missing_topics: bool = False) ->
     Args:
         drops_missing_topics: whether the new query may stop reading topics ('scan.missing-topics' = 'ignore').
     """
-    if old["sink"].get("key") != new["sink"].get("key") and _has_same_place(old["sink"], new["sink"], False):
-        return f"the primary key of the sink changed from {_show(old['sink'].get('key'))} to " + _show(
-            new["sink"].get("key")
-        )
     if not _has_same_place(old["sink"], new["sink"], False):
         return f"the sink changed from {_show_place(old['sink'])} to {_show_place(new['sink'])}"
+    old_key, new_key = old["sink"].get("key"), new["sink"].get("key")
+    if old_key != new_key:
+        return f"the primary key of the sink changed from {_show(old_key)} to {_show(new_key)}"
     if len(old["sources"]) != len(new["sources"]):
         return f"the number of sources changed from {len(old['sources'])} to {len(new['sources'])}"
     for before, after in zip(old["sources"], new["sources"], strict=True):
@@ -201,9 +200,8 @@ def _has_same_place(old: Json, new: Json, drops_missing_topics: bool) -> bool:
     if "topics" in old and "topics" in new:
         before, after = set(old["topics"]), set(new["topics"])
         return bool(before & after) if drops_missing_topics else before <= after
-    if "pattern" in old or "pattern" in new:  # the offsets in the checkpoint show whether the topics are the same
-        return True
-    return bool(old == new)
+    are_kafka_tables = all("topics" in place or "pattern" in place for place in (old, new))
+    return are_kafka_tables or bool(old == new)  # with a pattern, the offsets in the checkpoint show the topics
 
 
 def _show(value: object) -> str:
