@@ -4,7 +4,7 @@ A converted error is an instance of both classes: ``except DecodeError`` and ``e
 message is this package's, its methods are Spark's, and Spark's exception is its ``__cause__``.
 
 PySpark creates all exceptions of a process in a few functions, which are patched once. Sessions that are not enabled
-are affected only if they use Kafka tables.
+are affected only if they use Kafka tables or declare them.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def extract_error(text: str) -> KafkaSqlError | None:
         text: the exception's message, or a stack trace with all its causes.
     """
     missing = _MISSING_MODULE.search(text)
-    if missing:
+    if missing and "kafka_sql" in text:  # not if a user's function imports the module
         return errors.WorkerPythonError(
             f"The Python of Spark's workers has no module '{missing[1]}'. Before the session starts, set "
             f"PYSPARK_PYTHON to a Python that has kafka_sql (the driver's is {sys.executable}). On a cluster, "

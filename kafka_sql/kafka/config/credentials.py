@@ -16,7 +16,7 @@ _LOGIN_MODULES: Final = {
     "SCRAM-SHA-512": "scram.ScramLoginModule",
 }
 _LOGIN: Final = {"the user name": "sasl.username", "the password": "sasl.password"}
-# each of them lets librdkafka request tokens
+# librdkafka's options that make it request or create tokens, with the values that do not
 _TOKEN_SOURCES: Final = {
     "sasl.oauthbearer.method": "default",
     "sasl.oauthbearer.metadata.authentication.type": "none",
@@ -25,9 +25,10 @@ _TOKEN_SOURCES: Final = {
 
 
 def check_credentials(config: Mapping[str, str]) -> None:
-    """Check that the mechanism has what it needs to log in. Nothing is known of what a reference replaces.
+    """Check that the mechanism has what it needs to log in.
 
-    Kerberos needs no credentials: a client uses the ticket cache of its machine.
+    A reference to a secret counts as a value. Kerberos needs no credentials: a client uses the ticket cache of its
+    machine.
 
     Args:
         config: librdkafka's configuration, with normalized values. References may be unresolved.
@@ -45,7 +46,9 @@ def check_credentials(config: Mapping[str, str]) -> None:
                 f"'{mechanism}' requires a user name and a password. Missing: {', '.join(missing)}",
                 f'{_PACKAGE}.{_LOGIN_MODULES[mechanism]} required username="..." password="...";',
             )
-    if mechanism == "OAUTHBEARER" and all(config.get(key, none) == none for key, none in _TOKEN_SOURCES.items()):
+    if mechanism == "OAUTHBEARER" and all(
+        config.get(key, default) == default for key, default in _TOKEN_SOURCES.items()
+    ):
         raise _missing(
             "'OAUTHBEARER' requires 'properties.sasl.oauthbearer.token.endpoint.url', from which clients request "
             "tokens, and the client's id and secret",

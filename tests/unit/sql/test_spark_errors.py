@@ -136,6 +136,13 @@ def test_error_messages_have_no_stack_trace(error: BaseException, message: str) 
 
 
 def test_a_missing_module_of_the_workers_is_explained() -> None:
-    error = extract_error(f"{TRACEBACK}ModuleNotFoundError: No module named 'pyarrow'")
+    source = '  File "/opt/kafka_sql/source/spark_readers.py", line 9, in <module>\n    import pyarrow as pa\n'
+    error = extract_error(f"{TRACEBACK}{source}ModuleNotFoundError: No module named 'pyarrow'")
     assert isinstance(error, WorkerPythonError)
     assert "The Python of Spark's workers has no module 'pyarrow'" in str(error)
+    assert isinstance(extract_error(f"{TRACEBACK}ModuleNotFoundError: No module named 'kafka_sql'"), WorkerPythonError)
+
+
+def test_a_missing_module_of_a_users_function_is_not_explained() -> None:
+    function = '  File "/home/me/prices.py", line 9, in discount\n    import numpy\n'
+    assert extract_error(f"{TRACEBACK}{function}ModuleNotFoundError: No module named 'numpy'") is None
