@@ -56,7 +56,8 @@ def format_table(results: Sequence[Result]) -> str:
             (comparison, list(peer_results))
             for comparison, peer_results in groupby(group_results, key=lambda r: r.comparison)
         ]
-        peers = list(dict.fromkeys(r.peer for _, peer_results in rows for r in peer_results))
+        names = dict.fromkeys(r.peer for _, peer_results in rows for r in peer_results)
+        peers = sorted(names, key=lambda name: name != OURS)  # kafka_sql first
         header = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
         lines += ["", f"| {group} | " + " | ".join(header) + " |", "|---" * (len(header) + 1) + "|"]
         for comparison, peer_results in rows:
