@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -204,19 +203,10 @@ def test_a_python_that_cannot_be_started(conf: list[str], tmp_path: Path) -> Non
 
 @pytest.fixture
 def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A Thrift server's JDBC URL and process id. It has a UI, and writes an event log."""
-    for name in ("tables", "events"):
-        (tmp_path / name).mkdir()
-    settings = {
-        "spark.kafka_sql.catalog": tmp_path / "tables",
-        "spark.ui.enabled": "true",
-        "spark.ui.port": "0",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": tmp_path / "events",
-        "spark.eventLog.compress": "false",
-    }
+    """A Thrift server's JDBC URL and process id."""
+    (tmp_path / "tables").mkdir()
     command = [
-        *(SPARK / "bin/spark-submit", *conf, *(x for kv in settings.items() for x in _conf(*kv))),
+        *(SPARK / "bin/spark-submit", *conf, *_conf("spark.kafka_sql.catalog", tmp_path / "tables")),
         *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"),
         *("--hiveconf", "hive.server2.thrift.port=0", "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
     ]
@@ -263,12 +253,9 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     url, pid = server
     topic = topics.create()
     topics.produce(topic, b'{"id": 1}')
-    secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
-    secrets = [s for s in secrets if not s.is_rejected and "\n" not in s.value]
-    options = topics.with_options(topic, **{secret.key: secret.value for secret in secrets})
+    options = topics.with_options(topic, **{"properties.ssl.key.password": SECRET})
     first = beeline(
         url,
-        f"CREATE TABL t (id INT) {options}",
         f"CREATE TABLE t (id INT, more AS id + 1) {options}",
         "SET 'execution.runtime-mode' = 'streaming'",
         "INSERT INTO t (id) VALUES (2)",
@@ -277,7 +264,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     )
     assert output(first) == (
         ["execution.runtime-mode\tstreaming", "own"],
-        ["[PARSE_SYNTAX_ERROR] Syntax error at or near ", "[INVALID_OPTION] Invalid value 'sometimes"],
+        ["[INVALID_OPTION] Invalid value 'sometimes"],
     )
 
     concurrent = [
@@ -294,14 +281,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
     assert output(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
-    log = (tmp_path / "server.log").read_text()
-    ui = re.findall(r"started at (http://\S+)", log)[0]
-    paths = ("/sqlserver/", "/SQL/", "/jobs/", "/environment/", "/StreamingQuery/")
-    pages = [urllib.request.urlopen(ui + path).read().decode() for path in paths]
-    assert "CREATE TABLE t (id INT" in pages[0]
-    events = [path.read_text() for path in (tmp_path / "events").rglob("events_*")]
-    assert events
-    assert [s.name for s in secrets if any(map(s.is_in, (log, *pages, *events)))] == []
+    assert SECRET not in (tmp_path / "server.log").read_text()
 
 
 def _python_of(jvm: int) -> int:
