@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -65,10 +66,10 @@ def _truncate(array: pa.Array, type: DeclaredType) -> pa.Array:
 
 
 def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
-    """Truncate nanoseconds of TIME, or microseconds of TIMESTAMP."""
+    """Truncate times or timestamps."""
     validity, buffer = array.buffers()
     values = np.frombuffer(buffer, np.int64)
-    if pt.is_time(array.type):
+    if pt.is_time(array.type):  # nanoseconds
         unit = 10 ** (9 - precision)
         truncated = values // unit * unit
     else:
@@ -77,10 +78,11 @@ def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
     return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count, array.offset)
 
 
-def _truncate_timestamps(microseconds: np.ndarray, precision: int) -> np.ndarray:
+def _truncate_timestamps(microseconds: npt.NDArray[np.int64], precision: int) -> npt.NDArray[np.int64]:
     """Truncate as Flink (DateTimeUtils.truncate): milliseconds toward 1970, and smaller fractions toward the past."""
     if precision > _MILLISECOND_PRECISION:
-        unit = 10 ** (_SPARK_PRECISION - precision)
+        unit: int = 10 ** (_SPARK_PRECISION - precision)
         return microseconds // unit * unit
+    unit = 10 ** (_MILLISECOND_PRECISION - precision)
     milliseconds = microseconds // 1000
-    return (milliseconds - np.fmod(milliseconds, 10 ** (_MILLISECOND_PRECISION - precision))) * 1000
+    return (milliseconds - np.fmod(milliseconds, unit)) * 1000
