@@ -226,9 +226,9 @@ def planted_secrets() -> tuple[PlantedSecret, ...]:
     secrets: list[PlantedSecret] = []
     for key in sorted(SECRETS | ADDRESSES | MAPS):
         if key.startswith(FORMAT):
-            secrets += (s for prefix, name in prefixes for s in _of_format(key, prefix, name))
+            secrets += (s for prefix, name in prefixes for s in _format_secrets(key, prefix, name))
         else:
-            secrets += _of_property(key)
+            secrets += _property_secrets(key)
     return tuple(secrets)
 
 
@@ -251,7 +251,7 @@ def find_leaks(folder: Path, secrets: Iterable[PlantedSecret]) -> list[tuple[str
     return [(s.name, str(path)) for path, content in contents.items() for s in secrets if s.is_in(content)]
 
 
-def _of_property(key: str) -> Iterator[PlantedSecret]:
+def _property_secrets(key: str) -> Iterator[PlantedSecret]:
     table = {**TABLE, "format": "raw"}
     if key == "properties.sasl.jaas.config":
         for module, option in (
@@ -264,7 +264,7 @@ def _of_property(key: str) -> Iterator[PlantedSecret]:
             value = f'{_JAAS}.{module} required username="u" clientId="u" {option}="{marker}";'
             yield PlantedSecret(key, value, marker, table, f"{key} {module} {option}")
     elif key.endswith((".pem", ".keystore.key", ".certificate.chain")):
-        yield _of_pem(key, table)
+        yield _pem_secret(key, table)
     else:
         marker = make_marker(key)
         value = {
@@ -277,7 +277,7 @@ def _of_property(key: str) -> Iterator[PlantedSecret]:
         yield PlantedSecret(key, value, marker, table, key)
 
 
-def _of_pem(key: str, table: Mapping[str, str]) -> PlantedSecret:
+def _pem_secret(key: str, table: Mapping[str, str]) -> PlantedSecret:
     pems = {
         f"properties.{name}": pem for names in _PEMS for name, pem in zip(names, _key_and_chain(names), strict=True)
     }
@@ -301,7 +301,7 @@ def _key_and_chain(names: tuple[str, ...]) -> list[str]:
     return [identity.key(), identity.chain][: len(names)]
 
 
-def _of_format(key: str, prefix: str, name: str) -> Iterator[PlantedSecret]:
+def _format_secrets(key: str, prefix: str, name: str) -> Iterator[PlantedSecret]:
     """Return secrets in an option of a format.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_sql.options.secrets import MASK, PUBLIC_HEADERS, SECRET_ENDINGS
 
-# Misspellings of these words are recognized in keys with a dot.
+# Misspellings of these words and of SECRET_ENDINGS are recognized in keys with a dot.
 _PASSWORD: Final = "password"
 _HEADER: Final = "request.header."
 
@@ -49,11 +49,11 @@ def secrets_pattern() -> str:
     )
     addresses = rf"{_ADDRESS_KEY}{_KEY_END}{_GAP}(?:={_GAP})?(?:{address})"
     server = r"""['"]([^\s'"@:/]{1,200}:[^\s'"@]{1,1000})@(?=[\w.-]{1,255}:\d)"""
-    entry = rf"{_START}{_exact_key()}:([^\s,'\"][^,'\"]{{0,1000}})"
+    map_entry = rf"{_START}{_exact_key()}:([^\s,'\"][^,'\"]{{0,1000}})"
     pem = r"(?:KEY|CERTIFICATE)-----(?=\s{0,9}(?:Proc-Type|[\w+/]{16}))([^-]{0,20000}(?:-[^-]{1,20000}){0,9})"
     part = r"""[^\s'":]{0,1000}(?:(?::(?!//)|''|"")[^\s'":]{0,1000}){0,9}"""
     user_info = rf"://({part}(?:://{part})?)@"
-    return "(?is)" + "|".join((setting, entry, typo, option, addresses, server, pem, user_info))
+    return "(?is)" + "|".join((setting, map_entry, typo, option, addresses, server, pem, user_info))
 
 
 def options_pattern() -> str:
@@ -67,7 +67,7 @@ def secret_options_pattern() -> str:
     Spark masks the value of an option if the expression finds something in its key or its value.
     """
     endings = "|".join(map(re.escape, _spellings(SECRET_ENDINGS)))
-    header = rf"{_secret_header()}{re.escape(_HEADER)}"
+    header = rf"{_not_public_header()}{re.escape(_HEADER)}"
     user_info = r"://[^\s/?#]*@|^[^\s:/@]+:[^\s@]+@"
     return rf"(?i)url|{_PASSWORD}|(?:{endings})$|{header}|PRIVATE KEY|{user_info}"
 
@@ -106,11 +106,11 @@ def _mask_match(match: re.Match[str]) -> str:
 
 def _exact_key() -> str:
     endings = "|".join(rf"(?<={re.escape(ending)})" for ending in _spellings(SECRET_ENDINGS))
-    header = rf"{_secret_header()}{re.escape(_HEADER)}[\w.-]{{1,100}}"
+    header = rf"{_not_public_header()}{re.escape(_HEADER)}[\w.-]{{1,100}}"
     return rf"(?:[\w.-]{{0,200}}?(?:{_PASSWORD}[\w.-]{{0,100}}|{header}){_END}|[\w.-]{{1,300}}{_END}(?:{endings}))"
 
 
-def _secret_header() -> str:
+def _not_public_header() -> str:
     """Return a lookahead that excludes the headers that are not secret."""
     return rf"(?!{re.escape(_HEADER)}(?:{'|'.join(_spellings(PUBLIC_HEADERS))}){_END})"
 
@@ -124,7 +124,7 @@ def _spellings(words: Iterable[str]) -> Iterator[str]:
 def _misspelled_key() -> str:
     endings = "|".join(map(_misspelled, SECRET_ENDINGS))
     password = rf"(?:{_misspelled(_PASSWORD)})[\w.-]{{0,100}}"
-    header = rf"{_secret_header()}(?:{_misspelled(_HEADER)})[\w.-]{{1,100}}"
+    header = rf"{_not_public_header()}(?:{_misspelled(_HEADER)})[\w.-]{{1,100}}"
     exact = "|".join(re.escape(ending) for ending in _spellings(SECRET_ENDINGS))
     return rf"[\w.-]{{1,200}}?[.](?:{password}|{header}|{endings}|[\w-]{{0,50}}?(?:{exact})){_END}"
 

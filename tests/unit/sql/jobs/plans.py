@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from kafka_sql.definition import validate_table
 from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, Expression, Operator
+from kafka_sql.table.declaration import Column, Table
 
 _ids = count(1000)
 
@@ -52,9 +54,6 @@ def join(left: Operator, right: Operator, condition: Expression | None, type: st
 
 def table(topics: str = "src", name: str = "src", key: tuple[str, ...] = (), **options: str) -> Any:
     """Return a validated table with the columns k and n."""
-    from kafka_sql.definition import validate_table
-    from kafka_sql.table.declaration import Column, Table
-
     formats = {"key.format": "json", "value.format": "json"} if key else {"format": "json"}
     columns = (Column("k", "INT", "INT"), Column("n", "BIGINT", "BIGINT"))
     all_options = {
