@@ -154,7 +154,7 @@ def test_a_later_failure_is_logged(
     caplog.set_level(logging.ERROR, "kafka_sql.sql.jobs")
     (row,) = streaming("INSERT INTO tgt SELECT a FROM src").collect()
     topics.produce(source, b"no JSON")
-    wait_until(lambda: caplog.messages != [], "the failure is not logged")
+    wait_until(lambda: caplog.messages != [], "the failure is logged")
     (message,) = caplog.messages
     assert message.startswith(f"INSERT INTO 'default.tgt': job '{row[0]}' (insert-into_default.tgt) failed: [DECODE] ")
 
