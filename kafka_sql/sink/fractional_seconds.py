@@ -79,10 +79,14 @@ def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
 
 
 def _truncate_timestamps(microseconds: npt.NDArray[np.int64], precision: int) -> npt.NDArray[np.int64]:
-    """Truncate as Flink (DateTimeUtils.truncate): milliseconds toward 1970, and smaller fractions toward the past."""
+    """Truncate as Flink (DateTimeUtils.truncate): milliseconds toward 1970, and smaller fractions toward the past.
+
+    Flink does not count leading zeros of the nanoseconds: in TIMESTAMP(5), 0.000019 stays, because 19000 has 5 digits.
+    """
     if precision > _MILLISECOND_PRECISION:
         unit: int = 10 ** (_SPARK_PRECISION - precision)
-        return microseconds // unit * unit
+        nanoseconds = microseconds % 1_000_000 * 1000
+        return np.where(nanoseconds < 10**precision, microseconds, microseconds // unit * unit)
     unit = 10 ** (_MILLISECOND_PRECISION - precision)
     milliseconds = microseconds // 1000
     return (milliseconds - np.fmod(milliseconds, unit)) * 1000
