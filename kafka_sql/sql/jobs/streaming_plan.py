@@ -216,7 +216,8 @@ def _read_expression(expression: Any) -> Expression:
 def parse_explained_plan(explained: str) -> Operator:
     """Return the operators of the analyzed plan in the text of EXPLAIN EXTENDED.
 
-    The text does not show which columns are aggregates. So every condition counts as one of an aggregate.
+    The text does not show which columns are aggregates. So every condition counts as one of an aggregate, and the
+    operators have no columns.
     """
     plan = _ANALYZED_PLAN.search(explained)
     lines = [match for line in (plan[1].splitlines() if plan else ()) if (match := _TREE_LINE.match(line))]

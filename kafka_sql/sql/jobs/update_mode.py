@@ -52,7 +52,7 @@ def check_update_mode(plan: Operator, table: str, primary_key: Sequence[str]) ->
     """Check that an updating query overwrites each row that it has written, as long as its result changes.
 
     Args:
-        plan: the analyzed plan; its columns are those of the table.
+        plan: the analyzed plan; its columns are those of the table. Without columns, the primary key is not checked.
         table: the 'upsert-kafka' table that the query writes.
         primary_key: the columns of its primary key.
 
