@@ -286,7 +286,9 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
 
 def _python_of(jvm: int) -> int:
     """Return the id of the Python process of a JVM."""
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
+    listing = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+    )
     processes = [line.split(None, 2) for line in listing.stdout.splitlines()]
     (pid,) = (int(p) for p, parent, *command in processes if int(parent) == jvm and "attach" in "".join(command))
     return pid
