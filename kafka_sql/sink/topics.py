@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TopicNotFoundError
-from kafka_sql.kafka.admin.cluster import cached_cluster
+from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.options import connector as opt
 
@@ -27,21 +27,27 @@ def ensure_topics_exist(definition: Definition) -> None:
         BrokerError: the cluster does not respond, or rejects a request.
     """
     topics = opt.topics(definition.options) or ()
+    creates_topics = definition.options[opt.TOPIC_CREATE]
     with cached_cluster(definition.client_config) as cluster:
-        if definition.options[opt.TOPIC_CREATE]:
-            settings = topic_settings(definition)
-            key = (definition.client_config["bootstrap.servers"], *topics, repr(settings))
-            if key not in _ensured:
-                new_topic_config = _UPSERT_CONFIG if definition.is_upsert else {}
-                for topic in ensure_topics(cluster, topics, settings, definition.name, new_topic_config):
-                    log_fields = {"table": definition.name, "topic": topic}
-                    _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=log_fields)
-                _ensured.add(key)
+        key = (definition.client_config["bootstrap.servers"], *topics, repr(topic_settings(definition)))
+        if creates_topics and key not in _ensured:
+            _create_missing_topics(cluster, definition, topics)
+            _ensured.add(key)
         try:
             cluster.partitions(topics)
         except TopicNotFoundError as e:
+            if creates_topics:  # deleted since they were checked
+                _create_missing_topics(cluster, definition, topics)
+                return
             e.table = definition.name
             raise e.with_message(f"{e.message} Create it, or set '{opt.TOPIC_CREATE.key}' to 'true'.") from None
+
+
+def _create_missing_topics(cluster: Cluster, definition: Definition, topics: tuple[str, ...]) -> None:
+    new_topic_config = _UPSERT_CONFIG if definition.is_upsert else {}
+    for topic in ensure_topics(cluster, topics, topic_settings(definition), definition.name, new_topic_config):
+        log_fields = {"table": definition.name, "topic": topic}
+        _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=log_fields)
 
 
 def topic_settings(definition: Definition) -> TopicSettings:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.definition import Definition, validate_table
+from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.topics import TopicSettings
 from kafka_sql.sink import topics as module
 from kafka_sql.sink.topics import ensure_topics_exist, topic_settings
@@ -55,6 +56,25 @@ def test_missing_topics_are_created_once_per_process(calls: list[Any]) -> None:
     ensure_topics_exist(definition)
     check = ("partitions", ("t",))
     assert calls == [("ensure", ("t",), 3, "orders", {}), check, check]
+
+
+def test_a_topic_that_was_deleted_since_is_created_again(calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    definition = table("kafka", create="true")
+    ensure_topics_exist(definition)
+    calls.clear()
+
+    @contextmanager
+    def cluster_without_topics(_: object) -> Iterator[Any]:
+        def partitions(topics: Any) -> None:
+            raise TopicNotFoundError("Topic 't' does not exist.", topic="t")
+
+        yield SimpleNamespace(partitions=partitions)
+
+    monkeypatch.setattr(module, "cached_cluster", cluster_without_topics)
+    ensure_topics_exist(definition)
+    assert calls == [("ensure", ("t",), None, "orders", {})]
+    with pytest.raises(TopicNotFoundError, match=r"does not exist\. Create it, or set 'sink.topic.create' to 'true'\."):
+        ensure_topics_exist(table("kafka"))
 
 
 def test_new_topics_of_upsert_tables_are_compacted(calls: list[Any]) -> None:
