@@ -18,6 +18,7 @@ from kafka_sql.errors import (
     RecordRejectedError,
     RecordTooLargeError,
     TopicNotFoundError,
+    UnsupportedSqlError,
 )
 from tests.topics import Topics
 
@@ -163,7 +164,7 @@ def test_an_aggregate_into_an_append_only_table_is_rejected(sql: Sql, topics: To
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql(f"CREATE TABLE src (word STRING) {topics.with_options(topics.create())}")
     sql(f"CREATE TABLE t (word STRING, n BIGINT) {topics.with_options(topics.create())}")
-    with pytest.raises(PySparkException, match="output mode"):
+    with pytest.raises(UnsupportedSqlError, match="doesn't support consuming update changes"):
         sql("INSERT INTO t SELECT word, count(*) FROM src GROUP BY word")
 
 

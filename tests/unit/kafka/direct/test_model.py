@@ -26,7 +26,7 @@ from tests.model.history import WRITTEN_AGAIN, History, Step, find_violation, ge
 HISTORIES, TRANSACTION_HISTORIES = 20_000, 5_000
 _HISTORIES_PER_BUG = 20_000  # at most; each bug was found within 15,000
 
-_complete, _next_batch, _restart = Sender._complete, PartitionQueue.next_batch, PartitionQueue.restart
+_complete, _next_batch = Sender._complete, PartitionQueue.next_batch
 
 
 def test_random_histories() -> None:
@@ -56,12 +56,6 @@ def _pipeline_at_once(self: PartitionQueue, connection: Connection, now: float) 
     return _next_batch(self, connection, now)
 
 
-def _continue_sequence(self: PartitionQueue, producer: ProducerIdAndEpoch) -> None:
-    sequence = self._next_sequence
-    _restart(self, producer)
-    self._next_sequence = sequence
-
-
 _BUGS: dict[str, tuple[Any, str, Any]] = {
     "out of order taken as written": (Sender, "_complete", _take_out_of_order_as_written),
     "pipelining without an acknowledgement": (PartitionQueue, "next_batch", _pipeline_at_once),
@@ -74,7 +68,7 @@ _BUGS: dict[str, tuple[Any, str, Any]] = {
     ),
     "batch expires at its first failure": (sender, "_MIN_TRIES", 1),
     "acknowledgement never outdated": (partition_queue, "_KNOWN_SECONDS", math.inf),
-    "sequence numbers of the old epoch": (PartitionQueue, "restart", _continue_sequence),
+    "epoch not bumped": (ProducerIdAndEpoch, "next_epoch", lambda self: self),
     "gap in sequence numbers": (partition_queue, "next_sequence", lambda sequence, records: sequence + records + 1),
 }
 
