@@ -5,9 +5,9 @@ export PYTHON
 export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 PY := $(VENV)/bin/python
-# Two processes, each with its own Kafka and Spark. All tests of a file run in the same process; files in the order that
+# Three processes, each with its own Kafka and Spark, which are often idle. All tests of a file run in the same process; files in the order that
 # conftest.py sets.
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 MINUTES ?= 30
 # make test LOCKED=1 tests the locked versions of all packages, otherwise the newest ones.
 LOCK := $(if $(LOCKED),requirements-dev.lock)
