@@ -5,8 +5,8 @@ export PYTHON
 export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 PY := $(VENV)/bin/python
-# Three processes, each with its own Kafka and Spark, which are often idle. All tests of a file run in the same process; files in the order that
-# conftest.py sets.
+# Three processes, each with its own Kafka and Spark, which are often idle. All tests of a file run in the same process;
+# files in the order that conftest.py sets.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 MINUTES ?= 30
 # make test LOCKED=1 tests the locked versions of all packages, otherwise the newest ones.

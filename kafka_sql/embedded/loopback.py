@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import socket
 from typing import Final
 
 HOST: Final = "127.0.0.1"
 
+# Outside of the ranges from which Linux and macOS assign ports. When a broker is stopped, its clients still try to
+# connect; a server that lets the system choose its port must not get that of the broker.
+_PORTS: Final = range(20_000, 32_000)
+_ATTEMPTS: Final = 1_000
+
 
 def free_ports(count: int) -> list[int]:
-    """Return different ports of 127.0.0.1 that are currently free."""
+    """Return different ports of 127.0.0.1 that are currently free, chosen at random.
+
+    Raises:
+        OSError: too few ports are free.
+    """
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
-        return [listener.getsockname()[1] for listener in sockets]
+        ports = list[int]()
+        for port in random.sample(_PORTS, _ATTEMPTS):
+            if len(ports) == count:
+                return ports
+            with contextlib.suppress(OSError):
+                stack.enter_context(socket.create_server((HOST, port)))
+                ports.append(port)
+    raise OSError(f"found {len(ports)} instead of {count} free ports from {_PORTS.start} to {_PORTS.stop - 1}")
