@@ -9,13 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kafka_sql.errors import (
-    ConflictingOptionsError,
-    InvalidOptionError,
-    MissingOptionError,
-    SchemaError,
-    did_you_mean,
-)
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, SchemaError
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
@@ -32,6 +26,7 @@ from kafka_sql.options.validation import (
     check_upsert_options,
     reject_unknown_options,
 )
+from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")

@@ -56,9 +56,7 @@ attributes are recovered from the message.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 E = TypeVar("E", bound="KafkaSqlError")
@@ -509,14 +507,3 @@ class ExtensionError(KafkaSqlError):
     def __init__(self, message: str = "", *, path: str | None = None) -> None:
         super().__init__(message)
         self.path = path
-
-
-def find_similar_name(name: str, valid_names: Iterable[str]) -> str | None:
-    """Return the valid name that is most similar to a misspelled one; None if none is similar."""
-    return next(iter(difflib.get_close_matches(name, list(valid_names), n=1, cutoff=0.6)), None)
-
-
-def did_you_mean(name: str, valid_names: Iterable[str]) -> str:
-    """Return a sentence that suggests the most similar valid name, with a leading space; empty if none is similar."""
-    similar_name = find_similar_name(name, valid_names)
-    return f" Did you mean '{similar_name}'?" if similar_name else ""

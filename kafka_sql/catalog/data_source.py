@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
+from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter, check_sink
@@ -24,6 +24,7 @@ from kafka_sql.source.changelog_checks import check_batch_read, check_key_types,
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.source.stream.read_limits import check_admission_options
+from kafka_sql.suggestions import did_you_mean
 
 _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 

@@ -6,9 +6,10 @@ from collections import UserDict
 from importlib import import_module
 from typing import Any, Final, cast
 
-from kafka_sql.errors import InvalidOptionError, did_you_mean
+from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.format import Format
 from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.suggestions import did_you_mean
 
 
 class _LazyFormats(UserDict[str, Any]):

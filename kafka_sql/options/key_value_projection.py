@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.option import Options
+from kafka_sql.suggestions import did_you_mean
 
 
 def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:

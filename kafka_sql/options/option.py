@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
+from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.options")
 T = TypeVar("T")

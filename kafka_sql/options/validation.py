@@ -10,19 +10,13 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from kafka_sql.errors import (
-    ConflictingOptionsError,
-    InvalidOptionError,
-    MissingOptionError,
-    UnknownOptionError,
-    did_you_mean,
-    find_similar_name,
-)
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, UnknownOptionError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
 from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.suggestions import did_you_mean, find_similar_name
 
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options import Option, Options, string
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
+from kafka_sql.suggestions import did_you_mean
 
 SCHEMA_TYPE_NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
 AUTO_REGISTER: Final = "auto.register.schemas"

@@ -10,9 +10,10 @@ from typing import Final
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, did_you_mean
+from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_temporary_client
 from kafka_sql.kafka.config.properties import connect_timeout
+from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"  # sent by brokers before 2.8

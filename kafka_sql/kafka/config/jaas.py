@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedOptionError, did_you_mean
+from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedOptionError
+from kafka_sql.suggestions import did_you_mean
 
 _OPTION: Final = "properties.sasl.jaas.config"
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")

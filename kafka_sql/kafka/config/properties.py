@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
+from kafka_sql.errors import InvalidOptionError, UnknownOptionError
 from kafka_sql.kafka.config import kerberos, librdkafka_check, security
 from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.credentials import check_credentials
@@ -19,6 +19,7 @@ from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, norma
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
+from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import SchemaError, did_you_mean
+from kafka_sql.errors import SchemaError
 from kafka_sql.kafka.record_metadata import ERROR, ERROR_COLUMNS, TIMESTAMP_LTZ, MetadataColumn, metadata_keys
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
 from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, read_cast

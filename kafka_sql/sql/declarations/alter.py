@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError, did_you_mean
+from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.sql.grammar.declaration import (
@@ -23,6 +23,7 @@ from kafka_sql.sql.grammar.declaration import (
     ResetOptions,
     SetOptions,
 )
+from kafka_sql.suggestions import did_you_mean
 
 
 def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:

@@ -15,7 +15,6 @@ from kafka_sql.errors import (
     SchemaError,
     SqlSyntaxError,
     UnsupportedSqlError,
-    did_you_mean,
 )
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.expressions.computed import translate_expression
@@ -28,6 +27,7 @@ from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.syntax_error import syntax_error, unclosed_quote_error
+from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")

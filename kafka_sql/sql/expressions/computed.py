@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
+from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.sql.expressions.arithmetic import negate, translate_arithmetic
 from kafka_sql.sql.expressions.casts import translate_cast
 from kafka_sql.sql.expressions.conditions import (
@@ -37,6 +37,7 @@ from kafka_sql.sql.expressions.functions.regex import translate_like
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
 from kafka_sql.sql.grammar.types import FlinkType
+from kafka_sql.suggestions import did_you_mean
 
 _UNSUPPORTED: Final[dict[type[exp.Expr], str]] = {
     exp.Interval: "an INTERVAL is supported only as an operand of + or - with a timestamp or date",

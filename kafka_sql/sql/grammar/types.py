@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafka_sql.catalog.sql_literals import quote, string_literal
-from kafka_sql.errors import SchemaError, did_you_mean
+from kafka_sql.errors import SchemaError
+from kafka_sql.suggestions import did_you_mean
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}  # with the precision of Spark's decimal for each
 STRINGS = ("STRING", "VARCHAR", "CHAR")

@@ -12,12 +12,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
+from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
 from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.sql.dataframes import dataframe, empty_dataframe
 from kafka_sql.sql.recognize.classify import StopJob
 from kafka_sql.sql.spark_errors import error_message, mask_message
+from kafka_sql.suggestions import did_you_mean
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
 MAX_ENDED_JOBS = 100  # per session; older ones are removed

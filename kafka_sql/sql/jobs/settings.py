@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.errors import did_you_mean
 from kafka_sql.options import Option, duration, enum, integer, string
+from kafka_sql.suggestions import did_you_mean
 
 T = TypeVar("T")
 _LOG = logging.getLogger("kafka_sql.sql")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.errors import did_you_mean
 from kafka_sql.sql.expressions.functions import collections, conditional, datetime, math, regex, strings
 from kafka_sql.sql.expressions.functions.signature import Function
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
+from kafka_sql.suggestions import did_you_mean
 
 _TRANSLATIONS: Final[dict[str, Function]] = {
     **conditional.FUNCTIONS,
