@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -17,6 +18,7 @@ import pyspark
 import pytest
 
 import kafka_sql
+from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.extension.jar import build_jar
 from tests.planted_secrets import create_statement, merged_tables, planted_secrets
 from tests.topics import Topics
@@ -202,11 +204,21 @@ def test_a_python_that_cannot_be_started(conf: list[str], tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A Thrift server's JDBC URL and process id."""
-    (tmp_path / "tables").mkdir()
+def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int, str]]:
+    """A Thrift server's JDBC URL, process id and UI. It writes an event log."""
+    for name in ("tables", "events"):
+        (tmp_path / name).mkdir()
+    (ui_port,) = free_ports(1)
+    settings = {
+        "spark.kafka_sql.catalog": tmp_path / "tables",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(ui_port),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": tmp_path / "events",
+        "spark.eventLog.compress": "false",
+    }
     command = [
-        *(SPARK / "bin/spark-submit", *conf, *_conf("spark.kafka_sql.catalog", tmp_path / "tables")),
+        *(SPARK / "bin/spark-submit", *conf, *(x for kv in settings.items() for x in _conf(*kv))),
         *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"),
         *("--hiveconf", "hive.server2.thrift.port=0", "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
     ]
@@ -218,7 +230,7 @@ def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
             port = next(p for p in ports if p)
             rest = threading.Thread(target=lambda: [log_file.write(line) for line in process.stderr or ()])
             rest.start()
-            yield f"jdbc:hive2://127.0.0.1:{port}/default", process.pid
+            yield f"jdbc:hive2://127.0.0.1:{port}/default", process.pid, f"http://127.0.0.1:{ui_port}"
             process.terminate()
             rest.join()
 
@@ -249,13 +261,16 @@ def output(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.long
-def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int], tmp_path: Path) -> None:
-    url, pid = server
+def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int, str], tmp_path: Path) -> None:
+    url, pid, ui = server
     topic = topics.create()
     topics.produce(topic, b'{"id": 1}')
-    options = topics.with_options(topic, **{"properties.ssl.key.password": SECRET})
+    secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
+    secrets = [s for s in secrets if not s.is_rejected and "\n" not in s.value]
+    options = topics.with_options(topic, **{secret.key: secret.value for secret in secrets})
     first = beeline(
         url,
+        f"CREATE TABL t (id INT) {options}",
         f"CREATE TABLE t (id INT, more AS id + 1) {options}",
         "SET 'execution.runtime-mode' = 'streaming'",
         "INSERT INTO t (id) VALUES (2)",
@@ -264,7 +279,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     )
     assert output(first) == (
         ["execution.runtime-mode\tstreaming", "own"],
-        ["[INVALID_OPTION] Invalid value 'sometimes"],
+        ["[PARSE_SYNTAX_ERROR] [PARSE_SYNTAX_ERROR] Spa", "[INVALID_OPTION] Invalid value 'sometimes"],
     )
 
     concurrent = [
@@ -281,7 +296,13 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
     assert output(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
-    assert SECRET not in (tmp_path / "server.log").read_text()
+    log = (tmp_path / "server.log").read_text()
+    paths = ("/sqlserver/", "/SQL/", "/jobs/", "/environment/", "/StreamingQuery/")
+    pages = [urllib.request.urlopen(ui + path).read().decode() for path in paths]
+    assert "CREATE TABLE t (id INT" in pages[0]
+    events = [path.read_text() for path in (tmp_path / "events").rglob("events_*")]
+    assert events
+    assert [s.name for s in secrets if any(map(s.is_in, (log, *pages, *events)))] == []
 
 
 def _python_of(jvm: int) -> int:
