@@ -29,10 +29,11 @@ def ensure_topics_exist(definition: Definition) -> None:
     topics = opt.topics(definition.options) or ()
     creates_topics = definition.options[opt.TOPIC_CREATE]
     with cached_cluster(definition.client_config) as cluster:
-        key = (definition.client_config["bootstrap.servers"], *topics, repr(topic_settings(definition)))
-        if creates_topics and key not in _ensured:
-            _create_missing_topics(cluster, definition, topics)
-            _ensured.add(key)
+        if creates_topics:
+            key = (definition.client_config["bootstrap.servers"], *topics, repr(topic_settings(definition)))
+            if key not in _ensured:
+                _create_missing_topics(cluster, definition, topics)
+                _ensured.add(key)
         try:
             cluster.partitions(topics)
         except TopicNotFoundError as e:

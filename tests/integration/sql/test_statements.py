@@ -24,13 +24,6 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def streaming(sql: Any, tmp_path: Path) -> Any:
-    sql("SET 'execution.runtime-mode' = 'streaming'")
-    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    return sql
-
-
 def values(topics: Topics, topic: str, expected: int) -> list[dict[str, Any]]:
     return sorted((json.loads(m.value() or b"") for m in topics.consume(topic, expected)), key=str)
 

@@ -11,20 +11,8 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.source.changelog_checks import check_key_types
 from kafka_sql.table.declaration import Column, Table
+from tests.unit.source.upsert_table import COLUMNS, OPTIONS
 
-UPSERT = {
-    "connector": "upsert-kafka",
-    "topic": "t",
-    "properties.bootstrap.servers": "h:1",
-    "key.format": "json",
-    "value.format": "json",
-    "value.fields-include": "EXCEPT_KEY",
-}
-COLUMNS = (
-    Column("v", "BIGINT", "BIGINT"),
-    Column("k", "STRING", "STRING", nullable=False),
-    Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True),
-)
 CHANGELOG = {
     "connector": "kafka",
     "topic": "t",
@@ -42,7 +30,7 @@ def test_nested_key_columns_are_rejected() -> None:
 
 
 def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
-    definition = validate_table(Table(("db", "t"), COLUMNS, UPSERT, primary_key=("k",)))
+    definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
     schema = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
     source = make_data_source("kafka.t", definition, schema)({})
     assert source.reader(schema)

@@ -20,13 +20,6 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def streaming(sql: Any, tmp_path: Path) -> Any:
-    sql("SET 'execution.runtime-mode' = 'streaming'")
-    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    return sql
-
-
 def job(spark: Any, result: Any) -> Any:
     (row,) = result.collect()
     # not from spark.streams: Spark forgets queries that have ended

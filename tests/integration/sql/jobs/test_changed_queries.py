@@ -27,13 +27,6 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def streaming(sql: Any, tmp_path: Path) -> Any:
-    sql("SET 'execution.runtime-mode' = 'streaming'")
-    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    return sql
-
-
 def run(spark: Any, result: Any) -> None:
     """Run a continuous query until it has read all records."""
     query = spark.streams.get(result.collect()[0][0])

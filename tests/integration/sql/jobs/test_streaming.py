@@ -20,13 +20,6 @@ def millis(seconds: int) -> int:
     return int((START + timedelta(seconds=seconds)).timestamp() * 1000)
 
 
-@pytest.fixture
-def streaming(sql: Any, tmp_path: Path) -> Any:
-    sql("SET 'execution.runtime-mode' = 'streaming'")
-    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    return sql
-
-
 def job(spark: Any, result: Any) -> Any:
     (row,) = result.collect()
     (name,) = result.columns

@@ -16,22 +16,10 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.declaration import Table
 from tests.hypothesis_examples import examples
+from tests.unit.source.upsert_table import COLUMNS, OPTIONS
 
-OPTIONS = {
-    "connector": "upsert-kafka",
-    "topic": "t",
-    "properties.bootstrap.servers": "h:1",
-    "key.format": "json",
-    "value.format": "json",
-    "value.fields-include": "EXCEPT_KEY",
-}
-COLUMNS = (
-    Column("v", "BIGINT", "BIGINT"),
-    Column("k", "STRING", "STRING", nullable=False),
-    Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True),
-)
 SCHEMA = pa.schema([("v", pa.int64()), pa.field("k", pa.string(), nullable=False), ("o", pa.int64())])
 # key, value: None is a tombstone, "" decodes to no row, a list to one row per element
 CHANGES = st.lists(
