@@ -73,6 +73,7 @@ bench-formats: $(INSTALLED) ## Compare the formats with other libraries
 docs: $(DOCUMENTED) ## Build the documentation site in build/site, and check it; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 	$(PY) -m tools.site_check build/site
+	$(PY) -m tools.site_browser build/site
 
 docs-options: $(INSTALLED) ## Generate docs/options.md and docs/properties.md
 	$(PY) -m tools.options_page

@@ -112,6 +112,7 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
         spark.sql(f"RESET '{key}'")
     for row in spark.sql("SHOW TABLES").collect():
         if row.tableName not in before:
+            spark.catalog.dropTempView(row.tableName)
             spark.sql(f"DROP TEMPORARY TABLE IF EXISTS `{row.tableName}`")
             spark.sql(f"DROP TABLE IF EXISTS `{row.tableName}`")
 

@@ -168,6 +168,13 @@ def growing(bench: Bench) -> Iterator[Result]:
     )
 
 
+def unused_columns(bench: Bench) -> Iterator[Result]:
+    """Measure what columns cost that a query does not use."""
+    yield from growth.measure_unused_columns(
+        20, int(1_000_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs
+    )
+
+
 PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "read": reading,
     "sizes": sizing,
@@ -177,6 +184,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "latency": streaming,
     "floor": without_spark,
     "growth": growing,
+    "unused": unused_columns,
     "stages": profile,
 }
 SAMPLE = {"sample": sample}

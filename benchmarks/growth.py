@@ -13,6 +13,8 @@ from benchmarks.orders import Topic, create_table, declare_statements
 from benchmarks.peer_process import PeerProcess
 from benchmarks.peers.launch import OURS
 
+NARROW = "a table with this column only"
+
 
 def measure_partitions(
     counts: Sequence[int], processes: Sequence[PeerProcess], cluster: Cluster, runs: int
@@ -36,18 +38,36 @@ def measure_columns(
 ) -> Iterator[Result]:
     """Sum each of many BIGINT columns of JSON records."""
     for count in counts:
-        name = f"columns_{count}"
-        cluster.create(name, 2)
-        names = [f"c{i}" for i in range(count)]
-        topic = Topic(name, "json", records, 2, cluster.bootstrap)
-        declared = ", ".join(f"{n} BIGINT" for n in names)
-        text = create_table(name, topic).replace(f"({topic.columns})", f"({declared})")
-        process.request("sql", text=text)
-        values = ", ".join(f"id + {i} AS {n}" for i, n in enumerate(names))
-        process.request("sql", text=f"INSERT INTO {name} SELECT {values} FROM range(0, {records}, 1, 2)")
-        sums = ", ".join(f"sum({n})" for n in names)
+        name = _create_columns(count, records, process, cluster)
+        sums = ", ".join(f"sum(c{i})" for i in range(count))
         run = query_run(process, f"SELECT count(*), {sums} FROM {name}")
         yield from measure_alternately("growth", count_noun(count, "column"), {OURS: run}, records, runs)
+
+
+def measure_unused_columns(
+    count: int, records: int, process: PeerProcess, cluster: Cluster, runs: int
+) -> Iterator[Result]:
+    """Sum one of many BIGINT columns of JSON records; then the same in a table that declares only this column."""
+    name = _create_columns(count, records, process, cluster)
+    narrow = f"one_of_{name}"
+    process.request("sql", text=_create_table(narrow, Topic(name, "json", records, 2, cluster.bootstrap), "c0 BIGINT"))
+    peers = {peer: query_run(process, f"SELECT sum(c0) FROM {t}") for peer, t in ((OURS, name), (NARROW, narrow))}
+    yield from measure_alternately("unused", f"1 of {count} columns", peers, records, runs)
+
+
+def _create_columns(count: int, records: int, process: PeerProcess, cluster: Cluster) -> str:
+    """Fill a topic with JSON records of BIGINT columns c0, c1, ...; return its name, which is also its table's."""
+    name = f"columns_{count}"
+    cluster.create(name, 2)
+    columns = ", ".join(f"c{i} BIGINT" for i in range(count))
+    process.request("sql", text=_create_table(name, Topic(name, "json", records, 2, cluster.bootstrap), columns))
+    values = ", ".join(f"id + {i} AS c{i}" for i in range(count))
+    process.request("sql", text=f"INSERT INTO {name} SELECT {values} FROM range(0, {records}, 1, 2)")
+    return name
+
+
+def _create_table(name: str, topic: Topic, columns: str) -> str:
+    return create_table(name, topic).replace(f"({topic.columns})", f"({columns})")
 
 
 def measure_schemas(
@@ -64,7 +84,7 @@ def measure_schemas(
             producer.produce(name, b"\0" + ids[i % count].to_bytes(4, "big") + b"\2", partition=i % 2)
         producer.flush()
         topic = Topic(name, "avro-confluent", records, 2, cluster.bootstrap, cluster.registry)
-        process.request("sql", text=create_table(name, topic).replace(f"({topic.columns})", "(c BIGINT)"))
+        process.request("sql", text=_create_table(name, topic, "c BIGINT"))
         run = query_run(process, f"SELECT count(*), sum(c) FROM {name}")
         yield from measure_alternately("growth", count_noun(count, "schema id"), {OURS: run}, records, runs)
 

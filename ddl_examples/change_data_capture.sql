@@ -37,7 +37,23 @@ INSERT INTO debezium VALUES
 SELECT id, name, weight, changed FROM products;
 --> 1 | scooter | 5.170 | 1970-01-01 00:00:03
 
--- With a row-kind column and without a key: all changes, in batch and streaming mode.
+-- Without a PRIMARY KEY, rows are compared by all their columns: an insert adds a copy, a delete removes one.
+CREATE TABLE product_rows (
+  id INT,
+  name STRING,
+  weight DECIMAL(10, 3)
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'inventory.products',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'debezium-json'
+);
+
+SELECT * FROM product_rows;
+--> 1 | scooter | 5.170
+
+-- With a row-kind column: all changes, in batch and streaming mode.
 CREATE TABLE product_changes (
   kind STRING METADATA FROM 'row-kind' VIRTUAL,
   id INT,

@@ -35,12 +35,19 @@ SET 'execution.checkpointing.dir' = '/checkpoints/clicks';
 SET 'pipeline.name' = 'clicks per minute';
 
 INSERT INTO clicks_per_minute
-SELECT window.start, count(*)
-FROM clicks
-GROUP BY window(ts, '1 minute');
+SELECT window_start, count(*)
+FROM TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTE)
+GROUP BY window_start, window_end;
 
 SET 'execution.runtime-mode' = 'batch';
 
 SELECT * FROM clicks_per_minute ORDER BY minute;
 --> 2026-01-02 03:04:00 | 2
 --> 2026-01-02 03:05:00 | 1
+
+-- In a batch, rows without GROUP BY, too. Windows overlap: each click is in every window that ends after it.
+SELECT user_name, date_format(window_start, 'HH:mm') AS opened, date_format(window_end, 'HH:mm') AS closed
+FROM CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '2' MINUTES, INTERVAL '6' MINUTES)
+WHERE user_name = 'emmy'
+ORDER BY closed;
+--> emmy | 03:00 | 03:06

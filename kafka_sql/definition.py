@@ -1,7 +1,4 @@
-"""Validate a table's options, and infer the columns of a table that declares none.
-
-Sources and sinks are created from the result of the validation, a ``Definition``.
-"""
+"""Validate a table's options. Sources and sinks are created from the result, a ``Definition``."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, SchemaError
-from kafka_sql.formats.format import InferredSchema
 from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
@@ -18,6 +14,7 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
+from kafka_sql.options.other_connectors import SPARK_ALTERNATIVES
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.options.unsupported import reject_unsupported_options
 from kafka_sql.options.validation import (
@@ -27,6 +24,7 @@ from kafka_sql.options.validation import (
     reject_unknown_options,
 )
 from kafka_sql.suggestions import did_you_mean
+from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
@@ -76,6 +74,11 @@ class Definition:
         return not self.value.format.insert_only
 
     @property
+    def has_changes(self) -> bool:
+        """Whether records change or delete rows of earlier records."""
+        return self.is_upsert or self.is_changelog
+
+    @property
     def has_error_column(self) -> bool:
         """Whether an undecodable record becomes a row with its error in a column ``METADATA FROM 'error'``."""
         return any(column.metadata == ERROR for column in self.table.source_columns)
@@ -86,9 +89,19 @@ class Definition:
         return self.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE
 
     @property
-    def reads_latest_per_key(self) -> bool:
-        """Whether a batch read returns the latest row of each key."""
-        return self.is_upsert or (self.is_changelog and bool(self.table.primary_key))
+    def has_row_kind_column(self) -> bool:
+        """Whether each change becomes a row, with its kind in a column ``METADATA FROM 'row-kind'``."""
+        return any(column.metadata == ROW_KIND for column in self.table.source_columns)
+
+    @property
+    def reads_content(self) -> bool:
+        """Whether a batch read returns the rows that remain after all changes, instead of the changes."""
+        return self.has_changes and not self.has_row_kind_column
+
+    @property
+    def applies_changes(self) -> bool:
+        """Whether the changes of a row are applied in their order, so that one task must read a partition."""
+        return self.reads_content or any(column.name == ROW_KIND_NAME for column in self.table.source_columns)
 
 
 def validate_table(table: Table) -> Definition:
@@ -101,17 +114,9 @@ def validate_table(table: Table) -> Definition:
         OptionError: the first invalid option.
         SchemaError: the table must have a PRIMARY KEY or must not have one, or cannot have an 'error' column.
     """
-    raw_options = table.options
-    connector = _connector(raw_options)
-    connector_options = _CONNECTORS[connector]
-    key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None
-    value = parse_payload(*_value_format(raw_options, connector), raw_options)
-    options = Options(connector_options, raw_options)
-    payloads = [payload for payload in (key, value) if payload is not None]
-    known_keys = {k for option in connector_options for k in option.keys}
-    reject_unknown_options(connector, raw_options, known_keys.union(*(payload.option_keys for payload in payloads)))
+    options, key, value = _parse_options(table.options)
     physical_names = [c.name for c in table.physical_columns]
-    if connector == opt.KAFKA:
+    if options[opt.CONNECTOR] == opt.KAFKA:
         check_kafka_options(options)
         _check_kafka_formats(table, key, value)
         key_columns: Sequence[str] = project_key(options, physical_names)
@@ -119,17 +124,12 @@ def validate_table(table: Table) -> Definition:
         check_upsert_options(options)
         _check_upsert_formats(table, key, value)
         key_columns = check_key_fields(options, table.primary_key, physical_names)
-    check_topic_config(options, raw_options)
+    check_topic_config(options, table.options)
     value_columns = project_value(options, physical_names, key_columns)
     reject_unsupported_options(options)
-    # some aliases of the connector's options have the prefix 'properties.', too
-    aliases = {k for option in connector_options for k in option.aliases}
-    properties = {
-        k.removeprefix(opt.PROPERTIES_PREFIX): v
-        for k, v in raw_options.items()
-        if k.startswith(opt.PROPERTIES_PREFIX) and k not in aliases
-    }
+    properties = _client_properties(table.options)
     _warn_overridden(options, properties)
+    _warn_not_aligned(table, options)
     topics = options.get(opt.TOPIC) or ()
     declared_types = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
     definition = Definition(
@@ -146,13 +146,62 @@ def validate_table(table: Table) -> Definition:
     return definition
 
 
+def validate_options(table: Table) -> Definition:
+    """Check the options of a table without columns, and return a definition from which its columns can be inferred.
+
+    Its key and value have no columns.
+
+    Raises:
+        OptionError: the first invalid option.
+    """
+    options, key, value = _parse_options(table.options)
+    (check_kafka_options if options[opt.CONNECTOR] == opt.KAFKA else check_upsert_options)(options)
+    topics = options.get(opt.TOPIC) or ()
+    return Definition(
+        table,
+        options,
+        value.with_columns((), topics),
+        key and key.with_columns((), topics),
+        to_librdkafka(_client_properties(table.options)),
+    )
+
+
+def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | None, Payload]:
+    """Return the connector's options, and the key and the value without their columns.
+
+    Raises:
+        OptionError: an option is missing, unknown or has an invalid value.
+    """
+    connector = _connector(raw_options)
+    connector_options = _CONNECTORS[connector]
+    key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None
+    value = parse_payload(*_value_format(raw_options, connector), raw_options)
+    options = Options(connector_options, raw_options)
+    payloads = [payload for payload in (key, value) if payload is not None]
+    known_keys = {k for option in connector_options for k in option.keys}
+    reject_unknown_options(connector, raw_options, known_keys.union(*(payload.option_keys for payload in payloads)))
+    return options, key, value
+
+
+def _client_properties(raw_options: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of the Kafka client."""
+    # some aliases of the connector's options have the prefix 'properties.', too
+    aliases = {k for option in _CONNECTORS[_connector(raw_options)] for k in option.aliases}
+    return {
+        k.removeprefix(opt.PROPERTIES_PREFIX): v
+        for k, v in raw_options.items()
+        if k.startswith(opt.PROPERTIES_PREFIX) and k not in aliases
+    }
+
+
 def _check_error_columns(definition: Definition) -> None:
     names = [column.name for column in definition.table.source_columns if column.metadata == ERROR]
-    if names and definition.reads_latest_per_key:
+    if names and definition.reads_content:
         raise SchemaError(
-            f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: the table "
-            "has one row per key, and an undecodable record has no key. Remove the column and set "
-            f"'{opt.ERROR_HANDLING.key}', or read the topic through another table without a PRIMARY KEY.",
+            f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: a query "
+            "returns the rows that remain after all changes, and an undecodable record is no change. Remove the column "
+            f"and set '{opt.ERROR_HANDLING.key}', or declare another column METADATA FROM '{ROW_KIND}' to read every "
+            "change.",
             column=names[0],
             table=definition.name,
         )
@@ -170,40 +219,16 @@ def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
         )
 
 
-def infer_columns(raw_options: Mapping[str, str]) -> InferredSchema | None:
-    """Infer the columns of a table that declares none from its formats: first the key's columns, then the value's.
-
-    The inferred options of a 'kafka' table include 'key.fields' with the key's columns. Options that the statement sets
-    take precedence. If the value lacks a key column, 'value.fields-include' is 'EXCEPT_KEY'.
-
-    Returns:
-        None if the value's format cannot infer columns.
-
-    Raises:
-        OptionError: an invalid option.
-        SchemaRegistryError, SchemaError: the format could not infer its columns.
-    """
-    connector = _connector(raw_options)
-    topics = [topic.strip() for topic in raw_options.get(opt.TOPIC.key, "").split(";") if topic.strip()]
-    value = parse_payload(*_value_format(raw_options, connector), raw_options).with_columns((), topics)
-    if value.format.infer_schema is None:
-        return None
-    inferred = value.format.infer_schema(value.options)
-    options = {value.prefix + k: v for k, v in inferred.options.items()}
-    columns = dict(inferred.columns)
-    if opt.KEY_FORMAT.key in raw_options:
-        key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options).with_columns((), topics)
-        if key.format.infer_schema is not None:
-            prefix = raw_options.get(opt.KEY_FIELDS_PREFIX.key, "")
-            inferred_key = key.format.infer_schema(key.options)
-            key_columns = {prefix + name: column_type for name, column_type in inferred_key.columns}
-            options |= {"key." + k: v for k, v in inferred_key.options.items()}
-            if connector == opt.KAFKA:
-                options[opt.KEY_FIELDS.key] = ";".join(key_columns)
-            if not key_columns.keys() <= columns.keys():
-                options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
-            columns = key_columns | {name: t for name, t in columns.items() if name not in key_columns}
-    return InferredSchema(tuple(columns.items()), options)
+def _warn_not_aligned(table: Table, options: Options) -> None:
+    """Warn about a drift between partitions that is not limited."""
+    has_limit = options.get(opt.MAX_OFFSETS) is not None or options.get(opt.MAX_BYTES) is not None
+    if options.is_set(opt.WATERMARK_DRIFT) and not (table.watermark is not None and has_limit):
+        _LOG.warning(
+            "option '%s' has no effect without a WATERMARK and '%s' or '%s'",
+            opt.WATERMARK_DRIFT.key,
+            opt.MAX_OFFSETS.key,
+            opt.MAX_BYTES.key,
+        )
 
 
 def _connector(raw_options: Mapping[str, str]) -> str:
@@ -214,11 +239,12 @@ def _connector(raw_options: Mapping[str, str]) -> str:
             option="connector",
         )
     if name not in _CONNECTORS:
+        alternative = SPARK_ALTERNATIVES.get(name)
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{mask_user_info(name)}' (option 'connector'). Available: "
             + ", ".join(f"'{c}'" for c in _CONNECTORS)
             + "."
-            + did_you_mean(name, _CONNECTORS),
+            + (f" In Spark: {alternative}." if alternative else did_you_mean(name, _CONNECTORS)),
             option="connector",
         )
     return name

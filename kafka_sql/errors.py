@@ -2,8 +2,8 @@
 
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
 that identify the location (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own.
-An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text; their
-attributes are recovered from the message.
+An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text, from
+which kafka_sql/sql/errors_from_text.py recovers them.
 
     KafkaSqlError
     ├── StatementError           a statement cannot be parsed or executed
@@ -57,28 +57,9 @@ attributes are recovered from the message.
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 E = TypeVar("E", bound="KafkaSqlError")
-
-# How messages name the facts that are attributes.
-_FACTS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?P<topic>[\w.-]+)\[(?P<partition>\d+)\](?:@(?P<offset>\d+))?",
-        r"\b[Tt]opic '(?P<topic>[^']+)'",
-        r"\b[Tt]able '(?P<table>[^']+)'",
-        r"\b[Oo]ption '(?P<option>[^']+)'",
-        r"\b[Cc]olumn '(?P<column>[^']+)'",
-        r"\b(?:[Ff]ield|[Cc]olumn) '(?P<field>[^']+)'",
-        r"\b(?:on|of) '?(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)",
-    )
-)
-_DECODE_MESSAGE: Final = re.compile(
-    r"(?:record (?P<row>\d+) of the buffer|(?P<where>\S+\[\d+\]@\d+(?: \(key\))?))"
-    r"(?:, field '(?P<field>.*?)')?: (?P<reason>.*)",
-    re.DOTALL,
-)
 
 
 class KafkaSqlError(Exception):
@@ -104,17 +85,6 @@ class KafkaSqlError(Exception):
         """Return the error's name as users search for it: ``TOPIC_NOT_FOUND`` for TopicNotFoundError."""
         stem = cls.__name__.removesuffix("Error")
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).upper()
-
-    @classmethod
-    def from_message(cls: type[E], message: str) -> E:
-        """Return an error that arrived as text, such as that of a Spark task, with the attributes that it names."""
-        error = cls(message)
-        attributes = vars(error)
-        for match in filter(None, (pattern.search(message) for pattern in _FACTS)):
-            for name, text in match.groupdict().items():
-                if text is not None and attributes.get(name, "") is None:
-                    attributes[name] = int(text) if name in ("partition", "offset") else text
-        return error
 
     def with_message(self: E, message: str) -> E:
         """Return a copy with another message and the same attributes."""
@@ -406,13 +376,6 @@ class DecodeError(FormatError):
         location = where or f"record {row} of the buffer"
         super().__init__(f"{location}, field '{field}': {reason}" if field else f"{location}: {reason}", field=field)
         self.row, self.reason, self.where = row, reason, where
-
-    @classmethod
-    def from_message(cls, message: str) -> DecodeError:
-        """Return an error that arrived as text, with the row, the field and the location that it names."""
-        match = _DECODE_MESSAGE.fullmatch(message)
-        facts = match.groupdict() if match else {"row": None, "field": None, "reason": message, "where": None}
-        return _restore(cls, (message,), {**facts, "row": int(facts["row"] or -1)})
 
     def with_location(self, where: str) -> DecodeError:
         """Return the same error with its location in Kafka, ``topic[partition]@offset``."""

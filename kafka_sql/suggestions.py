@@ -6,9 +6,13 @@ import difflib
 from collections.abc import Iterable
 
 
-def find_similar_name(name: str, valid_names: Iterable[str]) -> str | None:
-    """Return the valid name that is most similar to a misspelled one; None if none is similar."""
-    return next(iter(difflib.get_close_matches(name, list(valid_names), n=1, cutoff=0.6)), None)
+def find_similar_name(name: str, valid_names: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the valid name that is most similar to a misspelled one; None if none is similar.
+
+    Args:
+        cutoff: the least similarity, from 0 to 1 (the same name).
+    """
+    return next(iter(difflib.get_close_matches(name, list(valid_names), n=1, cutoff=cutoff)), None)
 
 
 def did_you_mean(name: str, valid_names: Iterable[str]) -> str:

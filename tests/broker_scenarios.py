@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from confluent_kafka import Producer as RdkafkaProducer
@@ -194,6 +195,21 @@ def check_exactly_once(topics: Topics, folder: Path) -> None:
         sink.driver().run_batch(tasks=2)
         assert sink.numbers(3 * ROWS) == rows(3)
         assert sink.open() == []
+
+
+def check_transactions_in_new_topics(topics: Topics, count: int) -> None:
+    """Write to each partition of topics whose leaders may not know yet that they lead them."""
+    partitions = 20
+    values = pa.array([b"%d" % i for i in range(partitions)], pa.binary())
+    for _ in range(count):
+        topic = topics.create(partitions)
+        definition = sink_table(topics.bootstrap, topic, topic)
+        config = {**definition.client_config, "transaction.timeout.ms": "60000"}
+        with table_transaction(definition, config, topic) as producer:
+            producer.produce(values, partitions=np.arange(partitions, dtype=np.int32))
+            producer.flush()
+        written = topics.consume(topic, partitions, partitions, **{"isolation.level": "read_uncommitted"})
+        assert [message.value() for message in written] == values.to_pylist()
 
 
 def fail_transactions(topics: Topics, attempts: int) -> str:

@@ -80,8 +80,9 @@ PUBLIC: Final = frozenset(
     sink.partitioner sink.transactional-id-prefix topic topic-pattern value.format
 
     <format>.basic-auth.credentials-source <format>.bearer-auth.credentials-source <format>.charset
-    <format>.codec <format>.database.include <format>.descriptor-file <format>.map-null-key.literal
-    <format>.message-class-name <format>.null-literal <format>.properties.basic.auth.credentials.source
+    <format>.codec <format>.database.include <format>.descriptor-file <format>.line-delimiter
+    <format>.map-null-key.literal <format>.message-class-name <format>.null-literal
+    <format>.properties.basic.auth.credentials.source
     <format>.properties.bearer.auth.credentials.source <format>.properties.schema.registry.ssl.keystore.location
     <format>.properties.schema.registry.ssl.truststore.location <format>.schema <format>.schema-registry.schema
     <format>.schema-registry.subject <format>.ssl.keystore.location <format>.ssl.truststore.location

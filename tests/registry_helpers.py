@@ -9,7 +9,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +19,9 @@ import fastavro
 import httpx
 
 from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.formats.format import InferredSchema
+from kafka_sql.source.schema_inference import infer_columns
+from kafka_sql.table.declaration import Table
 
 
 def register(registry: EmbeddedRegistry, subject: str, schema: Any, **request_fields: Any) -> int:
@@ -34,6 +37,14 @@ def latest_version(registry: EmbeddedRegistry, subject: str) -> Any:
     response = httpx.get(f"{registry.url}/subjects/{subject}/versions/latest")
     assert response.is_success, response.text
     return response.json()
+
+
+def infer(options: Mapping[str, str]) -> InferredSchema:
+    """Return what is inferred for a table with these options."""
+    base = {"connector": "kafka", "properties.bootstrap.servers": "localhost:9092"}
+    inferred = infer_columns(Table(("t",), (), {**base, **options}))
+    assert inferred is not None
+    return inferred
 
 
 def encode_avro(schema_id: int, schema: Any, row: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
@@ -77,6 +78,18 @@ class Topics:
         }
         return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **overrides}.items()) + ")"
 
+    def with_upsert_options(self, topic: str, **overrides: str) -> str:
+        """Return the WITH clause of an upsert table with JSON; ``overrides`` adds or replaces options."""
+        options = {
+            "connector": "upsert-kafka",
+            "topic": topic,
+            "properties.bootstrap.servers": self.bootstrap,
+            "key.format": "json",
+            "value.format": "json",
+            **overrides,
+        }
+        return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"
+
     def client(self, **properties: str) -> dict[str, str]:
         """Return a client's configuration for Java's properties, with ``_`` for the dots of their names."""
         return to_librdkafka(
@@ -87,11 +100,21 @@ class Topics:
         """Produce records and wait until they are acknowledged. All have the same ``record_fields``, such as a key."""
         # one request at a time keeps the order when a new topic's first requests are retried; idempotence would need a
         # producer id for each of these short-lived producers
-        settings = {"acks": "all", "max.in.flight.requests.per.connection": 1}
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
+        producer = self._producer()
         for value in values:
             producer.produce(topic, value, partition=partition, **record_fields)
         assert producer.flush(30) == 0
+
+    def produce_all(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Produce keys and values, each to the partition of its key, and wait until they are acknowledged."""
+        producer = self._producer()
+        for key, value in records:
+            producer.produce(topic, value, key)
+        assert producer.flush(30) == 0
+
+    def _producer(self) -> Producer:
+        settings = {"acks": "all", "max.in.flight.requests.per.connection": 1, "queue.buffering.max.messages": 1000000}
+        return Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
 
     def consume(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
         """Return all records of a topic, sorted by partition and offset; fail unless there are ``expected``.

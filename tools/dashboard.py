@@ -78,6 +78,13 @@ _PANELS: Final = [
         "Age of the latest event of the last batch, at the end of the batch.",
     ),
     ("Watermark lag", "ms", "kafka_sql_watermarkLag", "{{job_name}}", "Lag of the watermark behind the clock."),
+    (
+        "Late rows",
+        "short",
+        "kafka_sql_numLateRecordsDropped",
+        "{{job_name}}",
+        "Rows that were dropped because they were behind the watermark.",
+    ),
     ("Idle time", "ms", "kafka_sql_sourceIdleTime", "{{job_name}}", "Time since a row was read."),
     (
         "Current offset",

@@ -20,8 +20,10 @@ public final class FlinkPeer {
     public static void main(String[] arguments) throws Exception {
         PrintStream responses = new PrintStream(new FileOutputStream(FileDescriptor.out), true, "UTF-8");
         System.setOut(System.err);
+        EnvironmentSettings.Builder settings = EnvironmentSettings.newInstance();
+        boolean isStreaming = arguments.length > 1 && arguments[1].equals("streaming");
         TableEnvironment tables =
-                TableEnvironment.create(EnvironmentSettings.newInstance().inBatchMode().build());
+                TableEnvironment.create((isStreaming ? settings.inStreamingMode() : settings.inBatchMode()).build());
         tables.getConfig().set("parallelism.default", arguments[0]);
         responses.println("@@ \"ready\"");
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));

@@ -47,13 +47,13 @@ def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> PeerProcess
     return PeerProcess(name, command, work_folder / "log", environment)
 
 
-def start_flink(folder: Path, cores: int = 2) -> PeerProcess:
-    """Start Flink SQL in batch mode, in one JVM."""
+def start_flink(folder: Path, cores: int = 2, mode: str = "batch") -> PeerProcess:
+    """Start Flink SQL in batch or streaming mode, in one JVM."""
     jars = [*flink_jars(), *kafka_jars(find_java(), _HERE / "flink.lock")]
     opens = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENS]
     command = [
         *(find_java(), "-Xmx4g", "-Dorg.apache.logging.log4j.level=OFF", *opens),
-        *("-cp", os.pathsep.join(map(str, jars)), str(_HERE / "FlinkPeer.java"), str(cores)),
+        *("-cp", os.pathsep.join(map(str, jars)), str(_HERE / "FlinkPeer.java"), str(cores), mode),
     ]
     return PeerProcess(FLINK, command, folder / "flink.log", os.environ)
 

@@ -10,9 +10,13 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable, make_data_source
 from kafka_sql.catalog.file_store import TableName
+from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.definition import Definition
+from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 from kafka_sql.table.declaration import Column, Table
+
+_CHANGES_SUFFIX: Final = "-changes"  # of a provider; no table has a name with a hyphen in Spark's catalog
 
 OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 
@@ -23,19 +27,22 @@ class CatalogTable:
 
     For example ``CREATE TABLE orders (price INT, total AS price * 2)``: ``default.orders`` is a view that computes
     ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``. Over Spark Connect,
-    the data source is in a database of the client, and ``orders`` is a temporary view.
+    the data source is in a database of the client, and ``orders`` is a temporary view. In a session whose session
+    catalog is not Spark's own, every table is a view, and the view finds the data source in the catalog ``kafka_sql``.
 
     Attributes:
         name: database and table.
         definition: the validated declaration.
         storage_name: database and name of the data source in Spark's catalog.
         data_source: the data source's class; its name is the provider's name.
+        source_catalog: the catalog through which Spark reads and writes the data source.
     """
 
     name: TableName
     definition: Definition
     storage_name: TableName
     data_source: type[KafkaTable]
+    source_catalog: str = SESSION_CATALOG
 
     @property
     def table(self) -> Table:
@@ -44,8 +51,8 @@ class CatalogTable:
 
     @property
     def sql_name(self) -> str:
-        """The data source's qualified name in SQL."""
-        return quoted_name(self.storage_name)
+        """The data source's qualified name in queries and INSERT."""
+        return qualified_name((self.source_catalog, *self.storage_name))
 
     @property
     def view_name(self) -> TableName:
@@ -69,7 +76,11 @@ class CatalogTable:
 
 
 def make_catalog_table(
-    name: TableName, definition: Definition, storage_name: TableName, provider_name: TableName
+    name: TableName,
+    definition: Definition,
+    storage_name: TableName,
+    provider_name: TableName,
+    source_catalog: str = SESSION_CATALOG,
 ) -> CatalogTable:
     """Return a table with its own data source class, whose provider is ``kafka.<provider_name>``.
 
@@ -80,15 +91,31 @@ def make_catalog_table(
     database, table = provider_name
     provider = ".".join(["kafka", *([] if database == "default" else [database]), table])
     return CatalogTable(
-        name, definition, storage_name, make_data_source(provider, definition, spark_schema(definition))
+        name, definition, storage_name, make_data_source(provider, definition, spark_schema(definition)), source_catalog
     )
+
+
+def make_changes_table(entry: CatalogTable) -> CatalogTable:
+    """Return a table with the row kind and the order of each change in last columns, and with its own provider."""
+    row_kind = Column(ROW_KIND_NAME, "STRING", "STRING", metadata=ROW_KIND)
+    row_order = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtual=True)
+    table = with_fields(entry.table, columns=(*entry.table.columns, row_kind, row_order))
+    definition = with_fields(entry.definition, table=table)
+    data_source = make_data_source(changes_provider(entry), definition, spark_schema(definition))
+    return with_fields(entry, definition=definition, data_source=data_source)
+
+
+def changes_provider(entry: CatalogTable) -> str:
+    """Return the provider of a table's changes."""
+    return f"{entry.provider}{_CHANGES_SUFFIX}"
 
 
 def create_table_statement(entry: CatalogTable, owner: str) -> str:
     """Return the CREATE TABLE of the data source. It lists the columns, so that Spark need not ask a Python worker."""
     columns = ", ".join(map(_column_sql, _source_columns(entry.definition)))
     return (
-        f"CREATE TABLE {entry.sql_name} ({columns}) USING {quote(entry.provider)}{_comment_sql(entry.table.comment)} "
+        f"CREATE TABLE {quoted_name(entry.storage_name)} ({columns}) USING {quote(entry.provider)}"
+        f"{_comment_sql(entry.table.comment)} "
         f"TBLPROPERTIES ({string_literal(OWNER)} = {string_literal(owner)})"
     )
 
@@ -118,7 +145,7 @@ def spark_schema(definition: Definition) -> StructType:
 
 def quoted_name(name: TableName) -> str:
     """Return a name in SQL; permanent tables have the catalog's name, too: another one may be current."""
-    return qualified_name(part for part in ("spark_catalog" if name[0] else "", *name) if part)
+    return qualified_name(part for part in (SESSION_CATALOG if name[0] else "", *name) if part)
 
 
 def _source_columns(definition: Definition) -> list[Column]:
@@ -126,7 +153,8 @@ def _source_columns(definition: Definition) -> list[Column]:
 
     In a changelog, a deleted row may have only its key. The row of an undecodable record has no values.
     """
-    may_be_incomplete = definition.is_changelog or definition.has_error_column
+    shows_deletes = definition.has_changes and definition.has_row_kind_column
+    may_be_incomplete = definition.is_changelog or definition.has_error_column or shows_deletes
     return [with_fields(c, nullable=True) if may_be_incomplete else c for c in definition.table.source_columns]
 
 

@@ -20,7 +20,7 @@ from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter, check_sink
-from kafka_sql.source.changelog_checks import check_batch_read, check_key_types, check_stream_read
+from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.source.stream.read_limits import check_admission_options
@@ -47,11 +47,12 @@ class KafkaTable(DataSource):
     def reader(self, schema: StructType) -> BatchReader:
         """Return the reader of a batch query."""
         freeze_modules()
-        check_batch_read(self.definition)
+        _check_read_schema(self.definition, self.spark_schema, schema)
         return BatchReader(self.definition, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Return the reader of a streaming query."""
+        _check_read_schema(self.definition, self.spark_schema, schema)
         check_stream_read(self.definition)
         return StreamReader(self.definition, arrow_schema(schema))
 
@@ -74,6 +75,25 @@ class KafkaTable(DataSource):
             )
         _check_columns(self.definition, self.spark_schema, schema)
         check_sink(self.definition, arrow_schema(schema))
+
+
+def _check_read_schema(definition: Definition, table_schema: StructType, schema: StructType) -> None:
+    """Check that a read has the table's columns. Spark passes it the schema of ``spark.read.schema(...)``.
+
+    Raises:
+        SchemaError: a column is missing, unknown or has another type.
+    """
+    columns, expected = (
+        {field.name: _without_time_precision(field.dataType) for field in s} for s in (schema, table_schema)
+    )
+    if columns != expected:
+        different = next(name for name in (*columns, *expected) if columns.get(name) != expected.get(name))
+        raise SchemaError(
+            f"Table '{definition.name}': the read's schema differs from the table's in column '{different}'. Remove "
+            ".schema(...), or declare another table over the topic with these columns.",
+            column=different,
+            table=definition.name,
+        )
 
 
 def _check_columns(definition: Definition, table_schema: StructType, row_schema: StructType) -> None:
@@ -137,7 +157,7 @@ def make_data_source(name: str, definition: Definition, spark_schema: StructType
     if definition.key is not None:
         definition.key.create_decoder(schema)
         definition.key.create_encoder(schema)
-    if definition.reads_latest_per_key:
+    if definition.reads_content:
         key = (
             definition.table.primary_key
             if definition.is_changelog or definition.key is None

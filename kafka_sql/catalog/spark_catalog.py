@@ -26,13 +26,18 @@ from kafka_sql.catalog.catalog_table import (
 )
 from kafka_sql.catalog.data_source import KafkaTable, has_time_type
 from kafka_sql.catalog.file_store import TableName
+from kafka_sql.catalog.source_catalog import (
+    SESSION_CATALOG,
+    add_source_catalog,
+    builtin_catalog_sql,
+    find_source_catalog,
+)
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
-from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import SchemaError, StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
 VIEW_SOURCE_SUFFIX = "__kafka"  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
-_SESSION_CATALOG, _OWN_CATALOG = "spark.sql.catalog.spark_catalog", "builtin"  # Spark's option and its default
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
@@ -56,7 +61,13 @@ class SparkCatalog:
         self._registered: dict[str, type[KafkaTable]] = {}
 
     def register(self, entry: CatalogTable) -> None:
-        """Register a table's data source class with the session."""
+        """Register a table's data source class with the session.
+
+        Raises:
+            UnsupportedSqlError: see ``add_source_catalog``.
+        """
+        if entry.source_catalog != SESSION_CATALOG:
+            add_source_catalog(self._spark)
         if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns if a class is registered twice
             register_data_source(self._spark, entry.data_source)
             self._registered[entry.provider] = entry.data_source
@@ -65,13 +76,14 @@ class SparkCatalog:
         """Replace ``old`` with ``entry`` in Spark's catalog; restore ``old`` if that fails.
 
         Raises:
-            UnsupportedSqlError: the session catalog is not Spark's own.
+            UnsupportedSqlError: see ``add_source_catalog``.
             SchemaError: a column has Spark's type TIME, which is not enabled.
             TableExistsError: another object uses the name.
         """
-        self._check_session_catalog(entry)
         if entry.name[0] and entry.is_temporary_view:
             self._check_not_hidden(entry)
+        elif entry.name[0] and entry.source_catalog != SESSION_CATALOG:
+            self._check_not_in_session_catalog(entry.name)
         self._check_time_type(entry)
         self.register(entry)
         try:
@@ -92,7 +104,7 @@ class SparkCatalog:
         elif entry.is_view:
             existing = find_existing(self.spark_sql, entry.name).get(entry.name[1])
             if existing is not None and existing.is_view and entry.sql_name in existing.text:
-                self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
+                self._view_sql()(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         self.drop_source(entry)
 
     def create_source(self, entry: CatalogTable) -> None:
@@ -100,14 +112,14 @@ class SparkCatalog:
         if entry.storage_name[0] == self._permanent.private_database:
             database = quoted_name((entry.storage_name[0], ""))
             self.spark_sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT 'Kafka tables of a Spark Connect client'")
-        self._create(create_table_statement(entry, self.application_id()), entry.storage_name)
+        self._create(create_table_statement(entry, self.application_id()), entry.storage_name, self.spark_sql)
         self._permanent.reserve(entry.storage_name)
 
     def drop_source(self, entry: CatalogTable) -> None:
         """Drop the table of a data source from Spark's catalog."""
         existing = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
         if existing is not None and existing.owner is not None and existing.provider == entry.provider:
-            self.spark_sql(f"DROP TABLE IF EXISTS {entry.sql_name}")
+            self.spark_sql(f"DROP TABLE IF EXISTS {quoted_name(entry.storage_name)}")
         self._permanent.release(entry.storage_name)
 
     def drop_private_database(self) -> None:
@@ -143,6 +155,10 @@ class SparkCatalog:
         """Return the current catalog."""
         return run_outside_pipeline(self._spark, self._spark.catalog.currentCatalog)()
 
+    def source_catalog(self) -> str:
+        """Return the name of the catalog through which Spark reads and writes data sources."""
+        return find_source_catalog(self._spark)
+
     def application_id(self) -> str:
         """Return the Spark application's id."""
         return str(self._spark.conf.get("spark.app.id", ""))
@@ -151,23 +167,30 @@ class SparkCatalog:
         self.create_source(entry)
         if entry.is_view:
             try:
-                self._create(create_view_statement(entry), entry.view_name)
+                sql = self.spark_sql if entry.is_temporary_view else self._view_sql()
+                self._create(create_view_statement(entry), entry.view_name, sql)
             except BaseException:
                 self.drop_source(entry)
                 raise
 
-    def _create(self, statement: str, name: TableName) -> None:
+    def _view_sql(self) -> Callable[[str], DataFrame]:
+        """Return a function that executes a statement about a permanent view."""
+        if self.source_catalog() == SESSION_CATALOG or spark_context(self._spark) is None:
+            return self.spark_sql
+        return builtin_catalog_sql(self._spark)
+
+    def _create(self, statement: str, name: TableName, sql: Callable[[str], DataFrame]) -> None:
         """Run a CREATE; if the name belongs to a Kafka table of an ended application, drop that table first."""
         try:
-            self.spark_sql(statement)
+            sql(statement)
         except AnalysisException as e:
             if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
                 raise
             self._drop_stale(name, e)
-            self.spark_sql(statement)
+            sql(statement)
 
     def _check_not_hidden(self, entry: CatalogTable) -> None:
-        """Check that a table's temporary view would not hide a table or view of Spark in the table's database.
+        """Check that a table's temporary view would not hide a Spark table or view in the table's database.
 
         Raises:
             TableExistsError: it would.
@@ -178,23 +201,16 @@ class SparkCatalog:
         if existing is not None and (source if existing.is_view and source else existing).owner is None:
             raise _spark_table_exists(entry.name)
 
-    def _check_session_catalog(self, entry: CatalogTable) -> None:
-        """Check that the session catalog is Spark's own.
+    def _check_not_in_session_catalog(self, name: TableName) -> None:
+        """Check that the session catalog has no table of a name that Spark's own catalog does not list.
 
-        With another one, Spark loads the tables of data sources as V1 tables (V2SessionCatalog.loadTable), which Python
-        data sources do not support.
+        For example, Iceberg's session catalog can store its tables elsewhere, and finds them first.
 
         Raises:
-            UnsupportedSqlError: it is another one, such as Delta's.
+            TableExistsError: it has one.
         """
-        catalog = self._spark.conf.get(_SESSION_CATALOG, _OWN_CATALOG)
-        if catalog != _OWN_CATALOG:
-            raise UnsupportedSqlError(
-                f"Table '{entry.definition.name}': not supported in a session with {_SESSION_CATALOG} = {catalog}, in "
-                "which Spark cannot read or write tables of Python data sources. Declare it in a session without this "
-                "setting, or use spark.read, readStream and write with format('kafka_sql').",
-                table=entry.definition.name,
-            )
+        if self._spark.catalog.tableExists(quoted_name(name)) and name[1] not in find_existing(self.spark_sql, name):
+            raise _spark_table_exists(name)
 
     def _check_time_type(self, entry: CatalogTable) -> None:
         """Check that Spark's type TIME is enabled if a table has it.
@@ -237,13 +253,16 @@ class SparkCatalog:
                 "name or another database.",
                 table=full_name,
             ) from cause
-        self.spark_sql(f"DROP {'VIEW' if existing.is_view else 'TABLE'} {quoted_name(name)}")
+        if existing.is_view:
+            self._view_sql()(f"DROP VIEW {quoted_name(name)}")
+        else:
+            self.spark_sql(f"DROP TABLE {quoted_name(name)}")
 
 
 def _spark_table_exists(name: TableName) -> TableExistsError:
     full_name = ".".join(filter(None, name))
     return TableExistsError(
-        f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
+        f"'{full_name}' already exists as a Spark table or view. DROP it first, or choose another name.",
         table=full_name,
     )
 

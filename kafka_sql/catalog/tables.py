@@ -18,8 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.catalog_sync import CatalogSync
-from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table
+from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table, make_changes_table
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
+from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.definition import Definition, validate_table
@@ -27,13 +28,14 @@ from kafka_sql.errors import MissingOptionError, StatementError, TableExistsErro
 from kafka_sql.options import connector as opt
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.declaration import Column, Table
 
 __all__ = ["CatalogTable", "Tables"]
 
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
 # suffixes of storage names
 _TEMPORARY_SUFFIX, _HINTED_SUFFIX = "__kafka_temporary", "__kafka_hinted"
+_HiddenKey = tuple[TableName, frozenset[tuple[str, str]]]  # of a table derived from another: its name, what differs
 
 
 class Tables:
@@ -58,9 +60,12 @@ class Tables:
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
         self.stream_views: set[str] = set()  # temporary views of streams with event time
+        # arguments of read_kafka(...) -> the name of the temporary table for it
+        self.names_of_calls: dict[frozenset[tuple[str, str]], str] = {}
         self._temporary: dict[TableName, CatalogTable] = {}
         # (name, options) -> the table, and the table with these options
-        self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
+        self._hinted: dict[_HiddenKey, tuple[CatalogTable, CatalogTable]] = {}
+        self._changes: dict[str, tuple[CatalogTable, CatalogTable]] = {}  # provider -> the table, and its changes
         self._version = 0
         self.refresh()
 
@@ -215,11 +220,8 @@ class Tables:
         """
         key = entry.name, frozenset(options.items())
         with self._permanent.lock:
-            original, cached = self._hinted.get(key, (None, None))
-            if cached is not None:
-                if original is entry:
-                    return cached
-                self._spark_catalog.drop_source(cached)  # the table has been altered
+            if (cached := self._find_hidden(key, entry)) is not None:
+                return cached
             inherited = dict(entry.table.options)
             if options.get(opt.ERROR_HANDLING.key, opt.LOG).lower() != opt.LOG:
                 inherited.pop(opt.ERROR_TARGET.key, None)  # it requires 'log'
@@ -228,15 +230,54 @@ class Tables:
                 check_inherited_secrets(entry.table.options, table.options, options)
             except MissingOptionError as e:
                 raise e.with_prefix(f"OPTIONS hint of table '{entry.definition.name}': ") from None
-            storage_name = self._permanent.free_storage_name(
-                (entry.storage_name[0], _valid_name(entry.name[1]) + _HINTED_SUFFIX)
-            )
             definition = with_fields(self._validate(table), statement_options=frozenset(options))
-            hinted = make_catalog_table(entry.name, definition, storage_name, provider_name=storage_name)
-            self._spark_catalog.register(hinted)
-            self._spark_catalog.create_source(hinted)
+            hinted = self._create_hidden(entry, definition)
             self._hinted[key] = entry, hinted
             return hinted
+
+    def with_changes(self, entry: CatalogTable) -> CatalogTable:
+        """Return the table with the row kind and the order of each change, to read its changes or to write them.
+
+        Only Spark's readers and writers find it, by its provider; it is not in Spark's catalog.
+        """
+        with self._permanent.lock:
+            changes = self._changes.get(entry.provider)
+            if changes is None or changes[0] is not entry:
+                changes = self._changes[entry.provider] = entry, make_changes_table(entry)
+                self._spark_catalog.register(changes[1])
+            return changes[1]
+
+    def _find_hidden(
+        self, key: tuple[TableName, frozenset[tuple[str, str]]], entry: CatalogTable
+    ) -> CatalogTable | None:
+        """Return the hidden table that was derived from a table; drop it if the table has been altered since."""
+        original, cached = self._hinted.get(key, (None, None))
+        if cached is None or original is entry:
+            return cached
+        self._spark_catalog.drop_source(cached)
+        return None
+
+    def with_metadata(self, entry: CatalogTable, *columns: Column) -> CatalogTable:
+        """Return the table with further metadata columns, which are last."""
+        names = ((column.name, column.metadata or "") for column in columns)
+        key = entry.name, frozenset((("provider", entry.provider), *names))
+        with self._permanent.lock:
+            if (cached := self._find_hidden(key, entry)) is not None:
+                return cached
+            table = with_fields(entry.table, columns=(*entry.table.columns, *columns))
+            extended = self._create_hidden(entry, with_fields(entry.definition, table=table))
+            self._hinted[key] = entry, extended
+            return extended
+
+    def _create_hidden(self, entry: CatalogTable, definition: Definition) -> CatalogTable:
+        """Create a variant of a table under a name that no user sees."""
+        storage_name = self._permanent.free_storage_name(
+            (entry.storage_name[0], _valid_name(entry.name[1]) + _HINTED_SUFFIX)
+        )
+        hidden = make_catalog_table(entry.name, definition, storage_name, storage_name, entry.source_catalog)
+        self._spark_catalog.register(hidden)
+        self._spark_catalog.create_source(hidden)
+        return hidden
 
     def close(self) -> None:
         """Drop what other clients of a Spark Connect server would still see after the session has ended."""
@@ -244,7 +285,7 @@ class Tables:
 
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
-        return self._permanent.internal_names() | self.stream_views
+        return self._permanent.internal_names() | self.stream_views | set(self.names_of_calls.values())
 
     def _get(self, name: TableName) -> CatalogTable | None:
         """Return the permanent table with a name, or the temporary one if the name has no database."""
@@ -303,7 +344,7 @@ class Tables:
     def _make_table(self, name: TableName, table: Table) -> CatalogTable:
         definition = self._validate(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, table_name = name
-        private_database = self._permanent.private_database
+        private_database, source_catalog = self._permanent.private_database, self._spark_catalog.source_catalog()
         if private_database is not None:
             self._check_unique(name)
         if not database:  # the storage name differs, because a permanent table may have the same name
@@ -313,9 +354,10 @@ class Tables:
                     _valid_name(table_name) + _TEMPORARY_SUFFIX,
                 )
             )
-            return make_catalog_table(name, definition, storage_name, provider_name=storage_name)
-        suffix = VIEW_SOURCE_SUFFIX if table.computed_columns or private_database is not None else ""
-        return make_catalog_table(name, definition, (private_database or database, table_name + suffix), name)
+            return make_catalog_table(name, definition, storage_name, storage_name, source_catalog)
+        is_view = table.computed_columns or private_database is not None or source_catalog != SESSION_CATALOG
+        storage_name = private_database or database, table_name + (VIEW_SOURCE_SUFFIX if is_view else "")
+        return make_catalog_table(name, definition, storage_name, name, source_catalog)
 
     def _check_unique(self, name: TableName) -> None:
         """Check that no table of another database has the same name: their temporary views would be the same.

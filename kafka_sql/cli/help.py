@@ -18,7 +18,7 @@ Statements end with ';'. All statements of Spark SQL work, and Flink's for Kafka
   EXECUTE STATEMENT SET BEGIN ... END; start several INSERTs
   SET 'execution.runtime-mode' = 'streaming';    or 'batch', the default
   SET 'execution.checkpointing.dir' = '/path';   where jobs store their progress
-  SHOW JOBS;  STOP JOB 'id';           list or stop jobs
+  SHOW JOBS [EXTENDED];  STOP JOB 'id';          list or stop jobs
 
 Commands of the shell:
 

@@ -60,7 +60,9 @@ def retrieve(
     )
     assert process.stdout is not None
     start = time.monotonic()
-    timer = threading.Timer(_MAX_SECONDS, process.kill)  # a repository that sends a byte now and then has no timeout
+    timer = threading.Timer(
+        _MAX_SECONDS, process.kill
+    )  # Ivy never times out if the repository sends a byte now and then
     timer.daemon = True
     timer.start()
     try:

@@ -13,10 +13,12 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 from pyspark.find_spark_home import _find_spark_home
 
+from kafka_sql.catalog.source_catalog import JAVA_SOURCES
 from kafka_sql.embedded.jars import cache_folder
 from kafka_sql.errors import ExtensionError
 from kafka_sql.options.masking import options_pattern, secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
+from kafka_sql.state.java_operators import JAVA_SOURCES as STATE_SOURCES
 
 SOURCES = Path(__file__).with_name("java")
 
@@ -30,7 +32,7 @@ def build_jar(folder: Path | None = None) -> Path:
     Raises:
         ExtensionError: the jar cannot be built, or other users can replace it.
     """
-    sources = sorted(SOURCES.glob("*.java"))
+    sources = sorted(path for folder in (SOURCES, JAVA_SOURCES, STATE_SOURCES) for path in folder.glob("*.java"))
     parts = [*(path.read_bytes() for path in sources), *(pattern.encode() for pattern in _patterns().values())]
     digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # changed sources get another jar
     path = (folder or cache_folder()) / f"kafka-sql-extension-{digest}.jar"

@@ -74,7 +74,8 @@ class _SparkStatement(Exception):
 
 def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
-        if statement == text and not isinstance(st.classify(text), st.ShowTables):  # SHOW TABLES is filtered here
+        # these are filtered here
+        if statement == text and not isinstance(st.classify(text), st.ShowTables | st.ShowViews):
             raise _SparkStatement
         return tables.spark_sql(statement)
 

@@ -48,6 +48,11 @@ def parse_declared_type(text: str) -> DeclaredType:
         return DeclaredType()
 
 
+def quote_identifier(name: str) -> str:
+    """Return a field's name as it is written in a type."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)

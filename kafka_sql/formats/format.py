@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.options import Option, Options
 
 ErrorSink: TypeAlias = "list[DecodeError] | None"
+ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink's terms
 
 ROW_KIND_COLUMN: Final = "\0row-kind"  # has row kinds for changelog encoders; no declared column can have this name
 
@@ -121,7 +122,7 @@ class InferredSchema:
         options: options to store with the table, which record what the columns were inferred from.
     """
 
-    columns: tuple[tuple[str, str], ...]
+    columns: ColumnTypes
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -138,7 +139,10 @@ class Format:
         metadata: the metadata keys that the format provides, as Flink names them (without ``value.``), and their types.
         metadata_decoder: creates a decoder that also returns the given keys of ``metadata``; used instead of
             ``decoder`` if a table declares any.
-        infer_schema: infers the columns of a table that declares none; None if the format cannot.
+        infer_schema: infers the columns of a table that declares none from a schema; None if the format has none.
+        infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
+            sink of a decoder, for the payloads that are not of the format.
+        has_field_names: whether payloads contain the names of their fields.
     """
 
     identifier: str
@@ -149,3 +153,5 @@ class Format:
     metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
     metadata_decoder: Callable[[pa.Schema, Options, tuple[str, ...]], Decoder] | None = None
     infer_schema: Callable[[Options], InferredSchema] | None = None
+    infer_from_payloads: Callable[[Sequence[bytes], Options, ErrorSink], ColumnTypes] | None = None
+    has_field_names: bool = True

@@ -40,6 +40,10 @@ JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = 
     "numBytesInPerSecond": ("Bytes of columns per second of the last batch.", lambda j, _: j.bytes_per_second),
     "currentEmitEventTimeLag": ("Age of the latest event of the last batch, ms.", lambda j, _: j.event_time_lag),
     "watermarkLag": ("Lag of the watermark behind the clock, ms.", JobMetrics.watermark_lag),
+    "numLateRecordsDropped": (
+        "Rows that were dropped because they were behind the watermark.",
+        lambda j, _: j.late_records_dropped,
+    ),
     "numRecordsOut": (
         "Rows written since the start of the query.",
         lambda j, _: j.num_records_out if j.sink else None,

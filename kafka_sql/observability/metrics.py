@@ -72,6 +72,9 @@ class JobMetrics:
         event_time_lag: currentEmitEventTimeLag, milliseconds: the age of the latest event of the last batch at the
             batch's end, by the watermark column or else by Kafka's timestamps; None if unknown.
         watermark: milliseconds since 1970-01-01 UTC; None without a watermark.
+        late_records_dropped: numLateRecordsDropped: rows that were behind the watermark.
+        state_rows, state_bytes: rows in the state of the query's operators, and their size in memory and on the
+            executors' disks; None if they have no state.
         last_read: milliseconds since 1970-01-01 UTC of the last batch with rows, or of the first report.
         num_records_out, num_bytes_out, num_send_errors: statistics of the Kafka sink.
         send_time: currentSendTime, milliseconds until the last records of the last batch were acknowledged.
@@ -91,6 +94,9 @@ class JobMetrics:
     bytes_per_second: float | None = None
     event_time_lag: int | None = None
     watermark: int | None = None
+    late_records_dropped: int = 0
+    state_rows: int | None = None
+    state_bytes: int | None = None
     last_read: int | None = None
     num_records_out: int = 0
     num_bytes_out: int = 0
@@ -120,6 +126,11 @@ class JobMetrics:
         if without_row and progress["batchId"] != self._last_counted_batch:  # idle queries report it repeatedly
             self.records_without_row += without_row
             self._last_counted_batch = progress["batchId"]
+        self.late_records_dropped += late_records_dropped(progress)
+        operators = progress.get("stateOperators")
+        if operators:
+            self.state_rows = sum(int(operator["numRowsTotal"]) for operator in operators)
+            self.state_bytes = sum(map(_state_bytes, operators))
         if rows or self.last_read is None:
             self.last_read = end_time
         if bytes_in is not None:
@@ -175,6 +186,16 @@ def job_metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] |
     for progress in progresses:
         job.add_progress(progress, (bytes_in or {}).get(progress["batchId"]) if progress.get("numInputRows") else None)
     return job
+
+
+def late_records_dropped(progress: Json) -> int:
+    """Return how many rows the stateful operators of a batch have dropped because they were behind the watermark."""
+    return sum(int(o.get("numRowsDroppedByWatermark", 0)) for o in progress.get("stateOperators", ()))
+
+
+def _state_bytes(operator: Json) -> int:
+    files = operator.get("customMetrics", {}).get("rocksdbSstFileSize", 0)
+    return int(operator["memoryUsedBytes"]) + int(files)
 
 
 def source_metrics(progress: Json) -> list[SourceMetrics]:

@@ -307,23 +307,35 @@ WATERMARK_EMIT: Final = enum(
     allowed=("on-periodic", "on-event"),
     default="on-periodic",
 )
+WATERMARK_ALIGNMENT: Final = boolean(
+    "scan.watermark.alignment.enabled",
+    "Whether a limited stream reads its partitions in the order of their event times, so that no partition's rows are "
+    "late because another one was read ahead (see streaming.md). Applies to a table with a WATERMARK and "
+    "'scan.max-offsets-per-trigger' or 'scan.max-bytes-per-trigger'. If 'false', each partition is read in proportion "
+    "to its backlog.",
+    default="true",
+)
 WATERMARK_GROUP: Final = string(
     "scan.watermark.alignment.group",
-    "Group of sources whose watermarks are aligned. Not supported on Spark.",
+    "Group of sources whose watermarks are aligned. Has no effect: the partitions of each table are aligned, and the "
+    "watermark of a query follows its slowest table.",
 )
 WATERMARK_DRIFT: Final = duration(
     "scan.watermark.alignment.max-drift",
-    "Maximum drift between the watermarks of a group. Not supported on Spark.",
+    "By how much event time a partition may be read ahead of the others. Records within it are read in proportion to "
+    "the backlogs, so that a batch has records of more partitions. The watermark's delay must cover it. A limit of the "
+    "batch size, such as 'scan.max-offsets-per-trigger', is required.",
+    default="0 s",
 )
 WATERMARK_UPDATE: Final = duration(
     "scan.watermark.alignment.update-interval",
-    "Interval at which the watermarks of a group are compared. Not supported on Spark.",
+    "Interval at which partitions are aligned. Has no effect: they are aligned in each micro-batch.",
     default="1 s",
 )
 WATERMARK_IDLE: Final = duration(
     "scan.watermark.idle-timeout",
-    "Time without records after which a partition no longer delays the watermark. Has no effect: Spark's watermark "
-    "follows the latest event time of all partitions, so that an idle partition never delays it.",
+    "Time without records after which a partition no longer delays the watermark. Has no effect: a partition without "
+    "unread records never delays it.",
 )
 
 _COMMON: Final[tuple[Option[Any], ...]] = (
@@ -334,7 +346,14 @@ _COMMON: Final[tuple[Option[Any], ...]] = (
     BOOTSTRAP_SERVERS,
     GROUP_ID,
 )
-_WATERMARKS: Final = (WATERMARK_EMIT, WATERMARK_GROUP, WATERMARK_DRIFT, WATERMARK_UPDATE, WATERMARK_IDLE)
+_WATERMARKS: Final = (
+    WATERMARK_EMIT,
+    WATERMARK_ALIGNMENT,
+    WATERMARK_GROUP,
+    WATERMARK_DRIFT,
+    WATERMARK_UPDATE,
+    WATERMARK_IDLE,
+)
 _BOUNDED: Final = (
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
@@ -390,6 +409,7 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     KEY_FIELDS_PREFIX,
     *_BOUNDED,
     *_READING,
+    *_STREAMING,
     *_WATERMARKS,
     *_SINK,
     FLUSH_ROWS,

@@ -37,7 +37,7 @@ def secrets_pattern() -> str:
     # single quote. What follows a separator without a space belongs to it, too.
     literals = (rf"{q}[^{q}\\]*(?:(?:{q}{q}|\\.)[^{q}\\]*){{0,50}}(?:{q}(?!{q})|.*)" for q in "'\"")
     literal = rf"(?:{'|'.join(literals)})(?:[^\s,;)]{{1,1000}}|[,;)]{{1,3}}(?=\w)){{0,9}}"
-    value = rf"(?:\w?={_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
+    value = rf"(?:\w?=>?{_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
     setting = rf"(?<=\bSET\s)\s*{_exact_key()}{_GAP}={_GAP}([^;\s'\"][^;\r\n]*)"
     option = rf"{_START}{_QUOTE}?{_exact_key()}{_KEY_END}{_GAP}(?:{value})"
     separator = rf"(?:[^\w\s'\"]{{1,3}}{_GAP}){{0,2}}"

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
-from kafka_sql.suggestions import did_you_mean
+from kafka_sql.suggestions import did_you_mean, find_similar_name
 
 _LOG = logging.getLogger("kafka_sql.options")
 T = TypeVar("T")
@@ -225,10 +225,12 @@ class Options:
         known = tuple(known)
         missing = [o for o in known if o.required and not any(k in raw for k in o.keys)]
         if missing:
+            typo = find_similar_name(missing[0].key, raw, cutoff=0.9)
+            hint = f" Is '{prefix}{typo}' misspelled?" if typo is not None else ""
             raise MissingOptionError(
                 "One or more required options are missing. Missing required options are: "
                 + ", ".join(f"'{prefix}{o.key}'" for o in missing)
-                + f". {missing[0].doc}",
+                + f". {missing[0].doc}{hint}",
                 option=prefix + missing[0].key,
             )
         self._prefix, self._keys = prefix, dict(keys)

@@ -11,10 +11,6 @@ from kafka_sql.options.option import Option, Options
 from kafka_sql.options.secrets import mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.options")
-_NO_ALIGNMENT: Final = (
-    "Spark plans the batches of each source independently and cannot pause a source until the watermark of another one "
-    "advances. Limit the size of batches with 'scan.max-offsets-per-trigger' instead"
-)
 
 # option, supported values, and why other values are not supported
 UNSUPPORTED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
@@ -23,9 +19,11 @@ UNSUPPORTED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
         ("on-periodic",),
         "Spark computes one watermark per micro-batch, from the latest event time of the previous batches",
     ),
-    (opt.WATERMARK_GROUP, (), _NO_ALIGNMENT),
-    (opt.WATERMARK_DRIFT, (), _NO_ALIGNMENT),
-    (opt.WATERMARK_UPDATE, (), _NO_ALIGNMENT),
+)
+_WITHOUT_EFFECT: Final[tuple[tuple[Option[Any], str], ...]] = (
+    (opt.WATERMARK_IDLE, "a partition without unread records never delays Spark's watermark"),
+    (opt.WATERMARK_GROUP, "the partitions of each table are aligned; a query's watermark follows its slowest table"),
+    (opt.WATERMARK_UPDATE, "partitions are aligned in each micro-batch"),
 )
 
 
@@ -43,9 +41,6 @@ def reject_unsupported_options(options: Options) -> None:
                 f"Option '{option.key}' = '{value}' is not supported on Spark: {reason}. {fix}.",
                 option=option.key,
             )
-    if options.is_set(opt.WATERMARK_IDLE):
-        _LOG.info(
-            "option '%s' has no effect: Spark's watermark follows the latest event time of all partitions, so that an "
-            "idle partition never delays it",
-            opt.WATERMARK_IDLE.key,
-        )
+    for option, reason in _WITHOUT_EFFECT:
+        if options.is_set(option):
+            _LOG.info("option '%s' has no effect: %s", option.key, reason)

@@ -26,7 +26,7 @@ from kafka_sql.sink.metadata import (
 )
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
 from kafka_sql.sink.producer_choice import table_producer
-from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
+from kafka_sql.sink.upsert import encode_with_tombstones, is_replaced, keep_updates_together, reduce_to_last_rows
 from kafka_sql.sink.write_stats import WriteStats
 from kafka_sql.table.changelog import ROW_KIND, is_retraction
 
@@ -46,7 +46,8 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Wri
 def write_with_producer(producer: AnyProducer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> WriteStats:
     """Write batches with an open producer, which may be inside a transaction. See ``write_rows``."""
     row_writer: RowWriter | None = None
-    for batch in reduce_to_last_rows(definition, truncate_fractions(definition.table, batches)):
+    batches = reduce_to_last_rows(definition, truncate_fractions(definition.table, batches))
+    for batch in keep_updates_together(definition, batches):
         row_writer = row_writer or RowWriter(definition, batch.schema)
         row_writer.write(batch, producer)
     producer.flush()
@@ -87,9 +88,9 @@ class RowWriter:
             DeliveryError: a record was rejected.
             PartitionerError: the class in 'sink.partitioner' returned an invalid partition.
         """
+        batch, keys, values = self._encode_payloads(batch)
         timestamp_column = self._metadata_column(batch, "timestamp")
         headers, topics = self._metadata_column(batch, "headers"), self._metadata_column(batch, "topic")
-        keys, values = self._encode_payloads(batch)
         if topics is not None:
             topics = check_row_topics(self._definition, topics)
             for topic in pc.unique(topics).to_pylist():
@@ -110,8 +111,8 @@ class RowWriter:
             headers = self._metadata_column(batch, "header-list")
         producer.produce(values, keys, timestamps, headers, topics, partitions)
 
-    def _encode_payloads(self, batch: pa.RecordBatch) -> tuple[pa.BinaryArray | None, pa.BinaryArray]:
-        """Return the records' keys and values."""
+    def _encode_payloads(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.BinaryArray | None, pa.BinaryArray]:
+        """Return the rows that become records, and the records' keys and values."""
         definition = self._definition
         kinds = self._metadata_column(batch, ROW_KIND)
         try:
@@ -119,6 +120,12 @@ class RowWriter:
             if is_deleted is not None and not is_deleted.any():
                 is_deleted = None
             _check_not_null(definition, batch, pa.array(~is_deleted) if is_deleted is not None else None)
+            key = definition.key
+            keys = self._key.encode(key.select(batch)) if self._key is not None and key is not None else None
+            if is_deleted is not None and keys is not None and definition.is_upsert:
+                kept = ~is_replaced(kinds, keys)
+                if not kept.all():
+                    batch, keys, is_deleted = batch.filter(kept), keys.filter(kept), is_deleted[kept]
             rows = definition.value.select(batch)
             if is_deleted is None:
                 values = self._value.encode(rows)
@@ -126,11 +133,9 @@ class RowWriter:
                 values = encode_with_tombstones(self._value, rows, is_deleted)
             else:  # the format encodes the row kind
                 values = self._value.encode(rows.append_column(ROW_KIND_COLUMN, kinds))
-            key = definition.key
-            keys = self._key.encode(key.select(batch)) if self._key is not None and key is not None else None
         except EncodeError as e:
             raise e.with_prefix(f"Table '{definition.name}': ") from e
-        return keys, values
+        return batch, keys, values
 
     def _metadata_column(self, batch: pa.RecordBatch, key: str) -> pa.Array | None:
         column = self._metadata.get(key)

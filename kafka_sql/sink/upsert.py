@@ -1,4 +1,8 @@
-"""Write changelogs with 'upsert-kafka': encode deletes as tombstones, and keep only the last row per key and flush."""
+"""Write changelogs with 'upsert-kafka': encode deletes as tombstones, and keep only the last row per key and flush.
+
+The -U row of an update is not written: the +U row that follows it replaces its record. If that row is missing because a
+filter has removed it, or if its key differs, the -U row deletes its key.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.formats.format import Encoder
 from kafka_sql.options import connector as opt
-from kafka_sql.table.changelog import ROW_INDEX, last_row_per_key
+from kafka_sql.table.changelog import KINDS, ROW_INDEX, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE, last_row_per_key
 
 
 def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, is_deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:
@@ -25,6 +30,38 @@ def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, is_deleted: n
     values = encoder.encode(rows.filter(pa.array(has_value)))
     indices = np.cumsum(has_value) - 1
     return values.take(pa.array(indices, mask=is_deleted))
+
+
+def keep_updates_together(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows; for an upsert table, no batch but the last one ends with a -U row."""
+    columns = [c.name for c in definition.table.persisted_columns if c.metadata == ROW_KIND]
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        row_kind = columns[-1] if columns and columns[-1] in batch.schema.names else None
+        if row_kind is None or not definition.is_upsert:
+            yield batch
+            continue
+        rows = batch if held is None else pa.concat_batches([held, batch])
+        held = None
+        if rows.num_rows and rows.column(row_kind)[-1].as_py() == KINDS[UPDATE_BEFORE]:
+            rows, held = rows.slice(0, rows.num_rows - 1), rows.slice(rows.num_rows - 1)
+        if rows.num_rows:
+            yield rows
+    if held is not None:
+        yield held
+
+
+def is_replaced(kinds: pa.StringArray, keys: pa.BinaryArray) -> npt.NDArray[np.bool_]:
+    """Return which rows are the -U row of an update whose +U row follows and has the same key.
+
+    Args:
+        keys: the encoded keys.
+    """
+    replaced = np.zeros(len(kinds), np.bool_)
+    if len(kinds) > 1:
+        is_update = pc.and_(pc.equal(kinds[:-1], KINDS[UPDATE_BEFORE]), pc.equal(kinds[1:], KINDS[UPDATE_AFTER]))
+        replaced[:-1] = np.asarray(pc.and_(is_update, pc.equal(keys[:-1], keys[1:])).fill_null(False))
+    return replaced
 
 
 def reduce_to_last_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

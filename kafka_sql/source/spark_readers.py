@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -18,6 +18,7 @@ from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.dead_letter_topic import batch_dead_letter_topic, stream_dead_letter_topic
 from kafka_sql.source.enumerator.plan import plan_batch
 from kafka_sql.source.enumerator.task_planning import Task, plan_tasks
+from kafka_sql.source.stream.event_times import event_time_order
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.read_limits import (
     SupportsTriggerAvailableNow,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 Json = dict[str, Any]
+
+_BATCH_ID: Final = "streaming.sql.batchId"  # a local property of the tasks of micro-batches
 
 
 class TaskPartition(InputPartition):
@@ -59,16 +62,24 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         return _input_partitions(self._definition, plan_batch(self._definition))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the rows of one task; the latest row of each key if the table has changelog semantics and a key."""
+        """Read the rows of one task; for a changelog, those that remain after its changes."""
         # lazy: loads the compiled kernels, which planning does not need
         from kafka_sql.source.reader import split_reader
 
-        latest = self._definition.reads_latest_per_key
-        read = split_reader.read_latest_rows if latest else split_reader.read_split
+        read = split_reader.read_content if self._definition.reads_content else split_reader.read_split
+        if self._is_static_side():
+            read = split_reader.read_current
         dead_letter_topic = batch_dead_letter_topic(self._definition)
         for split, config in _splits_with_config(self._definition, partition):
             yield from read(self._definition, self._schema, split, config, dead_letter_topic)
         freeze_modules()
+
+    def _is_static_side(self) -> bool:
+        """Return whether a micro-batch of a stream reads the table, and splits are whole partitions."""
+        context = TaskContext.get()
+        if context is None or context.getLocalProperty(_BATCH_ID) is None:
+            return False
+        return self._definition.reads_content or self._definition.options.get(opt.SCAN_PARALLELISM) is None
 
 
 class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -85,7 +96,7 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         """
         check_admission_options(definition)
         self._definition, self._schema = definition, schema
-        self._stream = MicroBatchStream(definition)
+        self._stream = MicroBatchStream(definition, event_time_order(definition, schema))
         self._first_end: Json | None = None  # of the first micro-batch since the query started
 
     def __getstate__(self) -> Json:
@@ -149,9 +160,8 @@ def _input_partitions(
     definition: Definition, splits: Sequence[Split], is_first_batch: bool = False
 ) -> list[InputPartition]:
     parallelism = definition.options.get(opt.SCAN_PARALLELISM)
-    # the latest row of a key can only be found by reading the whole partition in one task
-    can_cut = not definition.reads_latest_per_key
-    return [TaskPartition(task, is_first_batch) for task in plan_tasks(splits, parallelism, can_cut)]
+    tasks = plan_tasks(splits, parallelism, can_cut=not definition.applies_changes)
+    return [TaskPartition(task, is_first_batch) for task in tasks]
 
 
 def _splits_with_config(

@@ -38,8 +38,16 @@ def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataF
         declaration = merge_like(declaration, _source_declaration(tables, declaration.like.base))
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
-    tables.create(to_table(add_inferred_columns(declaration)), replace=declaration.replace)
+    if not _exists_with_columns(tables, declaration):
+        tables.create(to_table(add_inferred_columns(declaration)), replace=declaration.replace)
     return empty_dataframe(spark)
+
+
+def _exists_with_columns(tables: Tables, declaration: Declaration) -> bool:
+    """Return whether no columns need to be inferred, because the table exists and the statement has IF NOT EXISTS."""
+    if not declaration.if_not_exists or any(column.is_physical for column in declaration.columns):
+        return False
+    return find_declared_table(tables, strip_catalog(declaration.name), declaration.temporary) is not None
 
 
 def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.sql_literals import qualified_name, quote
+from kafka_sql.catalog.static_tables import refresh_static_tables
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql import ddl, explain, show, spark_ddl
+from kafka_sql.sql import ddl, explain, read_kafka, show, spark_ddl
 from kafka_sql.sql.dataframes import dataframe, empty_dataframe
-from kafka_sql.sql.jobs import job_registry as jobs
-from kafka_sql.sql.jobs import settings, statement_sets
-from kafka_sql.sql.jobs.inserts import RunSql, insert, rewrite_spark_insert
+from kafka_sql.sql.jobs import settings, show_jobs, statement_sets
+from kafka_sql.sql.jobs.file_sink import refresh_streamed_tables
+from kafka_sql.sql.jobs.inserts import RunSql, insert
+from kafka_sql.sql.jobs.job_registry import stop_job
+from kafka_sql.sql.jobs.spark_inserts import insert_into_spark
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
-from kafka_sql.sql.recognize.window_functions import check_window_functions
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.windows.rewrite import rewrite_windows
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
@@ -26,16 +29,17 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     Args:
         run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as typed.
     """
-    check_window_functions(text)
+    refresh_streamed_tables(spark)
+    text = rewrite_windows(text, lambda: settings.is_streaming(spark))
+    text = read_kafka.replace_calls(tables, text, lambda: settings.is_streaming(spark))
     statement = st.classify(text)
     match statement:
         case None if tables and st.is_query(text):
-            streaming = settings.is_streaming(spark)
-            return run(
-                rewrite_query(tables, text, streaming).text if streaming or may_need_rewrite(tables, text) else text
-            )
-        case None if tables and may_need_rewrite(tables, text) and not settings.is_streaming(spark):
-            return run(spark_ddl.rewrite_ctas(tables, text))
+            return _run_query(spark, tables, text, run)
+        case None if tables:
+            _check_replaces_no_table(tables, text)
+            is_batch_query = may_need_rewrite(tables, text) and not settings.is_streaming(spark)
+            return run(spark_ddl.rewrite_ctas(tables, text) if is_batch_query else text)
         case None:
             return run(text)
         case st.CreateView():
@@ -47,12 +51,22 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             settings.write(spark, key, value)
             return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, mask_value(key, value))])
         case st.ResetOption(str(key)):  # RESET without a key goes to Spark, which resets Flink's keys, too
-            spark.conf.unset(key)
+            settings.reset(spark, key)
             return empty_dataframe(spark)
-        case st.ShowJobs():
-            return jobs.show_jobs(spark)
+        case st.UseCatalog(name):
+            return run(f"SET CATALOG {quote(_spark_catalog(name))}")
+        case st.UseDatabase(name):
+            return run(f"USE {qualified_name(_spark_database(spark, name))}")
+        case st.ShowCurrent(is_catalog):
+            return show.show_current(tables, is_catalog)
+        case st.ShowCreateView(name) if resolve_table(tables, name) is None:
+            return show.show_create_view(spark, tables, name)
+        case st.DropTemporaryView(name, if_exists) if resolve_table(tables, name) is None:
+            return _drop_temporary_view(spark, name, if_exists)
+        case st.ShowJobs(extended):
+            return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
         case st.StopJob():
-            return jobs.stop_job(spark, statement)
+            return stop_job(spark, statement)
         case st.Execute(inner):
             return dispatch(spark, tables, inner, run)
         case st.StatementSet():
@@ -61,24 +75,44 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return explain.explain(spark, tables, statement, text, run)
         case st.ShowTables():
             return show.show_tables(tables, statement, text, run)
+        case st.ShowViews():
+            return show.show_views(tables, text, run)
         case st.CreateTable(base) if base is None or resolve_table(tables, base) is not None:
             return ddl.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
-        case st.AlterTable(name, if_exists=True) if resolve_table(tables, name) is None and not _exists_in_spark(
-            spark, name
-        ):
-            return empty_dataframe(spark)
-        case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
-            raise _table_not_found(name)
-        case st.AlterTable(name, if_exists=True, clause_start=start) if resolve_table(tables, name) is None:
-            # without IF EXISTS, which Spark does not support here
-            return run(f"ALTER TABLE {qualified_name(name)}{text[start:]}")
+        case st.AlterTable(name) if resolve_table(tables, name) is None:
+            return _alter_spark_table(spark, statement, text, run)
         case st.Insert(name) if resolve_table(tables, name) is None:
-            return run(rewrite_spark_insert(spark, tables, statement, text))
+            return insert_into_spark(spark, tables, statement, text, run)
     table: tuple[str, ...] = getattr(statement, "name", ())
     entry = resolve_table(tables, table) if table else None
     return run(text) if entry is None else _dispatch_for_table(spark, tables, entry, statement, text, run)
+
+
+def _run_query(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+    streaming = settings.is_streaming(spark)
+    if not (streaming or may_need_rewrite(tables, text)):
+        return run(text)
+    rewrite = rewrite_query(tables, text, streaming)
+    if rewrite.streamed_tables:
+        refresh_static_tables(spark)
+    return run(rewrite.text)
+
+
+def _alter_spark_table(spark: SparkSession, statement: st.AlterTable, text: str, run: RunSql) -> DataFrame:
+    """Execute ALTER TABLE for a table that is not a Kafka table.
+
+    Raises:
+        TableNotFoundError: the table does not exist, and Spark cannot parse the statement.
+    """
+    if statement.if_exists and not _exists_in_spark(spark, statement.name):
+        return empty_dataframe(spark)
+    if statement.is_flink_syntax:
+        raise _table_not_found(statement.name)
+    if statement.if_exists:  # Spark does not support IF EXISTS here
+        return run(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
+    return run(text)
 
 
 def _dispatch_for_table(
@@ -91,12 +125,15 @@ def _dispatch_for_table(
         case st.AlterTable():
             ddl.alter(tables, entry, text)
             return empty_dataframe(spark)
-        case st.Describe():
-            return show.describe(spark, entry)
+        case st.Describe(extended=extended):
+            return show.describe_extended(spark, entry) if extended else show.describe(spark, entry)
         case st.ShowColumns():
             return show.show_columns(spark, entry, statement)
         case st.ShowCreate():
             return show.show_create_table(spark, entry)
+        case st.ShowCreateView() | st.DropTemporaryView():
+            verb = "SHOW CREATE VIEW" if isinstance(statement, st.ShowCreateView) else "DROP VIEW"
+            raise unsupported_statement(entry, st.UnsupportedStatement(verb, statement.name))
         case st.UnsupportedStatement():
             raise unsupported_statement(entry, statement)
     return run(text)
@@ -114,6 +151,25 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
     raise TableNotFoundError(f"Temporary table '{full_name}' not found in this session.", table=full_name)
 
 
+def _spark_catalog(name: str) -> str:
+    return "spark_catalog" if name.lower() == "default_catalog" else name
+
+
+def _spark_database(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
+    """Return Spark's name of a database in Flink's default catalog; a database of that name is not renamed."""
+    if len(name) > 1:
+        return strip_catalog((*name, ""))[:-1] if len(name) == 2 else name
+    return name if spark.catalog.databaseExists(name[0]) else ("default",)
+
+
+def _drop_temporary_view(spark: SparkSession, name: tuple[str, ...], if_exists: bool) -> DataFrame:
+    """Drop a temporary view. Spark's DROP VIEW would drop a permanent one instead if there is no temporary one."""
+    full_name = ".".join(name)
+    if not (len(name) == 1 and spark.catalog.dropTempView(name[0])) and not if_exists:
+        raise TableNotFoundError(f"Temporary view '{full_name}' not found in this session.", table=full_name)
+    return empty_dataframe(spark)
+
+
 def _rewrite_create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
     """Return a CREATE VIEW for Spark. Reject one that would replace a Kafka table.
 
@@ -124,6 +180,18 @@ def _rewrite_create_view(tables: Tables, statement: st.CreateView, text: str) ->
         if entry is not None:
             raise unsupported_statement(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
     return spark_ddl.rewrite_create_view(tables, text)
+
+
+def _check_replaces_no_table(tables: Tables, text: str) -> None:
+    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table.
+
+    Raises:
+        UnsupportedSqlError: it would.
+    """
+    name = spark_ddl.replaced_table(text)
+    entry = find_declared_table(tables, name, temporary=False) if name else None
+    if entry is not None:
+        raise unsupported_statement(entry, st.UnsupportedStatement("REPLACE TABLE", name))
 
 
 def _drop_tables_in(tables: Tables, database: tuple[str, ...]) -> None:
@@ -156,8 +224,10 @@ _ALTERNATIVES = {
     "ANALYZE TABLE": "statistics of a topic would be outdated at once",
     "COMMENT ON TABLE": "the comment is part of the declaration. Use CREATE TABLE ... COMMENT '...' WITH (...)",
     "DROP VIEW": "it is a table, not a view. Use DROP TABLE",
+    "SHOW CREATE VIEW": "it is a table, not a view. Use SHOW CREATE TABLE",
     "ALTER VIEW": "it is a table, not a view. Use ALTER TABLE",
     "CREATE VIEW": "it is a table, not a view. Choose another name, or DROP TABLE it first",
+    "REPLACE TABLE": "DROP TABLE it first, or declare it with CREATE OR REPLACE TABLE ... WITH (...)",
 }
 
 

@@ -12,7 +12,10 @@ from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.inserts import RunSql, prepare, rewrite_spark_insert
+from kafka_sql.sql.jobs.changelog.describe import describe_changelog, explain_rows
+from kafka_sql.sql.jobs.changelog.relation import Mode
+from kafka_sql.sql.jobs.inserts import RunSql, prepare
+from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
@@ -43,13 +46,18 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
         case st.Insert(name):
             entry = resolve_table(tables, name)
             if entry is None:
-                rewritten = rewrite_spark_insert(spark, tables, inner, text)
-                return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
-            prepared = prepare(spark, tables, entry, inner, run)
+                prepared = prepare_spark_insert(spark, tables, inner, text, run)
+                if prepared.stream is None and prepared.batch == text:
+                    return None
+            else:
+                prepared = prepare(spark, tables, entry, inner, run)
             if prepared.stream is None:
                 return _explain_in_spark(mode, prepared.batch, run)
+            sink = f"== Sink ==\nINSERT INTO {prepared.stream.target_name}"
+            if prepared.stream.changelog_mode is not Mode.INSERT_ONLY:
+                return "\n\n".join([sink, describe_changelog(prepared.stream), explain_rows(prepared.stream, mode)])
             query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
-            return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_explain_in_spark(mode, query, run)}"
+            return f"{sink}\n\n{_explain_in_spark(mode, query, run)}"
         case st.CreateTable(None):
             query_text = parse_statement(text, parse_declaration).query
             if query_text:

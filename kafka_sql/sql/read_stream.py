@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.static_tables import refresh_static_tables
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.jobs.bounded import stop_queries_at_end
@@ -43,6 +44,7 @@ def patch_read_stream(spark: SparkSession, find_tables: Callable[[SparkSession],
             return original(self, tableName)
         if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
             stop_queries_at_end(self._spark)
+        refresh_static_tables(session)
         return tables.spark_sql(stream_query(tables, entry))
 
     setattr(table, _MARK, True)

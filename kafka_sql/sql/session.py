@@ -25,6 +25,7 @@ from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.error_conversion import convert_errors
+from kafka_sql.sql.list_tables import patch_catalog
 from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.redaction import redact_options
 from kafka_sql.sql.spark_errors import mask_errors
@@ -62,6 +63,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _patched_sql(spark, tables, spark_sql)
         patch_read_stream(spark, session_tables)
+        patch_catalog(spark, tables)
         _drop_private_tables_at_stop(spark, tables)
         _close_at_exit(spark)
         ignore_accumulators(spark)

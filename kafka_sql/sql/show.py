@@ -1,32 +1,61 @@
-"""Execute DESCRIBE, SHOW COLUMNS, SHOW TABLES and SHOW CREATE TABLE."""
+"""Execute DESCRIBE, SHOW COLUMNS, SHOW TABLES, SHOW VIEWS and SHOW CREATE TABLE."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_sql.catalog.catalog_table import quoted_name
-from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.errors import TableNotFoundError
+from kafka_sql.options import connector as opt
+from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.render import render_masked
+from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
+from kafka_sql.sql.rewrite.views import find_view
 from kafka_sql.table.declaration import Column
 
-_DESCRIBE_COLUMNS = ("name", "type", "null", "key", "extras", "watermark", "comment")
+_SERVERS: Final = f"{opt.PROPERTIES_PREFIX}bootstrap.servers"
+_DESCRIBE_COLUMNS: Final = ("name", "type", "null", "key", "extras", "watermark", "comment")
 
 
 def describe(spark: SparkSession, entry: CatalogTable) -> DataFrame:
     """Return one row per column, as Flink does: name, type, null, key, extras, watermark, comment."""
-    return dataframe(
-        spark,
-        {name: pa.bool_() if name == "null" else pa.string() for name in _DESCRIBE_COLUMNS},
-        _describe_rows(spark, entry),
-    )
+    return _describe_dataframe(spark, _describe_rows(spark, entry))
+
+
+def _describe_dataframe(spark: SparkSession, rows: list[tuple[Any, ...]]) -> DataFrame:
+    columns = {name: pa.bool_() if name == "null" else pa.string() for name in _DESCRIBE_COLUMNS}
+    return dataframe(spark, columns, rows)
+
+
+def describe_extended(spark: SparkSession, entry: CatalogTable) -> DataFrame:
+    """Return the rows of DESCRIBE, and then a row for each of the table's main options, with default values.
+
+    SHOW CREATE TABLE has all of the options that are set.
+    """
+    typed, options = entry.definition.options, entry.table.options
+    values = {
+        "connector": typed[opt.CONNECTOR],
+        "topic": options.get(opt.TOPIC.key),
+        "topic pattern": options.get(opt.TOPIC_PATTERN.key),
+        "brokers": options.get(_SERVERS),
+        "format": options.get(opt.FORMAT.key) or options.get(opt.VALUE_FORMAT.key),
+        "key format": options.get(opt.KEY_FORMAT.key),
+        "startup mode": typed.get(opt.STARTUP_MODE),
+        "bounded mode": typed[opt.BOUNDED_MODE],
+    }
+    details = [(name, mask_value(_SERVERS, str(value))) for name, value in values.items() if value is not None]
+    rows = [("", ""), ("# Kafka table", entry.definition.name), *details]
+    unused = (None,) * (len(_DESCRIBE_COLUMNS) - 2)
+    return _describe_dataframe(spark, [*_describe_rows(spark, entry), *((*row, *unused) for row in rows)])
 
 
 def show_columns(spark: SparkSession, entry: CatalogTable, statement: ShowColumns) -> DataFrame:
@@ -89,6 +118,17 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     return _with_table_type(tables, statement, listing) if statement.full else listing
 
 
+def show_views(tables: Tables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
+    """Return Spark's listing without the Kafka tables that are views in Spark's catalog, and the views of streams."""
+    listing = run(text)
+    names = {(entry.view_name[0], entry.name[1]) for entry in tables if entry.is_view}
+    names |= {("", name) for name in tables.internal_names()}
+    hidden = F.lit(False)
+    for database, name in sorted(names):
+        hidden |= (F.col("viewName") == name) & (F.col("namespace") == database)
+    return listing.where(~hidden) if names else listing
+
+
 def _with_table_type(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
     """Add Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
     database = f" IN {qualified_name(statement.database)}" if statement.database else ""
@@ -98,6 +138,32 @@ def _with_table_type(tables: Tables, statement: ShowTables, listing: DataFrame) 
     for namespace, view in names:
         is_view = is_view | ((F.col("namespace") == namespace) & (F.col("tableName") == view))
     return listing.withColumn("table type", F.when(is_view, F.lit("VIEW")).otherwise(F.lit("TABLE")))
+
+
+def show_current(tables: Tables, is_catalog: bool) -> DataFrame:
+    """Return the current catalog or database, in Flink's column."""
+    function, column = ("current_catalog", "catalog") if is_catalog else ("current_database", "database")
+    return tables.spark_sql(f"SELECT {function}() AS `current {column} name`")
+
+
+def show_create_view(spark: SparkSession, tables: Tables, name: tuple[str, ...]) -> DataFrame:
+    """Return the statement that creates a view.
+
+    Raises:
+        TableNotFoundError: there is no view of this name that was created with SQL.
+    """
+    if len(name) == 1 and tables.is_hidden_by_view(name[0]):  # Spark's SHOW CREATE TABLE rejects temporary views
+        view = find_view(tables, name)
+        if view is not None:
+            statement = f"CREATE TEMPORARY VIEW {quote(name[0])} AS {view.text}"
+            return dataframe(spark, {"result": pa.string()}, [(statement,)])
+        raise TableNotFoundError(
+            f"SHOW CREATE VIEW: temporary view '{name[0]}' has no SQL text: it was created from a DataFrame.",
+            table=name[0],
+        )
+    return tables.spark_sql(f"SHOW CREATE TABLE {qualified_name(strip_catalog(name))}").withColumnRenamed(
+        "createtab_stmt", "result"
+    )
 
 
 def show_create_table(spark: SparkSession, entry: CatalogTable) -> DataFrame:

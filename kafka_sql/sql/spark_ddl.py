@@ -5,9 +5,11 @@ from __future__ import annotations
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.hints import has_options_hint
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
 from kafka_sql.sql.rewrite.table_references import find_table_references
+from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
@@ -26,21 +28,37 @@ def rewrite_ctas(tables: Tables, text: str) -> str:
     return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 
+def replaced_table(text: str) -> tuple[str, ...]:
+    """Return the name of the table that a ``[CREATE OR] REPLACE TABLE`` replaces; empty for other statements."""
+    cursor = TokenCursor(iter(lexer.tokenize_spark(text)))
+    cursor.take_words("CREATE", "OR")
+    return cursor.take_name() if cursor.take_words("REPLACE", "TABLE") else ()
+
+
 def rewrite_create_view(tables: Tables, text: str) -> str:
     """Rewrite the query of Spark's CREATE VIEW; return other statements unchanged.
 
     Raises:
-        UnsupportedSqlError: the query has an OPTIONS hint on a Kafka table, which a view cannot store.
+        UnsupportedSqlError: the query has an OPTIONS hint or a temporal join, which a view cannot store.
     """
     start = _query_start(text, "VIEW") if tables and may_need_rewrite(tables, text) else None
     if start is None:
         return text
     query = text[start:]
     has_hint = has_options_hint(query)
-    if not has_hint and not any(
+    references = find_table_references(query)
+    temporal = [".".join(reference.name) for reference in references if reference.as_of is not None]
+    if temporal:
+        raise UnsupportedSqlError(
+            f"CREATE VIEW: the join with '{temporal[0]}' FOR SYSTEM_TIME AS OF a column cannot be stored in a view. "
+            "Write the join in each query.",
+            table=temporal[0],
+        )
+    has_special_name = any(
         reference.name[0].lower() == "default_catalog" or (tables.are_private and len(reference.name) > 1)
-        for reference in find_table_references(query)
-    ):
+        for reference in references
+    )
+    if not has_hint and not has_special_name and not replace_proctime(query):
         return text
     rewrite = rewrite_query(tables, query, streaming=False)
     if has_hint and rewrite.kafka_tables:

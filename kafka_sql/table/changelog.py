@@ -1,4 +1,4 @@
-"""Interpret changelog rows: row kinds (Flink's RowKind), and the last row of each key."""
+"""Interpret changelog rows: row kinds (Flink's RowKind), the columns that identify a row, and the last row of a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ ROW_KIND: Final = "row-kind"  # the metadata key: a column `METADATA FROM 'row-k
 KINDS: Final = ("+I", "-U", "+U", "-D")
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)  # indices into KINDS
 
-ROW_INDEX: Final = "\0index"  # column with a row's index in reading order; no user column can have this name
+# columns that a table has while a continuous query reads or writes its changes, after the declared ones
+ROW_KIND_NAME: Final = "__row_kind"
+ROW_ORDER_NAME: Final = "__row_order"  # increases in reading order
+
+# columns of changes; no user column can have these names
+ROW_INDEX: Final = "\0index"  # a row's index in reading order
+IS_DELETED: Final = "\0deleted"  # whether the change deletes a row
 
 
 def is_retraction(kinds: pa.StringArray) -> pa.BooleanArray:
@@ -41,3 +47,13 @@ def last_row_per_key(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray:
     """
     indices = rows.select([*key, ROW_INDEX])
     return indices.group_by(list(key), use_threads=False).aggregate([(ROW_INDEX, "max")])[f"{ROW_INDEX}_max"]
+
+
+def comparable_columns(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Return columns in types that Arrow can compare: nested values as text, which takes a Python object per value."""
+    selected = rows.select(list(columns))
+    for i, field in enumerate(selected.schema):
+        if pa.types.is_nested(field.type):
+            texts = pa.array([None if value is None else repr(value) for value in selected[i].to_pylist()], pa.string())
+            selected = selected.set_column(i, field.name, texts)
+    return selected

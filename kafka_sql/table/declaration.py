@@ -35,6 +35,17 @@ class Column:
 
 
 @dataclass(frozen=True)
+class EventTimeSource:
+    """What an event time is computed from: a larger value of it is a later time, or the same one.
+
+    For ``ts AS TO_TIMESTAMP_LTZ(event.millis, 3)``, it is ``EventTimeSource(("event", "millis"), 1000.0)``.
+    """
+
+    path: tuple[str, ...]  # a source column, and the fields in it
+    unit: float | None = None  # microseconds per 1, if it is a number; None if that is not known
+
+
+@dataclass(frozen=True)
 class Watermark:
     """``WATERMARK FOR column AS expression``."""
 
@@ -42,6 +53,7 @@ class Watermark:
     delay: str  # Spark interval without the keyword INTERVAL: ``'5' SECOND``
     declared: str  # the expression as written in Flink's DDL
     has_time_zone: bool  # whether the column is TIMESTAMP_LTZ(p), not TIMESTAMP(p)
+    source: EventTimeSource | None = None  # None if the order of event times follows from no source column
 
 
 @dataclass(frozen=True)

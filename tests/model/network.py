@@ -7,6 +7,7 @@ import struct
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import google_crc32c
@@ -143,17 +144,39 @@ class Network:
 
     def topic_metadata(self, connection: SimulatedConnection, seconds: float | None) -> TopicMetadata:
         """Respond to a Metadata request, or not."""
-        if connection.unanswered:
-            raise Violation("a Metadata request waits behind Produce requests")
-        fault = self.metadata_faults.get(self.number("metadata"), Fault(""))
+        fault = self._next_metadata_fault(connection)
         if fault.name == "silent":
-            self.unreachable += 1
             self.clock.sleep(5.0 if seconds is None else seconds)
             raise TimeoutError("simulated")
         self.clock.sleep(LATENCY)
         if fault.name == "lost" or connection.address in self.down:
             self.unreachable += 1
             raise ConnectionError("simulated")
+        return self._metadata(fault)
+
+    def send_metadata(self, connection: SimulatedConnection) -> None:
+        """Respond to a Metadata request later, or not."""
+        fault = self._next_metadata_fault(connection)
+        if fault.name == "silent":
+            connection.is_silent = True
+            return
+
+        def respond() -> None:
+            if fault.name == "lost" or connection.address in self.down:
+                connection.break_off()
+            else:
+                connection.respond(self._metadata(fault))
+
+        self.clock.at(self.clock.now + LATENCY, respond)
+
+    def _next_metadata_fault(self, connection: SimulatedConnection) -> Fault:
+        if connection.unanswered:
+            raise Violation("a Metadata request waits behind Produce requests")
+        fault = self.metadata_faults.get(self.number("metadata"), Fault(""))
+        self.unreachable += fault.name == "silent"
+        return fault
+
+    def _metadata(self, fault: Fault) -> TopicMetadata:
         leaders = [partition.leader for partition in self.partitions]
         if fault.name == "code":
             self.unreachable += 1
@@ -247,7 +270,8 @@ class SimulatedConnection:
             if not self.is_broken:
                 raise Violation("receive waits")
             raise ConnectionError("simulated")
-        self._forget(self.unanswered.popleft())
+        if self.unanswered:  # else it is the response to a Metadata request
+            self._forget(self.unanswered.popleft())
         return self._responses.popleft()
 
     def close(self) -> None:
@@ -268,8 +292,9 @@ class SimulatedPool:
         """Open nothing yet."""
         self._network = network
         self._open: dict[Address, SimulatedConnection] = {}
-        self._opening: dict[Address, tuple[float, Fault]] = {}  # when the attempt ends, and how
-        self._failed: dict[Address, Exception] = {}
+        # by address, None for any broker: when the attempt ends, and how
+        self._opening: dict[Address | None, tuple[float, Fault]] = {}
+        self._failed: dict[Address | None, Exception] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -319,7 +344,7 @@ class SimulatedPool:
         for address in ended:
             _, fault = self._opening.pop(address)
             try:
-                self._connect(address, fault)
+                self._connect(address or random.choice(self._network.brokers), fault)
             except (OSError, AuthenticationError) as e:
                 self._failed[address] = e
         return bool(ended)
@@ -347,6 +372,31 @@ class SimulatedPool:
             except OSError as e:
                 failure = e
         raise failure
+
+    def try_any_connection(self) -> SimulatedConnection | None:
+        """Return a connection to any broker, or fail to connect; None while it takes time."""
+        self._collect_opened()
+        if None in self._failed:
+            raise self._failed.pop(None)
+        if not self._open and None not in self._opening:
+            fault = self._next_fault()
+            self._opening[None] = self._network.clock.now + LATENCY + fault.seconds, fault
+        return min(self._open.values(), key=lambda connection: connection.ready_at, default=None)
+
+    def send_metadata(self, connection: SimulatedConnection, _: Collection[str]) -> int:
+        """Request the leaders."""
+        self._network.send_metadata(connection)
+        return 0
+
+    def receive_metadata(self, connection: SimulatedConnection, _: Collection[str], correlation_id: int) -> Any:
+        """Return the leaders."""
+        try:
+            leaders = connection.receive(None, correlation_id)
+        except OSError:  # also if a restart broke the connection
+            self._network.unreachable += 1
+            self.discard(connection)
+            raise
+        return SimpleNamespace(topic=lambda _: leaders)
 
     def topic_metadata(self, topic: str, seconds: float | None = None) -> TopicMetadata:
         """Request the leaders."""

@@ -14,6 +14,7 @@ from kafka_sql import errors
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.errors_from_text import error_from_message
 
 
 def _classes(base: type[KafkaSqlError] = KafkaSqlError) -> Iterator[type[KafkaSqlError]]:
@@ -59,7 +60,7 @@ class TestEveryClass:
         assert str(pickle.loads(pickle.dumps(prefixed))) == str(prefixed)
 
     def test_an_error_that_arrived_as_text_has_all_attributes(self, cls: type[KafkaSqlError]) -> None:
-        error = cls.from_message("orders[3]@17: no JSON")
+        error = error_from_message(cls, "orders[3]@17: no JSON")
         assert str(error) == f"[{cls.condition()}] orders[3]@17: no JSON"
         assert set(vars(error)) == set(vars(cls(**_facts(cls))))
 
@@ -75,52 +76,6 @@ def test_a_decode_error_gets_its_location() -> None:
     error = DecodeError(3, "a.b[2]", "expected BIGINT").with_location("orders[0]@17")
     assert str(error) == "[DECODE] orders[0]@17, field 'a.b[2]': expected BIGINT"
     assert (error.row, error.field, error.where) == (3, "a.b[2]", "orders[0]@17")
-
-
-@pytest.mark.parametrize(
-    ("error", "facts"),
-    [
-        (
-            DecodeError.from_message("orders[3]@17 (key), field 'a.b[2]': found \"x: y\", expected INT"),
-            {"where": "orders[3]@17 (key)", "field": "a.b[2]", "reason": 'found "x: y", expected INT', "row": -1},
-        ),
-        (
-            DecodeError.from_message("my.orders[3]@17: the payload is not JSON: line 1"),
-            {"where": "my.orders[3]@17", "field": None, "reason": "the payload is not JSON: line 1", "row": -1},
-        ),
-        (DecodeError.from_message("record 5 of the buffer: no"), {"where": None, "field": None, "row": 5}),
-        (DecodeError.from_message("anything"), {"where": None, "reason": "anything", "row": -1}),
-        (
-            errors.TopicNotFoundError.from_message(
-                "Topic 'a.b' does not exist on localhost:9092,h:1. Did you mean 'c'?"
-            ),
-            {"topic": "a.b", "servers": "localhost:9092,h:1", "partition": None, "table": None},
-        ),
-        (
-            errors.FetchError.from_message("Table 't': reading my-topic[12]@345 stopped."),
-            {"table": "t", "topic": "my-topic", "partition": 12, "offset": 345},
-        ),
-        (
-            errors.FetchError.from_message("orders[1] has no leader"),
-            {"topic": "orders", "partition": 1, "offset": None},
-        ),
-        (
-            errors.BrokerUnreachableError.from_message("No broker of 'h:9' (option 'properties.bootstrap.servers')"),
-            {"servers": "h:9", "topic": None},
-        ),
-        (
-            errors.MissingOptionError.from_message("Table 't': option 'properties.group.id' is required"),
-            {"table": "t", "option": "properties.group.id"},
-        ),
-        (errors.SchemaError.from_message("Table 't': column 'a' not found."), {"table": "t", "column": "a"}),
-        (errors.EncodeError.from_message("Column 'ts' (METADATA FROM 'timestamp') has"), {"field": "ts"}),
-    ],
-    ids=str,
-)
-def test_an_error_that_arrived_as_text_has_the_facts_of_its_message(
-    error: KafkaSqlError, facts: dict[str, Any]
-) -> None:
-    assert {name: getattr(error, name) for name in facts} == facts
 
 
 def test_errors_carry_the_facts_of_their_messages() -> None:

@@ -20,7 +20,8 @@ public final class Statements implements InvocationHandler {
     /** Statements that start Python. Once Python runs, it gets all statements, because any may name a Kafka table. */
     private static final Pattern STARTS_PYTHON = Pattern.compile(
         "(?:\\s++|--[^\\n]*+|/[*].*?[*]/)*+"
-        + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB).*",
+        + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB"
+        + "|.*\\bread_kafka`?\\s*[(]).*",
         Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
     private static final Pattern OPTIONS = Pattern.compile(Patterns.read("options.regex"));

@@ -10,7 +10,8 @@ from typing import Final
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
-from kafka_sql.formats.confluent.schema_inference import ColumnTypes, quote_identifier
+from kafka_sql.formats.declared_types import quote_identifier
+from kafka_sql.formats.format import ColumnTypes
 
 _SQL_TYPES: Final = {
     "boolean": "BOOLEAN",

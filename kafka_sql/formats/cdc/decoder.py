@@ -23,7 +23,7 @@ PayloadFilter: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 
 _UNKNOWN, _SKIPPED, _INSERTED, _UPDATED, _DELETED = range(-1, 4)  # operations
 _ROW_COUNTS: Final = np.array([0, 1, 2, 1])  # rows per operation, from _SKIPPED on
-_PAYLOAD: Final = "payload"
+ENVELOPE_PAYLOAD: Final = "payload"
 
 
 class CreateDecoder(Protocol):
@@ -117,7 +117,7 @@ class ChangeDecoder:
         names = _document_schema(self._dialect, pa.schema([]), self._metadata_fields(), self._has_envelope).names
         fields = dict(zip(names, columns, strict=True))
         if self._has_envelope:
-            payload = fields.pop(_PAYLOAD)
+            payload = fields.pop(ENVELOPE_PAYLOAD)
             fields |= dict(zip([f.name for f in payload.type], payload.flatten(), strict=True))
         return fields
 
@@ -254,7 +254,7 @@ def _document_schema(
         target = envelope if has_envelope and m.outside_payload else types
         target[m.document_field] = merge_field_types(target.get(m.document_field), m.document_type)
     if has_envelope:
-        types = {**envelope, _PAYLOAD: pa.struct(list(types.items()))}
+        types = {**envelope, ENVELOPE_PAYLOAD: pa.struct(list(types.items()))}
     return pa.schema(list(types.items()))
 
 

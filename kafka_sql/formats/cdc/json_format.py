@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_sql.formats.cdc.decoder import ChangeDecoder, PayloadFilter
+from kafka_sql.formats.cdc.decoder import ENVELOPE_PAYLOAD, ChangeDecoder, PayloadFilter
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
-from kafka_sql.formats.format import Format
+from kafka_sql.formats.format import ColumnTypes, ErrorSink, Format
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
     IGNORE_PARSE_ERRORS,
@@ -67,6 +67,16 @@ def dialect_format(
             lambda: check_writable(options),
         )
 
+    def infer_from_payloads(payloads: Sequence[bytes], options: Options, errors: ErrorSink) -> ColumnTypes:
+        from kafka_sql.formats.json.schema_inference import infer_columns, parse_objects
+
+        ignore_errors = to_json_options(json_options, options)[IGNORE_PARSE_ERRORS]
+        keep = payload_filter(options)
+        if keep is not None:
+            flags = keep(pa.array(payloads, pa.binary())).to_pylist()
+            payloads = [payload if flag else b"" for payload, flag in zip(payloads, flags, strict=True)]
+        return infer_columns(_rows(parse_objects(payloads, ignore_errors, errors), dialect, has_envelope(options)))
+
     return Format(
         identifier,
         (*dialect_options, *json_options.values()),
@@ -75,4 +85,14 @@ def dialect_format(
         insert_only=False,
         metadata={ROW_KIND: pa.string(), **dialect.metadata_types},
         metadata_decoder=decoder,
+        infer_from_payloads=infer_from_payloads,
     )
+
+
+def _rows(events: Iterable[dict[str, Any]], dialect: Dialect, has_envelope: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows in change events."""
+    for event in events:
+        change = event.get(ENVELOPE_PAYLOAD) if has_envelope else event
+        for name in (dialect.new_field, dialect.old_field):
+            rows = change.get(name) if isinstance(change, dict) else None
+            yield from (row for row in (rows if isinstance(rows, list) else [rows]) if isinstance(row, dict))

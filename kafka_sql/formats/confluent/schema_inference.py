@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from kafka_sql.errors import MissingOptionError, SchemaError
 from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
-from kafka_sql.formats.format import InferredSchema
+from kafka_sql.formats.format import ColumnTypes, InferredSchema
 from kafka_sql.options import Options
-
-ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink's terms
 
 
 def infer_from_registry(
@@ -60,8 +57,3 @@ def infer_from_registry(
         return InferredSchema(columns, stored_options)
 
     return infer
-
-
-def quote_identifier(name: str) -> str:
-    """Return a field's name as it is written in a type."""
-    return "`" + name.replace("`", "``") + "`"

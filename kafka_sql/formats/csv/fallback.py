@@ -48,14 +48,13 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
 
     def read_rows(index: int, payload: bytes) -> list[Row]:
         try:
-            values = _split(payload, dialect, len(converters))
+            values = split_payload(payload, dialect, len(converters))
             if len(values) < len(converters) and not dialect.ignore_errors:
                 raise ValueError(f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
         except ValueError as e:
             if dialect.ignore_errors:
                 return []
-            excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
-            raise DecodeError(index, None, f"Failed to deserialize CSV row: the payload {e}: {excerpt}") from e
+            raise payload_error(index, payload, e) from e
         try:
             padding = [None] * (len(converters) - len(values))
             return [[convert(value) for convert, value in zip(converters, [*values, *padding], strict=True)]]
@@ -65,6 +64,12 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
             raise DecodeError(index, e.path, e.reason) from e
 
     return read_rows
+
+
+def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
+    """Return the error for a payload that is not CSV, or has not one value per column."""
+    excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
+    return DecodeError(index, None, f"Failed to deserialize CSV row: the payload {error}: {excerpt}")
 
 
 def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None], Any]:
@@ -79,7 +84,7 @@ def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[
 
     def convert(text: str | None) -> Any:
         value = None
-        if text is not None and (nested or not _is_null(text, dialect)):
+        if text is not None and (nested or not is_null(text, dialect)):
             try:
                 value = converter(text)
             except _Mismatch as e:
@@ -92,7 +97,8 @@ def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[
     return convert
 
 
-def _is_null(text: str, dialect: Dialect) -> bool:
+def is_null(text: str, dialect: Dialect) -> bool:
+    """Return whether a value is null."""
     return text == dialect.null_literal or (dialect.empty_string_as_null and not text)
 
 
@@ -194,7 +200,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _split(payload: bytes, dialect: Dialect, columns: int) -> list[str]:
+def split_payload(payload: bytes, dialect: Dialect, columns: int) -> list[str]:
     """Split a payload into values, at most as many as there are columns.
 
     Raises:

@@ -15,7 +15,7 @@ CR: Final = 13
 LF: Final = 10
 SPACE: Final = 32
 _TAB: Final = 9
-_TRUE: Final = 0x65757274  # four bytes as a little-endian word
+_TRUE: Final = 0x65757274  # "true" as a little-endian word
 _TO_LOWER: Final = 0x20202020
 _GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads earlier dates in the Julian calendar
 

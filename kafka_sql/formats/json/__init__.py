@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
-from kafka_sql.formats.format import Decoder, Encoder, Format
+from kafka_sql.formats.format import ColumnTypes, Decoder, Encoder, ErrorSink, Format
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 
@@ -21,6 +23,12 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
     return JsonEncoder(schema, options)
 
 
-JSON = Format("json", JSON_OPTIONS, _decoder, _encoder)
+def _infer(payloads: Sequence[bytes], options: Options, errors: ErrorSink) -> ColumnTypes:
+    from kafka_sql.formats.json.schema_inference import infer_from_payloads
+
+    return infer_from_payloads(payloads, options, errors)
+
+
+JSON = Format("json", JSON_OPTIONS, _decoder, _encoder, infer_from_payloads=_infer)
 
 __all__ = ["JSON"]

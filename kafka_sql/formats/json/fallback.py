@@ -76,7 +76,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
         except ValueError as e:
             if rules.ignore_errors:
                 return []
-            raise DecodeError(index, None, f"the payload {e}: {_excerpt(payload)}") from e
+            raise payload_error(index, payload, e) from e
         rows = []
         for element in elements:
             if element is None and document is not element:
@@ -104,7 +104,7 @@ def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> C
 
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise _Mismatch(_mismatch_reason(value, "expected a JSON object"))
+            raise _Mismatch(mismatch_reason(value, "expected a JSON object"))
         row = {}
         for name, converter in converters:
             try:
@@ -124,7 +124,7 @@ def _array_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -
 
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise _Mismatch(_mismatch_reason(value, "expected a JSON array"))
+            raise _Mismatch(mismatch_reason(value, "expected a JSON array"))
         return [_convert_element(f"[{i}]", converter, v) for i, v in enumerate(value)]
 
     return convert
@@ -135,7 +135,7 @@ def _map_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> 
 
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
-            raise _Mismatch(_mismatch_reason(value, "expected a JSON object"))
+            raise _Mismatch(mismatch_reason(value, "expected a JSON object"))
         return list({to_string(k): _convert_element(f"[{k}]", converter, v) for k, v in value.items()}.items())
 
     return convert
@@ -179,23 +179,41 @@ def _value_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -
         try:
             return converter(value)
         except ValueError as e:
-            raise _Mismatch(_mismatch_reason(value, str(e) + _timestamp_advice(value, arrow_type, rules))) from e
+            raise _Mismatch(mismatch_reason(value, str(e) + _timestamp_advice(value, arrow_type, rules))) from e
 
     return convert
 
 
 def _timestamp_advice(value: Any, arrow_type: pa.DataType, rules: Rules) -> str:
-    """Return what to set if the value is a timestamp in the other one of the two formats; else an empty string."""
+    """Return what to change if the value is a timestamp in another format or with a time zone; else an empty string."""
     if not pt.is_timestamp(arrow_type) or not isinstance(value, str):
         return ""
-    try:
-        scalar_converter(arrow_type, not rules.iso, as_decimals=False)(value)
-    except ValueError:
-        return ""
-    return f". Set '{rules.timestamp_format_key}' = '{SQL if rules.iso else ISO_8601}'"
+
+    def matches(type_: pa.DataType, iso: bool) -> bool:
+        try:
+            scalar_converter(type_, iso, as_decimals=False)(value)
+        except ValueError:
+            return False
+        return True
+
+    other_format = f"Set '{rules.timestamp_format_key}' = '{SQL if rules.iso else ISO_8601}'"
+    if matches(arrow_type, not rules.iso):
+        return f". {other_format}"
+    with_time_zone = pa.timestamp(arrow_type.unit, "UTC")
+    if matches(with_time_zone, rules.iso):
+        return ". It has a time zone: declare the column as TIMESTAMP_LTZ"
+    if matches(with_time_zone, not rules.iso):
+        return f". It has a time zone: declare the column as TIMESTAMP_LTZ. {other_format}"
+    return ""
 
 
-def _mismatch_reason(value: Any, expected: str) -> str:
+def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
+    """Return the error for a payload that is not JSON."""
+    return DecodeError(index, None, f"the payload {error}: {_excerpt(payload)}")
+
+
+def mismatch_reason(value: Any, expected: str) -> str:
+    """Return the reason of an error for a value that is not as expected."""
     text = str(value) if isinstance(value, Number) else java_text.compact_json(value)
     return f"found {_shorten(text)}, {expected}"
 

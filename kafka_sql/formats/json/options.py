@@ -53,7 +53,15 @@ IGNORE_NULL_FIELDS: Final = boolean(
     default="false",
 )
 
-JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
+JSON_PARSER: Final = enum(
+    "json.decode.json-parser.enabled",
+    "Whether Flink decodes with Jackson's JsonParser, its default. The other parser, which treats a few malformed "
+    "values differently, is not supported.",
+    allowed=("true",),
+    default="true",
+)
+
+_SHARED_OPTIONS: Final[tuple[Option[Any], ...]] = (  # with other formats whose payloads are JSON
     FAIL_ON_MISSING_FIELD,
     IGNORE_PARSE_ERRORS,
     TIMESTAMP_FORMAT,
@@ -62,11 +70,12 @@ JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
 )
+JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (*_SHARED_OPTIONS, JSON_PARSER)
 
 OptionMapping: TypeAlias = Mapping[Option[Any], Option[Any]]  # an option of json -> the same option of another format
 
 
-def rename_options(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> OptionMapping:
+def rename_options(name: str, options: Sequence[Option[Any]] = _SHARED_OPTIONS) -> OptionMapping:
     """Return a map from the options of json to those of another format, whose payloads are JSON, too."""
     return {option: replace(option, key=name + option.key.removeprefix("json")) for option in options}
 

@@ -6,7 +6,8 @@ import json
 from typing import Any, Final, TypeAlias
 
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
-from kafka_sql.formats.confluent.schema_inference import ColumnTypes, quote_identifier
+from kafka_sql.formats.declared_types import quote_identifier
+from kafka_sql.formats.format import ColumnTypes
 from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]

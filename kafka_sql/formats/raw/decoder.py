@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java.charset import Charset
-from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field, sql_name
+from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, LINE_DELIMITER, single_field, sql_name
 from kafka_sql.options import Options
 
 
@@ -25,7 +26,8 @@ class RawDecoder:
         Raises:
             SchemaError: there is not exactly one column, or the format does not support its type.
         """
-        self._field = single_field(schema)
+        self._field = single_field(schema, options)
+        self._delimiter = options.get(LINE_DELIMITER)
         self._charset = options[CHARSET]
         self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
@@ -36,6 +38,8 @@ class RawDecoder:
             DecodeError: a payload has another length than the number, or is null although the column is NOT NULL, and
                 ``errors`` does not collect it.
         """
+        if self._delimiter is not None:
+            return self._decode_lines(payloads, self._delimiter)
         undecodable = self._find_errors(payloads)
         for error in undecodable:
             report_or_raise(errors, error)
@@ -43,6 +47,14 @@ class RawDecoder:
             return Decoded([self._decode_column(payloads)])
         rows = pa.array(np.setdiff1d(np.arange(len(payloads)), [e.row for e in undecodable], assume_unique=True))
         return Decoded([self._decode_column(payloads.take(rows))], rows)
+
+    def _decode_lines(self, payloads: pa.BinaryArray, delimiter: str) -> Decoded:
+        """Return one row per line. A delimiter at the end begins no line, and a null payload has none."""
+        text = self._decode_text(payloads)
+        without_end = pc.utf8_slice_codeunits(text, 0, -len(delimiter))
+        lines = pc.split_pattern(pc.if_else(pc.ends_with(text, delimiter), without_end, text), delimiter)
+        indices = pc.list_parent_indices(lines).cast(pa.int64())
+        return Decoded([pc.list_flatten(lines).cast(self._field.type)], indices)
 
     def _find_errors(self, payloads: pa.BinaryArray) -> list[DecodeError]:
         arrow_type = self._field.type
@@ -75,9 +87,10 @@ class RawDecoder:
             return payloads.cast(arrow_type)
         if not self._has_variable_length():
             return self._decode_numbers(payloads)
-        return (_decode_utf8(payloads) if self._charset.is_utf8 else _decode_one_by_one(payloads, self._charset)).cast(
-            arrow_type
-        )
+        return self._decode_text(payloads).cast(arrow_type)
+
+    def _decode_text(self, payloads: pa.BinaryArray) -> pa.StringArray:
+        return _decode_utf8(payloads) if self._charset.is_utf8 else _decode_one_by_one(payloads, self._charset)
 
     def _decode_numbers(self, payloads: pa.BinaryArray) -> pa.Array:
         arrow_type = self._field.type

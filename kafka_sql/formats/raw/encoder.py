@@ -6,9 +6,10 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field
+from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, LINE_DELIMITER, single_field
 from kafka_sql.options import Options
 
 
@@ -20,8 +21,9 @@ class RawEncoder:
         Raises:
             SchemaError: there is not exactly one column, or the format does not support its type.
         """
-        single_field(schema)
+        single_field(schema, options)
         self._charset = options[CHARSET]
+        self._delimiter = options.get(LINE_DELIMITER)
         self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
@@ -32,6 +34,8 @@ class RawEncoder:
             return column.cast(pa.binary())
         if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
             strings = column.cast(pa.string())
+            if self._delimiter is not None:
+                strings = pc.binary_join_element_wise(strings, self._delimiter, "")
             if self._charset.is_utf8:
                 return strings.cast(pa.binary())
             encoded = [None if text is None else self._charset.encode(text) for text in strings.to_pylist()]

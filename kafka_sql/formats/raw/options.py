@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.java.charset import Charset
-from kafka_sql.options import Option, enum
+from kafka_sql.options import Option, Options, enum
 
 BIG_ENDIAN: Final = "big-endian"
 CHARSET: Final = Option(
@@ -25,7 +26,30 @@ ENDIANNESS: Final = enum(
     allowed=(BIG_ENDIAN, "little-endian"),
     default=BIG_ENDIAN,
 )
-RAW_OPTIONS: Final[tuple[Option[Any], ...]] = (CHARSET, ENDIANNESS)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+def _parse_delimiter(text: str) -> str:
+    """Return a delimiter without Java's escape sequences."""
+    delimiter = re.sub(
+        r"\\(?:u+([0-9A-Fa-f]{4})|(.))",
+        lambda match: chr(int(match[1], 16)) if match[1] else _ESCAPES.get(match[2], match[2]),
+        text,
+        flags=re.DOTALL,
+    )
+    if not delimiter:
+        raise ValueError("expected at least one character, such as '\\n'")
+    return delimiter
+
+
+LINE_DELIMITER: Final = Option(
+    "raw.line-delimiter",
+    _parse_delimiter,
+    "String",
+    "Delimiter of the lines of a payload, such as '\\n'. Each line is a row, and a payload that is written ends with "
+    "the delimiter. Requires a STRING column.",
+)
+RAW_OPTIONS: Final[tuple[Option[Any], ...]] = (CHARSET, ENDIANNESS, LINE_DELIMITER)
 
 _SQL_NAMES: Final = {
     pa.bool_(): "BOOLEAN",
@@ -38,7 +62,7 @@ _SQL_NAMES: Final = {
 }
 
 
-def single_field(schema: pa.Schema) -> pa.Field:
+def single_field(schema: pa.Schema, options: Options) -> pa.Field:
     """Return the only column.
 
     Raises:
@@ -52,13 +76,14 @@ def single_field(schema: pa.Schema) -> pa.Field:
         )
     field = schema.field(0)
     arrow_type = field.type
-    if (
-        arrow_type in _SQL_NAMES
-        or pt.is_string(arrow_type)
-        or pt.is_large_string(arrow_type)
-        or pt.is_binary(arrow_type)
-        or pt.is_large_binary(arrow_type)
-    ):
+    is_text = pt.is_string(arrow_type) or pt.is_large_string(arrow_type)
+    if options.get(LINE_DELIMITER) is not None and not is_text:
+        raise SchemaError(
+            f"Option '{options.key(LINE_DELIMITER)}' requires a STRING column, but column '{field.name}' is "
+            f"'{arrow_type}'. Remove the option, or declare the column as STRING.",
+            column=field.name,
+        )
+    if arrow_type in _SQL_NAMES or is_text or pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return field
     raise SchemaError(
         f"The 'raw' format doesn't support '{arrow_type}' as type of column '{field.name}'. "

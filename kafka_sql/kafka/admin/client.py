@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
@@ -113,12 +113,16 @@ class Admin:
         # the callbacks must not reference the client itself: it would never be closed
         self._events = _ClientEvents(config, settings)
         self.mask: Callable[[str], str] = self._events.mask
+        self.api: AdminClient = self._open_client(AdminClient, {})
+
+    def _open_client(self, client_class: Any, settings: Mapping[str, str]) -> Any:
         callbacks: dict[str, Any] = {"error_cb": self._events.on_error, "logger": SimpleNamespace(log=self._events.log)}
         try:
-            self.api = AdminClient({**settings, **callbacks})
+            client = client_class({**self.settings, **settings, **callbacks})
         except KafkaException as e:  # without its cause, which may quote a resolved secret
             raise BrokerError(f"The Kafka client could not start: {self.mask(str(e.args[0]))}.") from None
-        self.api.poll(0)  # creates an unsecured bearer token, which authentication needs
+        client.poll(0)  # creates an unsecured bearer token, which authentication needs
+        return client
 
     def call(self, request: Callable[[AdminClient, float], T]) -> T:
         """Send a request and return its result; retry with growing timeouts while no broker responds.
@@ -161,6 +165,19 @@ class Admin:
                 time.sleep(_RETRY_SECONDS)  # brokers do not notify clients when a coordinator is ready
 
         return self.call(repeat)
+
+    @contextlib.contextmanager
+    def open_consumer(self, group: str) -> Iterator[Consumer]:
+        """Open a consumer for requests about a group that it does not join, and close it after the block.
+
+        Raises:
+            BrokerError: librdkafka rejects the group's id.
+        """
+        consumer = self._open_client(Consumer, {"group.id": group, "enable.auto.commit": "false"})
+        try:
+            yield consumer
+        finally:
+            consumer.close()
 
     def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
         """Return all topics by name. A request for a single topic could create it on a broker that creates topics.

@@ -27,11 +27,21 @@ def committed(admin: Admin, group: str, partitions: Collection[TopicPartition]) 
         BrokerError: the coordinator returns an error or does not respond.
     """
     group = resolve(group, _OPTION)
-    request = ConsumerGroupTopicPartitions(group, [confluent_kafka.TopicPartition(t, p) for t, p in partitions])
-    response = admin.call_coordinator(
-        lambda api, seconds: api.list_consumer_group_offsets([request], request_timeout=seconds)[group].result()
+    # waits for the coordinator and raises its error; a consumer would only time out
+    admin.call_coordinator(
+        lambda api, seconds: api.describe_consumer_groups([group], request_timeout=seconds)[group].result()
     )
-    return {(tp.topic, tp.partition): tp.offset for tp in response.topic_partitions if tp.offset >= 0}
+    # not by list_consumer_group_offsets: while the coordinator moves or loads, it ends the process with a segmentation
+    # fault (https://github.com/confluentinc/librdkafka/issues/5040); a consumer repeats the request
+    with admin.translate_errors(), admin.open_consumer(group) as consumer:
+        response = consumer.committed(
+            [confluent_kafka.TopicPartition(t, p) for t, p in partitions], timeout=admin.timeout
+        )
+    for tp in response:
+        if tp.error is not None:
+            error_type, advice = translate_error(tp.error)
+            raise error_type(f"{admin.servers}: {tp.topic}[{tp.partition}]: {tp.error.str()}.{advice}")
+    return {(tp.topic, tp.partition): tp.offset for tp in response if tp.offset >= 0}
 
 
 def commit(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:

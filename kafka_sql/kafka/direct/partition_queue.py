@@ -48,6 +48,7 @@ class PartitionQueue:
     retry_at: float = 0.0
     _next_sequence: int = 0
     _failures: int = 0
+    _was_verified_again: bool = False
     _acknowledged_by: Connection | None = None
     _acknowledged_at: float = -math.inf
 
@@ -130,6 +131,18 @@ class PartitionQueue:
             return False
         self.probe += 1
         return True
+
+    def may_verify_again(self) -> bool:
+        """Handle INVALID_TXN_STATE. Return whether to send the batch again, which happens once.
+
+        Leaders verify with the coordinator that a partition is in the transaction before they write its first batch
+        (KIP-890). Brokers 3.6 do not verify a partition that they do not lead yet, for example of a new topic. If they
+        lead it as soon as they have verified the other partitions of the request, they reject its batch with this error
+        or NOT_LEADER_OR_FOLLOWER. The second attempt is verified: its error shows that the transaction has ended.
+        """
+        may_verify = not self.was_acknowledged and not self._was_verified_again
+        self._was_verified_again = True
+        return may_verify
 
     def delay(self, now: float, backoff: Backoff) -> None:
         """Send the oldest batch again, after a pause that grows with each failure."""

@@ -160,6 +160,7 @@ class DirectProducer:
         self._closed.set()
         if self._thread is not None:
             self._thread.join()
+        self._sender.close()
 
     def _run(self) -> None:
         while self._failure is None and not self._closed.wait(max(self._linger, _MIN_INTERVAL)):

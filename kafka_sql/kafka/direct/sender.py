@@ -30,7 +30,6 @@ from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -56,6 +55,7 @@ _NOT_WRITTEN: Final = frozenset(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.INVALID_TXN_STATE,
     }
 )
 _LATER_EPOCH: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})  # the leader knows one
@@ -114,7 +114,8 @@ class Sender:
         Raises:
             BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
-        self._leaders.load(topic, self._pool())
+        if not self._leaders.is_loaded(topic):
+            self._load(topic)
         return self._leaders.partition_count(topic)
 
     def leader(self, topic: str, partition: int) -> Address | None:
@@ -140,7 +141,7 @@ class Sender:
             self._run(_MAX_WAIT)
 
     def poll(self) -> None:
-        """Handle the responses that arrived, and send what can be sent. Waits only to look up leaders.
+        """Handle the responses that arrived, and send what can be sent, without waiting.
 
         Raises:
             DeliveryError: as ``send``.
@@ -154,6 +155,18 @@ class Sender:
             DeliveryError: as ``send``.
         """
         while self._state.pending:
+            self._run(_MAX_WAIT)
+
+    def close(self) -> None:
+        """Let the next sender of the producer use the connections."""
+        self._leaders.cancel(self._state.any_broker)
+
+    def _load(self, topic: str) -> None:
+        if not self._state.pending:
+            self._leaders.load(topic, self._state.connections)
+            return
+        self._leaders.start_loading(topic)  # other topics do not wait
+        while not self._leaders.is_loaded(topic):
             self._run(_MAX_WAIT)
 
     def _add_to_transaction(self, batches: Sequence[Batch]) -> None:
@@ -176,7 +189,8 @@ class Sender:
             seconds: the maximum wait.
         """
         wait = max(0.0, min(seconds, self._next_event - time.monotonic()))
-        for connection in self._state.connections.wait(tuple(self._in_flight), wait):
+        awaited = (*self._in_flight, *self._leaders.awaited_connections())
+        for connection in self._state.connections.wait(awaited, wait):
             self._receive(connection)
         now, self._next_event = time.monotonic(), math.inf
         for connection, requests in tuple(self._in_flight.items()):
@@ -185,17 +199,22 @@ class Sender:
                 self._disconnect(connection, TimeoutError("the broker did not respond in time"))
             else:
                 self._note_event(requests[0].deadline)
-        if self._unsent:
+        if self._unsent or self._leaders.must_refresh():
+            self._refresh_leaders(now)
             self._send_unsent(now)
 
     def _note_event(self, event_time: float) -> None:
         self._next_event = min(self._next_event, event_time)
 
-    def _send_unsent(self, now: float) -> None:
-        if (error := self._leaders.refresh(self._pool(), now)) is not None:
+    def _refresh_leaders(self, now: float) -> None:
+        if (error := self._leaders.refresh(self._state.any_broker, now)) is not None:
             for queue in tuple(self._unsent):
                 if queue.is_retrying and self._leaders.is_stale(queue.topic):
                     self._fail_unsent(queue, error, now)
+        if self._leaders.must_refresh():
+            self._note_event(self._leaders.retry_at)
+
+    def _send_unsent(self, now: float) -> None:
         groups: dict[Address, list[PartitionQueue]] = {}
         for queue in tuple(self._unsent):
             if queue.lost_sequence_code and not queue.in_flight:
@@ -310,7 +329,7 @@ class Sender:
                 queue.lost_sequence_code = code
         elif code in _REJECTED_PRODUCER:
             queue.lost_sequence_code = code
-        elif not is_retriable(code, ApiKey.PRODUCE):
+        elif not is_retriable(code, ApiKey.PRODUCE) and not self._may_verify_again(queue, code):
             raise self._error(code, queue, _broker_message(result))
         elif code not in _NOT_WRITTEN:
             batch.may_be_written = True
@@ -319,6 +338,10 @@ class Sender:
         error = RetriableError(code)
         self._log(error, queue.topic)
         self._try_later(queue, error, now)
+
+    def _may_verify_again(self, queue: PartitionQueue, code: int) -> bool:
+        is_unverified = code == ErrorCode.INVALID_TXN_STATE and self._state.transaction is not None
+        return is_unverified and queue.may_verify_again()
 
     def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> bool:
         """Handle an acknowledgment. Return false if the leader had rejected an earlier batch: all are sent again."""
@@ -394,12 +417,9 @@ class Sender:
         if any(batch.may_be_written for batch in queue.batches):
             _LOG.warning("%s%s: %s. Records that may be written are sent again.", self._label, where, code)
         assert queue.producer is not None
+        self._leaders.cancel(self._state.any_broker)  # which may have to request a producer id
         next_epoch = None if queue.lost_sequence_code in _LATER_EPOCH else queue.producer.next_epoch()
         queue.restart(next_epoch or self._state.new_producer_id())
-
-    def _pool(self) -> ConnectionPool:
-        """Return connections without outstanding requests, for requests about the cluster."""
-        return self._state.any_broker if self._in_flight else self._state.connections
 
     def _log(self, error: Exception, topic: str) -> None:
         self._errors += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
 
@@ -14,11 +16,24 @@ from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
 from kafka_sql.kafka.protocol.metadata import TopicMetadata
 
 _LOG = logging.getLogger("kafka_sql.kafka")
+
+_POLL, _MAX_POLL = 0.002, 0.1  # seconds between checks whether a connection is open
+
+
+@dataclass
+class _Lookup:
+    """A Metadata request without a response, for the first of the stale topics."""
+
+    connection: Connection
+    correlation_id: int
+    sent_at: float
+    deadline: float
 
 
 class TopicLeaders:
@@ -26,7 +41,7 @@ class TopicLeaders:
 
     Attributes:
         errors: the number of failed requests.
-        retry_at: when ``refresh`` requests them again, in seconds of ``time.monotonic``.
+        retry_at: when ``refresh`` continues even if no response arrived, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, config: Mapping[str, str], label: str, backoff: Backoff) -> None:
@@ -40,7 +55,10 @@ class TopicLeaders:
         self._label = label
         self._topics: dict[str, TopicMetadata] = {}
         self._stale: dict[str, None] = {}  # in order
+        self._loading_since: dict[str, float] = {}
         self._missing_since: dict[str, float] = {}
+        self._lookup: _Lookup | None = None
+        self._poll = _POLL
         self._backoff, self._failures = backoff, 0
         self.errors = 0
         self.retry_at = 0.0
@@ -61,46 +79,95 @@ class TopicLeaders:
         """Request the leaders of a topic again at the next ``refresh``."""
         self._stale[topic] = None
 
+    def is_loaded(self, topic: str) -> bool:
+        """Return whether the leaders of a topic are known."""
+        return topic in self._topics
+
+    def must_refresh(self) -> bool:
+        """Return whether a response is awaited, or a topic is requested for the first time."""
+        return self._lookup is not None or bool(self._loading_since)
+
+    def awaited_connections(self) -> tuple[Connection, ...]:
+        """Return the connections on which a response is awaited: one or none."""
+        return () if self._lookup is None else (self._lookup.connection,)
+
+    def start_loading(self, topic: str) -> None:
+        """Request the leaders of a topic at the next ``refresh``."""
+        self._loading_since.setdefault(topic, time.monotonic())
+        self.mark_stale(topic)
+
     def load(self, topic: str, brokers: ConnectionPool) -> None:
-        """Request the leaders of a topic unless they are known, and wait until it has partitions.
+        """Request the leaders of a topic, and wait until it has partitions.
 
         Raises:
             BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
-        began = time.monotonic()
+        self._loading_since[topic] = time.monotonic()
         while topic not in self._topics:
             try:
-                self._topics[topic] = self._request(topic, brokers)
+                # a firewall may have dropped the cached connection: with this timeout there is time for another one
+                self._set(topic, brokers.topic_metadata(topic, self._connect_timeout))
             except (OSError, EOFError, RetriableError) as e:
                 self._note_failure(topic, e)
-                if time.monotonic() > began + self._api_timeout:
-                    code: int = e.code if isinstance(e, RetriableError) else KafkaError._MSG_TIMED_OUT
-                    raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {e}.") from e
                 time.sleep(max(0.0, self.retry_at - time.monotonic()))
 
     def refresh(self, brokers: ConnectionPool, now: float) -> Exception | None:
-        """Request the leaders of stale topics again, unless that failed just before.
+        """Continue to request the leaders of stale topics, without waiting for connections and responses.
+
+        Args:
+            brokers: connections for this purpose only, until ``cancel``.
 
         Returns:
-            why they could not be requested; None if they were, or need not be.
+            why a request failed; None if none did.
 
         Raises:
-            BrokerError: a topic does not exist any longer, or the user may not write to it.
+            BrokerError: a topic does not exist any longer, or the user may not write to it; or no broker responded in
+                time to the first request for a topic.
         """
-        if self.retry_at > now:
-            return None
-        for topic in tuple(self._stale):
+        while (topic := next(iter(self._stale), None)) is not None:
             try:
-                self._topics[topic] = self._request(topic, brokers)
+                metadata = self._advance(topic, brokers, now)
+                if metadata is None:
+                    return None
+                self._set(topic, metadata)
             except (OSError, EOFError, RetriableError) as e:
                 self._note_failure(topic, e)
                 return e
-            del self._stale[topic]
         return None
 
-    def _request(self, topic: str, brokers: ConnectionPool) -> TopicMetadata:
-        # a firewall may have dropped the cached connection: with this timeout there is time for another one
-        metadata = brokers.topic_metadata(topic, self._connect_timeout)
+    def cancel(self, brokers: ConnectionPool) -> None:
+        """Close the connection on which a response is awaited. The next ``refresh`` sends the request again."""
+        lookup, self._lookup = self._lookup, None
+        if lookup is not None:
+            brokers.discard(lookup.connection)
+            self.retry_at = 0.0
+
+    def _advance(self, topic: str, brokers: ConnectionPool, now: float) -> TopicMetadata | None:
+        """Send the request for a topic, or receive its response. Return None if neither can be done yet."""
+        lookup = self._lookup
+        if lookup is not None and lookup.connection.has_response():
+            self._lookup = None
+            return brokers.receive_metadata(lookup.connection, [topic], lookup.correlation_id).topic(topic)
+        if lookup is not None and lookup.deadline <= now:
+            lookup.connection.note_timeout(lookup.sent_at)
+            self.cancel(brokers)
+            raise TimeoutError("the broker did not respond in time")
+        if lookup is None and self.retry_at <= now:
+            self._send(topic, brokers, now)
+        return None
+
+    def _send(self, topic: str, brokers: ConnectionPool, now: float) -> None:
+        connection = brokers.try_any_connection()
+        if connection is None:
+            self.retry_at, self._poll = now + self._poll, min(2 * self._poll, _MAX_POLL)
+        elif connection.ready_at > now:
+            self.retry_at = connection.ready_at
+        else:
+            self._poll, self.retry_at = _POLL, now + self._connect_timeout
+            correlation_id = brokers.send_metadata(connection, [topic])
+            self._lookup = _Lookup(connection, correlation_id, now, self.retry_at)
+
+    def _set(self, topic: str, metadata: TopicMetadata) -> None:
         now, is_missing = time.monotonic(), metadata.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if is_missing and now > self._missing_since.setdefault(topic, now) + self._connect_timeout:
             raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "")
@@ -109,12 +176,17 @@ class TopicLeaders:
             raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "")
         if not metadata.leaders:
             raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-        self._missing_since.pop(topic, None)
-        self._failures = 0
-        return metadata
+        self._topics[topic] = metadata
+        for waiting in (self._missing_since, self._loading_since, self._stale):
+            waiting.pop(topic, None)
+        self._failures, self.retry_at = 0, 0.0
 
     def _note_failure(self, topic: str, error: Exception) -> None:
         self.errors += 1
         _LOG.warning("topic '%s': requesting its leaders again: %s", topic, error)
         self._failures += 1
-        self.retry_at = time.monotonic() + self._backoff.seconds(self._failures)
+        now = time.monotonic()
+        self.retry_at = now + self._backoff.seconds(self._failures)
+        if now > self._loading_since.get(topic, math.inf) + self._api_timeout:
+            code: int = error.code if isinstance(error, RetriableError) else KafkaError._MSG_TIMED_OUT
+            raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {error}.") from error

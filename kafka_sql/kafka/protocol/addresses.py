@@ -78,7 +78,7 @@ def canonical_addresses(address: Address, seconds: float) -> list[Address]:
 
 
 def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -> T:
-    """Run a function of the C library that has no timeout in a thread, which is left behind if it takes too long."""
+    """Run a function of the C library, which has no timeout, in a thread. A thread that takes too long is abandoned."""
     result = concurrent.futures.Future[T]()
 
     def run() -> None:

@@ -46,8 +46,9 @@ class ConnectionPool:
         """
         self._config = config
         self._open: dict[Address, Connection] = {}
-        self._opening: dict[Address, concurrent.futures.Future[Connection]] = {}
-        self._failed: dict[Address, BaseException] = {}
+        # by address; None for any broker
+        self._opening: dict[Address | None, concurrent.futures.Future[Connection]] = {}
+        self._failed: dict[Address | None, BaseException] = {}
         self._throttled_until: dict[Address, float] = {}  # of connections that were closed
         self._max_idle = int(config.get(_MAX_IDLE, _MAX_IDLE_MS)) / 1000 or math.inf
         self._brokers: list[Address] = []
@@ -102,10 +103,29 @@ class ConnectionPool:
             OSError: no broker is reachable now.
             BrokerError: the broker rejected the client or its credentials.
         """
+        connection = self._any_open()
+        return connection if connection is not None else self._add(self._connect_to_any())
+
+    def try_any_connection(self) -> Connection | None:
+        """Return a connection as ``any_connection`` does; None while a thread opens it.
+
+        Raises:
+            OSError, BrokerError: as ``any_connection``.
+        """
+        self._collect_opened()
+        if None in self._failed:
+            raise self._failed.pop(None)
+        connection = self._any_open()
+        if connection is None and None not in self._opening:
+            self._opening[None] = _run_in_thread(self._connect_to_any)
+        return connection
+
+    def _any_open(self) -> Connection | None:
         for address in tuple(self._open):
             self._usable(address)
-        if self._open:
-            return min(self._open.values(), key=lambda connection: connection.ready_at)
+        return min(self._open.values(), key=lambda connection: connection.ready_at, default=None)
+
+    def _connect_to_any(self) -> Connection:
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
         bootstrap = [parse_address(server, _DEFAULT_PORT) for server in servers.split(",") if server.strip()]
         if self._config.get(_DNS_LOOKUP) == _CANONICAL:
@@ -113,7 +133,7 @@ class ConnectionPool:
         failure = OSError("'properties.bootstrap.servers' is empty")
         for address in order_by_failure([*bootstrap, *self._brokers]):
             try:
-                return self.connect_to(address)
+                return self._connect(address)
             except TokenEndpointUnavailableError:
                 raise  # another broker would need a token, too
             except OSError as e:
@@ -173,6 +193,10 @@ class ConnectionPool:
             raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
 
     def _add(self, connection: Connection) -> Connection:
+        opened_before = self._open.get(connection.address)
+        if opened_before is not None:
+            connection.close()
+            return opened_before
         connection.ready_at = max(connection.ready_at, self._throttled_until.pop(connection.address, 0.0))
         self._open[connection.address] = connection
         return connection
@@ -199,10 +223,24 @@ class ConnectionPool:
             BrokerError: the broker rejected the client or its credentials.
         """
         connection = self.any_connection()
+        return self.receive_metadata(connection, topics, self.send_metadata(connection, topics), seconds)
+
+    def send_metadata(self, connection: Connection, topics: Sequence[str]) -> int:
+        """Send the request of ``cluster_metadata``. Return its correlation id, for ``receive_metadata``."""
         try:
-            cluster = metadata.read_metadata(connection.ask(metadata.metadata(topics), seconds))
+            return connection.send(metadata.metadata(topics))
         except OSError:
             self.discard(connection)  # so that a retry asks another broker
+            raise
+
+    def receive_metadata(
+        self, connection: Connection, topics: Sequence[str], correlation_id: int, seconds: float | None = None
+    ) -> metadata.Metadata:
+        """Wait for the response to ``send_metadata``; see ``cluster_metadata``."""
+        try:
+            cluster = metadata.read_metadata(connection.receive(metadata.metadata(topics), correlation_id, seconds))
+        except OSError:
+            self.discard(connection)
             raise
         self._brokers = list(cluster.brokers.values())
         return cluster

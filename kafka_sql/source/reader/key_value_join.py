@@ -6,7 +6,7 @@ A payload may decode to no row (a null key or value in JSON) or to several. A re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ import pyarrow as pa
 from kafka_sql.formats.format import Decoded
 
 Indices: TypeAlias = npt.NDArray[np.int64]
+
+_PLACE_BITS: Final = 20  # a record has fewer rows than 2 to this power
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ class RowOrigins:
     def take_values(self, columns: list[pa.Array]) -> list[pa.Array]:
         """Return the columns of decoded values, aligned with the rows."""
         return _take(columns, self._value_rows)
+
+    def order_rows(self, offsets: pa.Array) -> pa.Array:
+        """Return a number per row that increases in reading order, for the offsets of the records."""
+        order = np.asarray(self.take_records(offsets)) << _PLACE_BITS
+        if self._records is not None:
+            records = np.asarray(self._records)
+            order += np.arange(len(records)) - np.searchsorted(records, records)  # the row's place in its record
+        return pa.array(order, pa.int64())
 
     def take_records(self, column: pa.Array) -> pa.Array:
         """Return a column with one value per record, aligned with the rows."""

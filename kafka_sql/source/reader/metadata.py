@@ -16,7 +16,7 @@ from kafka_sql.kafka.record_metadata import ERROR, ERROR_COLUMNS, TIMESTAMP_LTZ,
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.suggestions import did_you_mean
-from kafka_sql.table.changelog import ROW_KIND
+from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND, UPDATE_AFTER
 from kafka_sql.table.declaration import Column
 from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, read_cast
 
@@ -108,6 +108,11 @@ def _constant(value: str | int, data_type: pa.DataType, records: Records) -> pa.
     return pa.repeat(pa.scalar(value, data_type), len(records.offsets))
 
 
+def _upsert_row_kinds(values: pa.Array) -> pa.Array:
+    """Return the row kinds of the records of an upsert table: a record without a value deletes the row of its key."""
+    return pc.if_else(values.is_valid(), KINDS[UPDATE_AFTER], KINDS[DELETE])
+
+
 def _as_arrow(values: npt.NDArray[Any] | None, data_type: pa.DataType) -> pa.Array:
     """Return an Arrow array on the same memory. ``pa.array`` would import pandas first."""
     assert values is not None
@@ -153,5 +158,5 @@ _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # a decoded record has no error
     "raw-key": lambda r, _: r.keys,
     "raw-value": lambda r, _: r.values,
-    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # of upsert tables, whose batches read rows, not changes
+    ROW_KIND: lambda r, _: _upsert_row_kinds(r.values),  # of upsert tables
 }

@@ -17,7 +17,7 @@ from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
-from kafka_sql.table.changelog import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class RowDecoder:
     Attributes:
         schema: the source columns.
         key_columns: the columns that identify a row: those of the record's key, or a changelog's primary key.
+        physical_columns: the columns of the record's key and value.
         split: the split of the records.
         metadata: the metadata columns.
         time_zone: the session's time zone if a metadata column depends on it, else empty.
@@ -62,6 +63,7 @@ class RowDecoder:
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
         self.key_columns = definition.table.primary_key if definition.is_changelog else self._key_names
+        self.physical_columns = tuple(column.name for column in definition.table.physical_columns)
         self.time_zone = session_time_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
 
@@ -92,7 +94,9 @@ class RowDecoder:
             if c.from_format:
                 array = format_metadata[c.key.removeprefix(FORMAT_PREFIX)]
             else:
-                array = origins.take_records(read_metadata(c.key, records, self.split))
+                values_by_record = read_metadata(c.key, records, self.split)
+                order_or_take = origins.order_rows if c.name == ROW_ORDER_NAME else origins.take_records
+                array = order_or_take(values_by_record)
             columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
         return DecodedRows(rows, origins, format_metadata.get(ROW_KIND))

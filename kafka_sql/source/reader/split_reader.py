@@ -14,10 +14,11 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
+from kafka_sql.source.reader import changelog_content, content_cache
 from kafka_sql.source.reader.bad_records import bad_record_handler
-from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
 from kafka_sql.source.reader.record_counters import count_records_read
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
+from kafka_sql.table.changelog import IS_DELETED
 
 
 def read_split(
@@ -27,7 +28,7 @@ def read_split(
     config: Mapping[str, str] | None = None,
     dead_letter_topic: DeadLetterTopic | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a split.
+    """Read the rows of a split; of an upsert table, its changes.
 
     Args:
         schema: the source columns, with the types that Spark expects.
@@ -40,20 +41,65 @@ def read_split(
     """
     with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
         for records in _fetch_records(definition, decoder, split, config):
-            yield decoder.decode(records).batch
+            if not definition.is_upsert:
+                yield decoder.decode(records).batch
+                continue
+            changes = changelog_content.upsert_changes(decoder, records).drop_columns([IS_DELETED])
+            for batch in changes.to_batches():
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
 
 
-def read_latest_rows(
+def read_content(
     definition: Definition,
     schema: pa.Schema,
     split: Split,
     config: Mapping[str, str] | None = None,
     dead_letter_topic: DeadLetterTopic | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the latest row of each key of a split. Parameters and errors are those of ``read_split``."""
+    """Read the rows of a changelog's split that remain after its changes. Parameters and errors: see ``read_split``."""
+    changes = changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
     with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
-        records = _fetch_records(definition, decoder, split, config)
-        yield from normalize(decoder, records, upsert_changes if definition.is_upsert else changelog_changes)
+        yield from changelog_content.read_content(decoder, _fetch_records(definition, decoder, split, config), changes)
+
+
+def read_current(
+    definition: Definition,
+    schema: pa.Schema,
+    split: Split,
+    config: Mapping[str, str] | None = None,
+    dead_letter_topic: DeadLetterTopic | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read what ``read_content`` or ``read_split`` reads; records that this worker has read before are not read again.
+
+    For tables that each micro-batch of a stream reads. Parameters and errors: see ``read_split``.
+    """
+    key = content_cache.table_key(definition), split.topic, split.partition
+    if not definition.reads_content:
+        return content_cache.CACHE.read_appended(
+            key, split, lambda part: read_split(definition, schema, part, config, dead_letter_topic)
+        )
+    changes = changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
+
+    def read_changes(part: Split) -> Iterator[changelog_content.Changes]:
+        with _row_decoder(definition, schema, part, dead_letter_topic) as decoder:
+            for records in _fetch_records(definition, decoder, part, config):
+                yield changes(decoder, records)
+
+    return content_cache.CACHE.read_content(
+        key,
+        split,
+        _row_identity(definition),
+        schema,
+        lambda part: read_content(definition, schema, part, config, dead_letter_topic),
+        read_changes,
+    )
+
+
+def _row_identity(definition: Definition) -> content_cache.Identity:
+    key = definition.table.primary_key if definition.key is None or definition.is_changelog else definition.key.columns
+    if key:
+        return content_cache.Identity(key, is_key=True)
+    return content_cache.Identity([c.name for c in definition.table.physical_columns], is_key=False)
 
 
 @contextmanager

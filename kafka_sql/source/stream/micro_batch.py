@@ -22,6 +22,7 @@ from kafka_sql.source.enumerator.starting_offsets import (
     resolve_start_offsets,
 )
 from kafka_sql.source.enumerator.stopping_offsets import resolve_stop_offsets
+from kafka_sql.source.stream.event_time_order import EventTimeOrder
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, limits_from_options, offsets_for_bytes
 from kafka_sql.source.stream.resume import (
@@ -43,10 +44,14 @@ class MicroBatchStream:
         limits: the limits of a micro-batch.
     """
 
-    def __init__(self, definition: Definition) -> None:
-        """Set up the stream. Does not connect to the cluster."""
+    def __init__(self, definition: Definition, order: EventTimeOrder | None = None) -> None:
+        """Set up the stream. Does not connect to the cluster.
+
+        Args:
+            order: what orders limited batches by event time; None to read partitions in proportion to their backlogs.
+        """
         self.limits = limits_from_options(definition.options)
-        self._definition = definition
+        self._definition, self._order = definition, order
         self._cluster: Cluster | None = None
         self._discovery = Discovery(definition)
         self._is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
@@ -109,6 +114,8 @@ class MicroBatchStream:
         ends = self._clamp_to_stops(start, ends)
         starts = {**start.positions, **restarts}
         starts |= self._client().earliest([p for p in ends if p not in starts])
+        if self._order is not None:
+            self._order.forget(restarts)
         if is_limited:
             ends = self._apply_limits(starts, ends)
         if (ends == start.offsets and not restarts) or (not ends and not start.offsets):
@@ -206,6 +213,8 @@ class MicroBatchStream:
             allowed = min(allowed, self.limits.max_offsets)
         if allowed == total:
             return ends
+        if self._order is not None:
+            return {**ends, **self._order.admit(starts, ends, self.limits.max_offsets or total, self.limits.max_bytes)}
         allocated = allocate(backlogs, allowed, sum(starts.values()))
         return {p: starts[p] + allocated.get(p, 0) if p in backlogs else end for p, end in ends.items()}
 

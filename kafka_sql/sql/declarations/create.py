@@ -16,8 +16,10 @@ from kafka_sql.errors import (
     SqlSyntaxError,
     UnsupportedSqlError,
 )
+from kafka_sql.sql.declarations.other_readings import warn_of_other_readings
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.expressions.computed import translate_expression
+from kafka_sql.sql.expressions.event_time import event_time_source
 from kafka_sql.sql.expressions.interval import parse_fixed_interval, sum_intervals
 from kafka_sql.sql.expressions.typed import describe_type
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
@@ -248,16 +250,30 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
             f"WATERMARK FOR {watermark.column}: column '{watermark.column}' not found.{suggestion}",
             column=watermark.column,
         )
-    type = column.type
+    type, source = column.type, event_time_source(exp.column(column.name))
     if column.expression is not None:
         type = translate_expression(column.expression, column.name, column_types).type
+        source = event_time_source(column.expression)
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
             f"WATERMARK FOR {watermark.column}: column '{watermark.column}' must be of type TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}.",
+            f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}."
+            + _event_time_advice(watermark.column, type),
             column=watermark.column,
         )
-    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text, type.name == "TIMESTAMP_LTZ")
+    has_time_zone = type.name == "TIMESTAMP_LTZ"
+    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text, has_time_zone, source)
+
+
+def _event_time_advice(column: str, type: FlinkType | None) -> str:
+    """Return how to compute an event time from a column of another type; empty if there is no obvious way."""
+    functions = {"STRING": "TO_TIMESTAMP({})", "VARCHAR": "TO_TIMESTAMP({})", "BIGINT": "TO_TIMESTAMP_LTZ({}, 3)"}
+    if type is None or type.name not in functions:
+        return ""
+    return (
+        f" Add a computed column, such as 'event_time AS {functions[type.name].format(column)}', and declare the "
+        "watermark for it."
+    )
 
 
 def _watermark_delay(watermark: WatermarkDeclaration) -> str:
@@ -289,6 +305,7 @@ def _is_column(node: exp.Expr, name: str) -> bool:
 def _build_column(declared: ColumnDeclaration, column_types: Mapping[str, FlinkType]) -> Column:
     if declared.expression is not None:
         expression = translate_expression(declared.expression, declared.name, column_types).sql
+        warn_of_other_readings(declared.expression, declared.name, column_types)
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")

@@ -1,29 +1,34 @@
-"""Infer the columns of a CREATE TABLE without columns from the schemas of its formats."""
+"""Infer the columns of a CREATE TABLE without columns, from the schemas of its formats or a sample of its records."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.definition import infer_columns
+from kafka_sql.source.schema_inference import infer_columns
 from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.table.declaration import Table
 
 
 def add_inferred_columns(declaration: Declaration) -> Declaration:
-    """Add the columns of the formats' schemas. The declaration is unchanged if it has physical columns or no schema.
+    """Add the inferred columns.
 
-    Key columns come first, then value columns, then the declared metadata and computed columns.
+    The declaration is unchanged if it has physical columns, or if its value's format cannot infer columns. Key columns
+    come first, then value columns, then the declared metadata and computed columns.
 
     Raises:
         SchemaRegistryError: the schema registry has no schema for the table, or does not respond.
-        SchemaError: a field of the schema has no equivalent column type.
+        SchemaError: a field of the schema has no equivalent column type, or there are no records.
+        DecodeError: a record is not of the format.
+        BrokerError: the records are unavailable.
         OptionError: an option is invalid.
     """
     options = dict(declaration.options or ())
     if any(column.is_physical for column in declaration.columns) or declaration.unsupported is not None:
         return declaration
-    inferred = infer_columns(options)
+    primary_key = declaration.keys[0].columns if declaration.keys else ()
+    inferred = infer_columns(Table(declaration.name, (), options, primary_key))
     if inferred is None:
         return declaration
     column_list = ", ".join(f"{quote(name)} {type}" for name, type in inferred.columns)

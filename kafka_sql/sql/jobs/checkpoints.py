@@ -41,7 +41,7 @@ class Checkpoint:
             sink: the table that the query writes, for error messages.
 
         Raises:
-            InvalidOptionError: there is no such file system.
+            InvalidOptionError: the file system does not exist.
         """
         context = spark_context(spark)
         assert context is not None
@@ -51,7 +51,7 @@ class Checkpoint:
         configuration = spark._jsparkSession.sessionState().newHadoopConf()
         try:
             self._root = self._path(location)
-            self._files = self._root.getFileSystem(configuration)
+            self._file_system = self._root.getFileSystem(configuration)
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
 
@@ -63,7 +63,7 @@ class Checkpoint:
         """
         offsets = self._path(self._root, "offsets")
         try:
-            return bool(self._files.exists(offsets)) and len(self._files.listStatus(offsets)) > 0
+            return bool(self._file_system.exists(offsets)) and len(self._file_system.listStatus(offsets)) > 0
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
 
@@ -95,19 +95,19 @@ class Checkpoint:
         """
         file = self._path(self._root, FINGERPRINT_FILE)
         try:
-            stream = self._files.create(file, True)  # with the folder
+            stream = self._file_system.create(file, True)  # creates the folder, too
             stream.write(bytearray(json.dumps(fingerprint, indent=1).encode()))
             stream.close()
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
 
     def _read(self) -> Json | None:
-        """Return the stored fingerprint; None if the checkpoint is of a version that stored none."""
+        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none."""
         file = self._path(self._root, FINGERPRINT_FILE)
         try:
-            if not self._files.exists(file):
+            if not self._file_system.exists(file):
                 return None
-            stream = self._files.open(file)
+            stream = self._file_system.open(file)
             text = str(self._read_text(stream, "UTF-8"))
             stream.close()
         except _JAVA_ERRORS as e:

@@ -25,7 +25,7 @@ _OPERATORS: Final = {
     "Subtract": "-",
 }
 _WRAPPERS: Final = frozenset({"Alias", "KnownNotNull", "KnownNullable", "TempResolvedColumn"})  # do not change a value
-_WINDOW_STRUCT: Final = "CreateNamedStruct"  # what Spark makes of window() and session_window()
+_WINDOW_STRUCT: Final = "CreateNamedStruct"  # to which Spark expands window() and session_window()
 _WINDOW_MARK: Final = "PreciseTimestampConversion"  # only used for windows
 _UNITS: Final = ((86_400_000_000, "day"), (3_600_000_000, "hour"), (60_000_000, "minute"), (1_000_000, "second"))
 _TYPES_WITH_TEXT: Final = ("string", "binary", "varchar", "char", "variant", "{")  # arrays, maps and structs are JSON
@@ -51,7 +51,9 @@ def render(expression: Expression) -> str:
     if name == AGGREGATE_FUNCTION:
         return _render_aggregate(expression)
     if is_window(expression):
-        with contextlib.suppress(ValueError, IndexError, StopIteration):  # Spark has changed the struct
+        with contextlib.suppress(
+            ValueError, IndexError, StopIteration
+        ):  # another version of Spark builds the struct differently
             return _render_window(expression)
     if name in _OPERATORS and len(children) == 2:
         return f"({render(children[0])} {_OPERATORS[name]} {render(children[1])})"
@@ -60,7 +62,7 @@ def render(expression: Expression) -> str:
 
 
 def is_window(expression: Expression) -> bool:
-    """Return whether an expression is what Spark makes of window() or session_window()."""
+    """Return whether an expression is the struct to which Spark expands window() or session_window()."""
     return expression.name == _WINDOW_STRUCT and any(part.name == _WINDOW_MARK for part in expression.walk())
 
 
@@ -85,7 +87,7 @@ def _render_window(struct: Expression) -> str:
     """Return ``window(column, size, slide, offset)`` or ``session_window(column, gap)``.
 
     A time window is a struct of its start, ``time - CASE ... (time - offset) % slide ... END - n * slide``, and its
-    end, ``start + size``; a session window is one of ``time`` and ``time + gap``.
+    end, ``start + size``; a session window is a struct of ``time`` and ``time + gap``.
     """
     start, end = (_strip(struct.children[i]) for i in (1, 3))
     if not any(part.name == _WINDOW_MARK for part in start.walk()):
@@ -103,7 +105,7 @@ def _render_window(struct: Expression) -> str:
 
 
 def _strip(expression: Expression) -> Expression:
-    """Return the expression in wrappers and conversions."""
+    """Return the expression inside wrappers and conversions."""
     while expression.name in _WRAPPERS or expression.name == _WINDOW_MARK:
         expression = expression.children[0]
     return expression

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -26,13 +27,17 @@ from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.jobs import settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
+from kafka_sql.sql.jobs.changelog.queries import kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
+from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
 from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
+from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
 
 _DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)
@@ -45,12 +50,10 @@ class PreparedInsert:
     """A checked INSERT.
 
     Attributes:
-        entry: the table, with the hint's options.
         stream: the continuous query; None for a batch.
         batch: for a batch, the statement for Spark.
     """
 
-    entry: CatalogTable
     stream: streaming.ContinuousQuery | None
     batch: str
 
@@ -68,10 +71,15 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
     """
     prepared = prepare(spark, tables, entry, statement, run)
     if prepared.stream is not None:
-        job = streaming.start_job(spark, streaming.check_job(spark, prepared.stream))
-        return streaming.job_ids(spark, [job])
+        return start(spark, prepared.stream)
     with limit_batches_by_rows(spark):
         return run(prepared.batch)
+
+
+def start(spark: SparkSession, stream: streaming.ContinuousQuery) -> DataFrame:
+    """Check and start a continuous query; return one row with the column ``job id``."""
+    job = streaming.start_job(spark, streaming.check_job(spark, stream))
+    return streaming.job_ids(spark, [job])
 
 
 def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> PreparedInsert:
@@ -99,21 +107,68 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if query.isStreaming:
-            rows = repartition(entry, project_to_table(entry, query, statement))
-            is_bounded = are_all_bounded(
-                rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
-            )
+            prepare_static_sides(spark, entry.definition.name, rewrite, query)
+            rows = project_to_table(entry, query, statement)
+            is_bounded = is_query_bounded(rewrite, run)
             stream = streaming.ContinuousQuery(entry, rows, rewrite.streamed_tables, is_bounded)
-            return PreparedInsert(entry, stream, "")
-        _check_no_hidden_stream(tables, entry, rewrite.text, run)
+            if spark_context(spark) is not None:
+                stream = _with_changes(spark, tables, entry, stream, query.columns, statement)
+            target = stream.target if isinstance(stream.target, CatalogTable) else entry
+            return PreparedInsert(with_fields(stream, rows=repartition(target, stream.rows)), "")
+        check_no_hidden_stream(tables, entry.definition.name, rewrite.text, run)
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
     return PreparedInsert(
-        entry, None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
+        None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
     )
 
 
-def _check_no_hidden_stream(tables: Tables, entry: CatalogTable, query: str, run: RunSql) -> None:
+def _with_changes(
+    spark: SparkSession,
+    tables: Tables,
+    entry: CatalogTable,
+    stream: streaming.ContinuousQuery,
+    columns: Sequence[str],
+    statement: Insert,
+) -> streaming.ContinuousQuery:
+    """Return a query that reads and writes changes, if its sources have them or its result has deletes.
+
+    Args:
+        entry: the table to write.
+        columns: the columns that the query returns.
+
+    Raises:
+        UnsupportedSqlError: see ``plan_changelog``; or the query returns a row kind, too.
+    """
+    query = plan_changelog(spark, tables, kafka_sink(entry), stream.rows, stream.sources)
+    if not query.has_row_kind:
+        return with_fields(stream, changelog_mode=query.mode, is_updating=query.is_updating)
+    written = columns if statement.by_name else [c.name for c in target_columns(entry, statement)]
+    row_kinds = {c.name.lower() for c in entry.table.persisted_columns if c.metadata == ROW_KIND}
+    if any(name.lower() in row_kinds for name in written):
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{entry.definition.name}': the query returns updates and deletes, so it sets the column "
+            f"METADATA FROM '{ROW_KIND}' itself. Name the other columns: INSERT INTO {entry.definition.name} (...).",
+            table=entry.definition.name,
+        )
+    return with_fields(
+        stream,
+        target=tables.with_changes(entry),
+        rows=query.rows,
+        changelog_mode=query.mode,
+        is_updating=query.is_updating,
+        states=query.states,
+    )
+
+
+def is_query_bounded(rewrite: QueryRewrite, run: RunSql) -> bool:
+    """Return whether all streams of a query are bounded."""
+    return are_all_bounded(
+        rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
+    )
+
+
+def check_no_hidden_stream(tables: Tables, sink: str, query: str, run: RunSql) -> None:
     """Check that a batch query in streaming mode does not read a Kafka table through a view of a DataFrame.
 
     The text of such a view is unknown, so its tables cannot be read as streams.
@@ -123,39 +178,13 @@ def _check_no_hidden_stream(tables: Tables, entry: CatalogTable, query: str, run
     """
     plan = str(run(f"EXPLAIN EXTENDED {query}").collect()[0][0]).replace("`", "").lower()
     for table in tables:
-        if f"spark_catalog.{'.'.join(table.storage_name)}" in plan:
+        if table.sql_name.replace("`", "") in plan:
             raise UnsupportedSqlError(
-                f"INSERT INTO '{entry.definition.name}': the query reads '{table.definition.name}' through a view of a "
+                f"INSERT INTO '{sink}': the query reads '{table.definition.name}' through a view of a "
                 "DataFrame, so it would run as a batch although the runtime mode is streaming. Create the view with "
                 "CREATE VIEW, use the table itself, or SET 'execution.runtime-mode' = 'batch'.",
-                table=entry.definition.name,
+                table=sink,
             )
-
-
-def rewrite_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str) -> str:
-    """Rewrite the query of an INSERT into a table that is not a Kafka table.
-
-    Args:
-        text: the statement as typed; returned unchanged if Spark can run it.
-
-    Raises:
-        UnsupportedSqlError: the query reads Kafka tables as streams, but Spark would run it as a batch.
-    """
-    is_streaming = settings.is_streaming(spark)
-    if not tables or not (is_streaming or may_need_rewrite(tables, statement.body)):
-        return text
-    rewrite = rewrite_query(tables, statement.body, is_streaming)
-    if not rewrite.kafka_tables:
-        return text
-    if not (is_streaming or rewrite.uses_stream_keyword):
-        return statement.prefix + rewrite.text
-    name = ".".join(statement.name)
-    raise UnsupportedSqlError(
-        f"INSERT INTO '{name}' from '{rewrite.kafka_tables[0].definition.name}': a continuous query can only write to "
-        "a Kafka table. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
-        f".toTable('{name}'), or run a batch query: SET 'execution.runtime-mode' = 'batch' and remove the word STREAM.",
-        table=name,
-    )
 
 
 def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:

@@ -16,7 +16,7 @@ may be secrets::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_fields
 from typing import Any, Final
 
@@ -42,33 +42,84 @@ _FIELD_NAMES: Final = {
     "aggregates": "the aggregates",
     "columns": "the columns",
     "condition": "the join condition",
+    "filters": "the filters of the rows",
     "grouping": "the grouping columns",
     "keys": "the columns",
     "left": "the columns of the join's first input",
+    "table": "the table",
     "right": "the columns of the join's second input",
     "type": "the join type",
     "window": "the window",
 }
 
 
-def make_fingerprint(plan: Operator, sink: Definition, sources: Mapping[str, Definition]) -> Json:
+def make_fingerprint(
+    plan: Operator, sink: Json, sources: Mapping[str, Definition], states: Sequence[Json] = ()
+) -> Json:
     """Return the fingerprint of a query.
 
     Args:
         plan: its analyzed plan.
+        sink: the description of the table that it writes, with its name.
         sources: the Kafka tables that it reads, by provider.
+        states: its stateful operators that are of this package, and not of Spark.
     """
     plan = _number_sources(plan)
     leaves = [operator for operator in plan.walk() if not operator.children]
     return {
         "version": VERSION,
-        "sink": {**_describe_table(sink), **({"key": list(sink.table.primary_key)} if sink.is_upsert else {})},
+        "sink": sink,
         "sources": [
             _describe_table(sources[leaf.detail]) if leaf.detail in sources else {"name": f"source '{leaf.detail}'"}
             for leaf in leaves
         ],
-        "operators": list(_describe_operators(plan, {c.id for c in plan.output})),
+        "operators": describe_operators(plan, states),
     }
+
+
+def describe_sink(sink: Definition) -> Json:
+    """Describe a Kafka table that a query writes."""
+    return {**_describe_table(sink), **({"key": list(sink.table.primary_key)} if sink.is_upsert else {})}
+
+
+def describe_operators(plan: Operator, states: Sequence[Json] = ()) -> list[Json]:
+    """Return the stateful operators of a query, inputs first.
+
+    Args:
+        states: those of this package, which are returned last.
+    """
+    operators = list(_describe_operators(plan, {c.id for c in plan.output}))
+    if states:  # in the plan, they are operators with any state
+        operators = [operator for operator in operators if _ARBITRARY_STATE not in operator["operator"]]
+    return [*operators, *states]
+
+
+def describe_normalization(table: Definition) -> Json:
+    """Describe the operator that keeps the rows of an upsert table."""
+    columns = [f"{column.name} {column.type}" for column in table.table.source_columns]
+    keys = list(table.table.primary_key)
+    return {"operator": "ChangelogNormalize", "table": table.name, "keys": keys, "columns": columns}
+
+
+def describe_aggregate(aggregate: Operator) -> Json:
+    """Describe the operator that keeps the values of an aggregate or a DISTINCT.
+
+    The rows that it takes back must be computed in the same way as those that it has added.
+    """
+    description = describe_operators(aggregate)[-1]
+    columns = description.pop("columns", [])  # of a DISTINCT
+    return {"grouping": columns, **description, "operator": "GroupAggregate", "filters": _describe_filters(aggregate)}
+
+
+def describe_materialization(query: Operator, key: Sequence[str]) -> Json:
+    """Describe the operator that keeps the rows of each key of a sink."""
+    columns = list(map(render, _resolve_output(query, None)))
+    filters = _describe_filters(query)
+    return {"operator": "SinkUpsertMaterializer", "keys": list(key), "columns": columns, "filters": filters}
+
+
+def _describe_filters(operator: Operator) -> list[str]:
+    return [render(resolve(o.condition, o.children)) for o in operator.walk() if o.name == "Filter" and o.condition]
 
 
 def _describe_table(definition: Definition) -> Json:
@@ -201,7 +252,9 @@ def _has_same_place(old: Json, new: Json, drops_missing_topics: bool) -> bool:
         before, after = set(old["topics"]), set(new["topics"])
         return bool(before & after) if drops_missing_topics else before <= after
     are_kafka_tables = all("topics" in place or "pattern" in place for place in (old, new))
-    return are_kafka_tables or bool(old == new)  # with a pattern, the offsets in the checkpoint show the topics
+    return are_kafka_tables or bool(
+        old["name"] == new["name"]
+    )  # with a pattern, the offsets in the checkpoint show the topics
 
 
 def _show(value: object) -> str:

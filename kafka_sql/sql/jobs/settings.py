@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 from pyspark.sql import SparkSession
 
 from kafka_sql.options import Option, duration, enum, integer, string
+from kafka_sql.sql.jobs import flink_settings
 from kafka_sql.suggestions import did_you_mean
 
 T = TypeVar("T")
 _LOG = logging.getLogger("kafka_sql.sql")
-_FLINK_PREFIXES = ("execution.", "pipeline.", "table.", "parallelism.", "state.", "metrics.")
 
 RUNTIME_MODE: Final = enum(
     "execution.runtime-mode",
@@ -35,14 +35,14 @@ PIPELINE_NAME: Final = string(
 )
 METRICS_PORT: Final = integer(
     "metrics.reporter.prom.port",
-    "Port on which the driver serves the metrics of streaming INSERTs to Prometheus, from the next INSERT on. '0' uses "
-    "any free port. Default: not served.",
+    "Port on which the driver serves the metrics of streaming INSERTs to Prometheus, starting with the next INSERT. "
+    "'0' uses any free port. Default: not served.",
     minimum=0,
 )
 METRICS_HOST: Final = string(
     "metrics.reporter.prom.host",
     "Address on which the driver serves these metrics. The default can be reached from the driver's machine only; "
-    "'0.0.0.0' is for all addresses. There is no authentication.",
+    "'0.0.0.0' serves them on all addresses. There is no authentication.",
     default="127.0.0.1",
 )
 
@@ -67,13 +67,31 @@ def is_streaming(spark: SparkSession) -> bool:
 
 
 def write(spark: SparkSession, key: str, value: str) -> None:
-    """Execute SET 'key' = 'value'; other keys are stored in Spark's configuration, too.
+    """Execute SET 'key' = 'value'. Every key is stored; some options of Flink also set one of Spark's.
 
     Raises:
         InvalidOptionError: the value is not allowed.
     """
-    if key in SETTINGS:
-        SETTINGS[key].read(value)
-    elif key.startswith(_FLINK_PREFIXES):
-        _LOG.warning("SET '%s' has no effect here.%s", key, did_you_mean(key, SETTINGS))
+    renamed = flink_settings.RENAMED.get(key, key)
+    translated = flink_settings.translate(key, value)
+    if renamed in SETTINGS:
+        SETTINGS[renamed].read(value)
+        spark.conf.set(renamed, value)
+    elif translated is not None:
+        spark_key, spark_value = translated
+        spark.conf.unset(spark_key) if spark_value is None else spark.conf.set(spark_key, spark_value)
+    elif key.startswith(flink_settings.PREFIXES):
+        reason = flink_settings.reason_without_effect(key)
+        _LOG.warning(
+            "SET '%s' has no effect here%s", key, f": {reason}" if reason else f".{did_you_mean(key, SETTINGS)}"
+        )
     spark.conf.set(key, value)
+
+
+def reset(spark: SparkSession, key: str) -> None:
+    """Execute RESET 'key'."""
+    spark.conf.unset(key)
+    if key in flink_settings.RENAMED:
+        spark.conf.unset(flink_settings.RENAMED[key])
+    if key in flink_settings.TRANSLATED:
+        spark.conf.unset(flink_settings.TRANSLATED[key].spark_key)

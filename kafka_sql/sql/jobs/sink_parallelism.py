@@ -8,15 +8,30 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options import connector as opt
+from kafka_sql.table.changelog import ROW_KIND_NAME
 
 
 def repartition(entry: CatalogTable, rows: DataFrame) -> DataFrame:
-    """Repartition rows, which have the table's column names; without 'sink.parallelism', return them unchanged."""
+    """Repartition rows, which have the table's column names; without 'sink.parallelism', return them unchanged.
+
+    Raises:
+        UnsupportedSqlError: nothing identifies the rows, so that changes of a row would lose their order.
+    """
     tasks = entry.definition.options.get(opt.SINK_PARALLELISM)
     if tasks is None:
         return rows
-    return rows.repartition(tasks, *(quote(name) for name in _key_columns(entry, rows.columns)))
+    key = _key_columns(entry, rows.columns) or list(entry.table.primary_key)
+    if not key and ROW_KIND_NAME in rows.columns:
+        name = entry.definition.name
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{name}': '{opt.SINK_PARALLELISM.key}' is set and the changelog mode contains row kinds "
+            "which is not INSERT, a primary key is required but no primary key is found. Declare a PRIMARY KEY in the "
+            f"table, or remove '{opt.SINK_PARALLELISM.key}'.",
+            table=name,
+        )
+    return rows.repartition(tasks, *map(quote, key))
 
 
 def repartition_query(entry: CatalogTable, query: str, names: Sequence[str] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import chain, count
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,6 +14,7 @@ from kafka_sql.sql.jobs import checkpoints, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare
 from kafka_sql.sql.jobs.job_registry import Job
+from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize.classify import Insert, classify
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.statement_types import StatementSet
@@ -73,21 +75,23 @@ def _prepare(spark: SparkSession, tables: Tables, number: int, text: str, run: R
         )
     entry = resolve_table(tables, insert.name)
     if entry is None:
-        raise StatementError(
-            f"STATEMENT SET, statement {number}: '{'.'.join(insert.name)}' is not a Kafka table. Run this INSERT "
-            "separately.",
-            table=".".join(insert.name),
-        )
+        return prepare_spark_insert(spark, tables, insert, text, run)
     return prepare(spark, tables, entry, insert, run)
 
 
 def _job_names(spark: SparkSession, inserts: list[PreparedInsert]) -> list[str]:
-    """Return a job name for each INSERT: pipeline and sink, with a number if the set writes a sink more than once."""
+    """Return a job name for each INSERT: pipeline and sink, with a number if the set writes a sink more than once.
+
+    Batches have none.
+    """
     pipeline = settings.read(spark, settings.PIPELINE_NAME)
     names: list[str] = []
     for prepared in inserts:
-        sink = checkpoints.folder_name(prepared.entry.definition.name)
+        if prepared.stream is None:
+            names.append("")
+            continue
+        sink = checkpoints.folder_name(prepared.stream.target_name)
         base = f"{pipeline}/{sink}" if pipeline else f"insert-into_{sink}"
-        count = sum(name == base or name.startswith(f"{base}-") for name in names)
-        names.append(f"{base}-{count + 1}" if count else base)
+        candidates = chain([base], (f"{base}-{number}" for number in count(2)))
+        names.append(next(name for name in candidates if name not in names))
     return names

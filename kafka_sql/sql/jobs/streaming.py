@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,11 +15,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.util import InheritableThread
 
+from kafka_sql import state
+from kafka_sql.catalog.catalog_table import changes_provider
 from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedSqlError
 from kafka_sql.observability import observe
+from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.spark_context import is_stopped, spark_context
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
@@ -27,14 +31,19 @@ from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
+from kafka_sql.sql.jobs.changelog.relation import Mode
+from kafka_sql.sql.jobs.file_sink import check_file_sink, claim_file_sink
 from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
-from kafka_sql.sql.jobs.query_fingerprint import Json, make_fingerprint
+from kafka_sql.sql.jobs.query_fingerprint import Json, describe_sink, make_fingerprint
+from kafka_sql.sql.jobs.spark_table import Sink, SparkTable
+from kafka_sql.sql.jobs.spark_writes import start_append, start_merge
 from kafka_sql.sql.jobs.start_checks import check_changelog_modes, check_name, check_sources, check_target
 from kafka_sql.sql.jobs.streaming_plan import read_plan
 from kafka_sql.sql.jobs.update_mode import check_update_mode
 from kafka_sql.sql.spark_errors import error_message, mask_message
 
 _LOG = logging.getLogger("kafka_sql.sql.jobs")  # the command line, which prints failures itself, disables it
+_WATERMARK: Final = "EventTimeWatermark"  # Spark's operator
 _UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
@@ -43,16 +52,35 @@ class ContinuousQuery:
     """An INSERT that becomes a continuous query.
 
     Attributes:
-        entry: the table to write, with the options of its hint.
+        target: the table to write; a Kafka table with the options of its hint.
         rows: the query's rows in the table's columns.
         sources: the Kafka tables that the query reads as streams, with the options of their hints.
         is_bounded: whether all its streams are bounded, so that the query ends.
+        changelog_mode: how the rows change. Over Spark Connect, it is unknown; changes are rejected.
+        is_updating: whether the query runs in Spark's update mode.
+        states: the stateful operators of this package, as in a fingerprint.
     """
 
-    entry: CatalogTable
+    target: CatalogTable | SparkTable
     rows: DataFrame
     sources: Sequence[CatalogTable]
     is_bounded: bool
+    changelog_mode: Mode = Mode.INSERT_ONLY
+    is_updating: bool = False
+    states: tuple[Json, ...] = ()
+
+    @property
+    def target_name(self) -> str:
+        """The name of the table for messages, jobs and checkpoints."""
+        return self.target.name if isinstance(self.target, SparkTable) else self.target.definition.name
+
+    @property
+    def sink_description(self) -> Json:
+        """What the checkpoint requires of the table."""
+        if isinstance(self.target, SparkTable):
+            key = {"key": list(self.target.primary_key)} if self.target.primary_key else {}
+            return {"name": f"table '{self.target.name}'", **key}
+        return describe_sink(self.target.definition)
 
 
 @dataclass(frozen=True)
@@ -88,7 +116,7 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         UnsupportedSqlError: a table cannot be read as a stream.
         BrokerError: a topic does not exist, or must not be read or written.
     """
-    sink = query.entry.definition.name
+    sink, target = query.target_name, query.target
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
         raise MissingOptionError(
@@ -100,15 +128,20 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{checkpoints.folder_name(sink)}"
     location = f"{root.rstrip('/')}/{name}"
     check_name(spark, name, sink)
-    check_changelog_modes(query.sources)
-    if spark_context(spark) is None:  # the server has the checkpoint, and the network that reaches the brokers
+    if spark_context(spark) is None:  # only the server can access the checkpoint and the brokers
+        check_changelog_modes(query.sources)
         return CheckedQuery(query, name, location, None)
     checkpoint = checkpoints.Checkpoint(spark, location, sink)
     definitions = {source.provider: source.definition for source in query.sources}
-    fingerprint = make_fingerprint(read_plan(query.rows), query.entry.definition, definitions)
+    definitions |= {changes_provider(source): source.definition for source in query.sources}
+    fingerprint = make_fingerprint(read_plan(query.rows), query.sink_description, definitions, query.states)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
-    check_sources(query.sources, resumes=checkpoint.has_offsets())
-    check_target(query.entry, query.rows)
+    resumes = checkpoint.has_offsets()
+    check_sources(query.sources, resumes)
+    if not isinstance(target, SparkTable):
+        check_target(target, query.rows)
+    elif target.sink is Sink.FILES:
+        check_file_sink(spark, target, location, resumes)
     return CheckedQuery(query, name, location, fingerprint)
 
 
@@ -119,11 +152,13 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
         InvalidOptionError: the checkpoint folder cannot be written; or see ``check_exactly_once``.
         UnsupportedSqlError: see ``start_query``.
     """
-    query, entry = checked.query, checked.query.entry
+    query, target = checked.query, checked.query.target
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
-    transactional_sink = check_exactly_once(spark, entry.definition, interval)
+    transactional_sink = None
+    if not isinstance(target, SparkTable):
+        transactional_sink = check_exactly_once(spark, target.definition, interval)
     if checked.fingerprint is not None:
-        checkpoints.Checkpoint(spark, checked.location, entry.definition.name).record(checked.fingerprint)
+        checkpoints.Checkpoint(spark, checked.location, query.target_name).record(checked.fingerprint)
     writer = query.rows.writeStream.queryName(checked.name).option("checkpointLocation", checked.location)
     ends_exist = query.is_bounded and all(end_exists(table.definition) for table in query.sources)
     if ends_exist:
@@ -133,17 +168,23 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
         observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
-    with active_session(spark), limit_batches_by_rows(spark):
+    if spark_context(spark) is not None and any(o.name == _WATERMARK for o in read_plan(query.rows).walk()):
+        watch_late_records(spark)
+    claim: AbstractContextManager[None] = nullcontext()
+    if isinstance(target, SparkTable) and target.sink is Sink.FILES:
+        claim = claim_file_sink(spark, target, checked.location)
+    state_store = state.configure(spark) if query.states else nullcontext()
+    with claim, active_session(spark), limit_batches_by_rows(spark), state_store:
         job = register_job(spark, start_query(writer, query))
     job.transactional_sink = transactional_sink
-    log_failure(spark, job, entry.definition.name)
+    log_failure(spark, job, query.target_name)
     if query.is_bounded and not ends_exist:
         stop_at_end(job.query)
     return job
 
 
 def log_failure(spark: SparkSession, job: Job, table: str) -> None:
-    """From now on, log the error of a job that fails after its statement has returned."""
+    """Log the error of a job if it fails after its statement has returned. Does not wait for it."""
     thread: Any = InheritableThread(target=wait_and_log_failure, args=(spark, job, table), session=spark, daemon=True)
     thread.start()
 
@@ -152,7 +193,7 @@ def wait_and_log_failure(spark: SparkSession, job: Job, table: str) -> None:
     """Wait until a job ends, and log its error if it failed, but not because Spark was stopped."""
     try:
         job.query.awaitTermination()
-    except Exception:  # noqa: BLE001  # of the query, or of a session that ends
+    except Exception:  # noqa: BLE001  # the query failed, or its session ended
         try:
             failure = job.failure if job.status == FAILED and not is_stopped(spark) else None
         except Exception:  # noqa: BLE001  # the session has ended
@@ -211,22 +252,31 @@ def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQu
         UnsupportedSqlError: the rows change, and the table is not an upsert table; or see ``check_update_mode``.
         AnalysisException: Spark supports the query in neither mode.
     """
-    provider, definition = query.entry.provider, query.entry.definition
+    target, name = query.target, query.target_name
+    if isinstance(target, SparkTable) and target.primary_key:
+        return start_merge(writer.outputMode("update" if query.is_updating else "append"), target)
+    if query.is_updating and not isinstance(target, SparkTable):
+        return _start_updating_query(writer, target.provider)
     try:
-        return writer.format(provider).outputMode("append").start()
+        if isinstance(target, SparkTable):
+            return start_append(writer.outputMode("append"), target)
+        return writer.format(target.provider).outputMode("append").start()
     except AnalysisException as e:
         if e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e):
             raise
-        if not definition.is_upsert:
+        if isinstance(target, SparkTable) or not target.definition.is_upsert:
             raise UnsupportedSqlError(
-                f"INSERT INTO '{definition.name}': Table sink '{definition.name}' doesn't support consuming update "
-                "changes which is produced by an aggregate without a watermark. Write into an 'upsert-kafka' table "
-                "whose PRIMARY KEY are the columns of the GROUP BY. Or declare WATERMARK FOR a time column of the "
-                "source, and GROUP BY a window over it, such as window(ts, '1 minute').",
-                table=definition.name,
+                f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes which is produced "
+                "by an aggregate without a watermark. Write into an 'upsert-kafka' table whose PRIMARY KEY consists of "
+                "the columns of the GROUP BY. Or declare WATERMARK FOR a time column of the source, and GROUP BY a "
+                "window over it, such as window(ts, '1 minute').",
+                table=name,
             ) from e
-    check_update_mode(read_plan(query.rows), definition.name, definition.table.primary_key)
+    check_update_mode(read_plan(query.rows), name)
+    return _start_updating_query(writer, target.provider)
 
+
+def _start_updating_query(writer: DataStreamWriter, provider: str) -> StreamingQuery:
     def write(changes: DataFrame, batch: int) -> None:
         changes.write.format(provider).mode("append").save()
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from types import MappingProxyType
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -106,7 +107,7 @@ def read_plan(query: DataFrame) -> Operator:
     untyped: Any = query
     if spark_context(query.sparkSession) is None:
         return parse_explained_plan(untyped._explain_string(extended=True))
-    return _read_operator(untyped._jdf.queryExecution().analyzed(), {})
+    return read_operator(untyped._jdf.queryExecution().analyzed())
 
 
 def parse_expression(text: str) -> Expression:
@@ -144,8 +145,8 @@ def _node_text(name: str, node: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _read_operator(plan: Any, definitions: Mapping[int, Any]) -> Operator:
-    """Read an operator of the JVM.
+def read_operator(plan: Any, definitions: Mapping[int, Any] = MappingProxyType({})) -> Operator:
+    """Return an operator of the JVM.
 
     Args:
         definitions: the plans of common table expressions (WITH) by their ids.
@@ -153,14 +154,14 @@ def _read_operator(plan: Any, definitions: Mapping[int, Any]) -> Operator:
     name = str(plan.getClass().getSimpleName())
     if name == "WithCTE":
         known = {**definitions, **{d.id(): d.child() for d in _elements(plan.cteDefs())}}
-        return _read_operator(plan.plan(), known)
+        return read_operator(plan.plan(), known)
     if name == "CTERelationRef" and plan.cteId() in definitions:
-        child = _read_operator(definitions[plan.cteId()], definitions)
+        child = read_operator(definitions[plan.cteId()], definitions)
         columns = _aliases(_read_all(plan.output()), map(reference, child.output))
         return Operator(name, (child,), child.is_streaming, columns)
     if not plan.isStreaming():
         return Operator(name, is_streaming=False)
-    children = tuple(_read_operator(child, definitions) for child in _elements(plan.children()))
+    children = tuple(read_operator(child, definitions) for child in _elements(plan.children()))
     operator = Operator(name, children)
     match name:
         case "Project":
@@ -173,15 +174,15 @@ def _read_operator(plan: Any, definitions: Mapping[int, Any]) -> Operator:
             return with_fields(operator, columns=columns)
         case "Generate":  # several rows per row, such as one per element of an array
             generated = _read_all(plan.generatorOutput())
-            columns = _aliases(generated, [_read_expression(plan.generator())] * len(generated))
+            columns = _aliases(generated, [read_expression(plan.generator())] * len(generated))
             return with_fields(operator, columns=(*map(reference, children[0].output), *columns))
         case "Filter":
-            return with_fields(operator, condition=_read_expression(plan.condition()))
+            return with_fields(operator, condition=read_expression(plan.condition()))
         case "Join":
             condition = plan.condition()
             return with_fields(
                 operator,
-                condition=_read_expression(condition.get()) if condition.isDefined() else None,
+                condition=read_expression(condition.get()) if condition.isDefined() else None,
                 detail=str(plan.joinType().sql()),
             )
         case "Deduplicate" | "DeduplicateWithinWatermark":
@@ -202,10 +203,11 @@ def _elements(sequence: Any) -> list[Any]:
 
 
 def _read_all(sequence: Any) -> tuple[Expression, ...]:
-    return tuple(map(_read_expression, _elements(sequence)))
+    return tuple(map(read_expression, _elements(sequence)))
 
 
-def _read_expression(expression: Any) -> Expression:
+def read_expression(expression: Any) -> Expression:
+    """Return an expression of the JVM."""
     try:
         return parse_expression(expression.toJSON())
     except Py4JError:  # Spark cannot convert every class to JSON

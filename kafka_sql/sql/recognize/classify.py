@@ -25,17 +25,23 @@ from kafka_sql.sql.recognize.statement_types import (
     Describe,
     DropDatabase,
     DropTable,
+    DropTemporaryView,
     Execute,
     Explain,
     ResetOption,
     SetOption,
     ShowColumns,
     ShowCreate,
+    ShowCreateView,
+    ShowCurrent,
     ShowJobs,
     ShowTables,
+    ShowViews,
     StatementSet,
     StopJob,
     UnsupportedStatement,
+    UseCatalog,
+    UseDatabase,
 )
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
@@ -46,6 +52,7 @@ __all__ = [
     "Describe",
     "DropDatabase",
     "DropTable",
+    "DropTemporaryView",
     "Execute",
     "Explain",
     "Insert",
@@ -53,12 +60,17 @@ __all__ = [
     "SetOption",
     "ShowColumns",
     "ShowCreate",
+    "ShowCreateView",
+    "ShowCurrent",
     "ShowJobs",
     "ShowTables",
+    "ShowViews",
     "Statement",
     "StatementSet",
     "StopJob",
     "UnsupportedStatement",
+    "UseCatalog",
+    "UseDatabase",
     "classify",
     "is_query",
 ]
@@ -70,6 +82,7 @@ Statement = (
     | Describe
     | DropDatabase
     | DropTable
+    | DropTemporaryView
     | Execute
     | Explain
     | Insert
@@ -78,10 +91,15 @@ Statement = (
     | SetOption
     | ShowColumns
     | ShowCreate
+    | ShowCreateView
+    | ShowCurrent
     | ShowJobs
     | ShowTables
+    | ShowViews
     | StatementSet
     | StopJob
+    | UseCatalog
+    | UseDatabase
 )
 
 
@@ -127,7 +145,9 @@ def _is_flink_syntax(cursor: TokenCursor) -> bool:
     return first.upper in ("SET", "ADD", "DROP") and (is_list or second.upper == "WATERMARK")
 
 
-def _classify_drop(_: str, tokens: Iterator[lexer.Token]) -> DropDatabase | DropTable | UnsupportedStatement | None:
+def _classify_drop(
+    _: str, tokens: Iterator[lexer.Token]
+) -> DropDatabase | DropTable | DropTemporaryView | UnsupportedStatement | None:
     cursor = TokenCursor(tokens)
     if cursor.take_words("DATABASE") or cursor.take_words("SCHEMA"):
         cursor.take_words("IF", "EXISTS")
@@ -139,8 +159,10 @@ def _classify_drop(_: str, tokens: Iterator[lexer.Token]) -> DropDatabase | Drop
         return None
     if_exists = cursor.take_words("IF", "EXISTS")
     name = cursor.take_name()
+    if view and temporary:
+        return DropTemporaryView(name, if_exists) if name and cursor.is_at_end() else None
     if view:
-        return UnsupportedStatement("DROP VIEW", name) if name and not temporary else None
+        return UnsupportedStatement("DROP VIEW", name) if name else None
     cursor.take_words("PURGE")  # Spark's option; a Kafka table has nothing to purge
     return DropTable(name, if_exists, temporary) if name and cursor.is_at_end() else None
 
@@ -149,20 +171,34 @@ def _classify_describe(_: str, tokens: Iterator[lexer.Token]) -> Describe | None
     cursor = TokenCursor(tokens)
     cursor.take_words("TABLE")
     following = cursor.peek(1)
+    extended = False
     if following is not None and following.type in (lexer.WORD, lexer.QUOTED):
-        cursor.take_words("EXTENDED")
-    # DESCRIBE FORMATTED t, DESCRIBE FUNCTION f and similar statements have more tokens, so is_at_end() returns False
+        extended = cursor.take_words("EXTENDED") or cursor.take_words("FORMATTED")
+    # DESCRIBE FUNCTION f and similar statements have more tokens, so is_at_end() returns False
     name = cursor.take_name()
-    return Describe(name) if name and cursor.is_at_end() else None
+    return Describe(name, extended) if name and cursor.is_at_end() else None
 
 
-def _classify_show(_: str, tokens: Iterator[lexer.Token]) -> ShowTables | ShowColumns | ShowCreate | ShowJobs | None:
+_Show = ShowTables | ShowViews | ShowColumns | ShowCreate | ShowCreateView | ShowCurrent | ShowJobs
+
+
+def _classify_show(_: str, tokens: Iterator[lexer.Token]) -> _Show | None:
     cursor = TokenCursor(tokens)
+    if cursor.take_words("VIEWS"):
+        return ShowViews()
+    if cursor.take_words("CREATE", "VIEW"):
+        name = cursor.take_name()
+        return ShowCreateView(name) if name and cursor.is_at_end() else None
+    if cursor.take_words("CURRENT"):
+        is_catalog = cursor.take_words("CATALOG")
+        is_known = is_catalog or cursor.take_words("DATABASE")
+        return ShowCurrent(is_catalog) if is_known and cursor.is_at_end() else None
     if cursor.take_words("CREATE", "TABLE"):
         name = cursor.take_name()
         return ShowCreate(name) if name and cursor.is_at_end() else None
     if cursor.take_words("JOBS"):
-        return ShowJobs() if cursor.is_at_end() else None
+        extended = cursor.take_words("EXTENDED")
+        return ShowJobs(extended) if cursor.is_at_end() else None
     if cursor.take_words("COLUMNS"):
         name = cursor.take_name() if cursor.take_words("FROM") or cursor.take_words("IN") else ()
         like = _take_like(cursor)
@@ -199,6 +235,17 @@ def _classify_reset(_: str, tokens: Iterator[lexer.Token]) -> ResetOption | None
     return ResetOption(key) if cursor.is_at_end() else None
 
 
+def _classify_use(_: str, tokens: Iterator[lexer.Token]) -> UseCatalog | UseDatabase | None:
+    cursor = TokenCursor(tokens)
+    following = cursor.peek(1)
+    if following is not None and following.type in (lexer.WORD, lexer.QUOTED) and cursor.take_words("CATALOG"):
+        name = cursor.take_name()
+        return UseCatalog(name[0]) if len(name) == 1 and cursor.is_at_end() else None
+    name = cursor.take_name()
+    is_flink_name = name[:1] != () and name[0].lower() in ("default_catalog", "default_database")
+    return UseDatabase(name) if is_flink_name and cursor.is_at_end() else None
+
+
 def _classify_stop(_: str, tokens: Iterator[lexer.Token]) -> StopJob | None:
     cursor = TokenCursor(tokens)
     id = cursor.take_string() if cursor.take_words("JOB") else None
@@ -225,6 +272,7 @@ _CLASSIFIERS: Final[dict[str, Callable[[str, Iterator[lexer.Token]], Statement |
     "DESC": _classify_describe,
     "SHOW": _classify_show,
     "STOP": _classify_stop,
+    "USE": _classify_use,
     "SET": _classify_set,
     "RESET": _classify_reset,
     "INSERT": classify_insert,

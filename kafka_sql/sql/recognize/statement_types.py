@@ -60,9 +60,10 @@ class CreateView:
 
 @dataclass(frozen=True)
 class Describe:
-    """``DESCRIBE | DESC [TABLE] [EXTENDED] name``."""
+    """``DESCRIBE | DESC [TABLE] [EXTENDED | FORMATTED] name``."""
 
     name: tuple[str, ...]
+    extended: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class ShowTables:
     like: str | None = None
     negated: bool = False
     full: bool = False
+
+
+@dataclass(frozen=True)
+class ShowViews:
+    """``SHOW VIEWS ...``, in Spark's syntax."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +98,46 @@ class ShowCreate:
 
 
 @dataclass(frozen=True)
+class ShowCreateView:
+    """``SHOW CREATE VIEW name``."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShowCurrent:
+    """``SHOW CURRENT CATALOG`` or ``SHOW CURRENT DATABASE``."""
+
+    is_catalog: bool
+
+
+@dataclass(frozen=True)
+class UseCatalog:
+    """``USE CATALOG name``; Spark's statement is ``SET CATALOG``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class UseDatabase:
+    """``USE [catalog.]database``, for Flink's ``default_catalog`` and ``default_database``."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DropTemporaryView:
+    """``DROP TEMPORARY VIEW [IF EXISTS] name``."""
+
+    name: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class ShowJobs:
-    """``SHOW JOBS``."""
+    """``SHOW JOBS [EXTENDED]``."""
+
+    extended: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from kafka_sql.errors import ConflictingOptionsError, UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
+from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
 from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.sql.rewrite.table_references import (
     ARGUMENT,
@@ -28,10 +29,18 @@ from kafka_sql.sql.rewrite.table_references import (
     apply_edits,
     find_table_references,
 )
+from kafka_sql.sql.rewrite.temporal_joins import (
+    TimeAttribute,
+    check_join,
+    find_time_attribute,
+    remove_lookup_hints,
+    replace_proctime,
+)
+from kafka_sql.sql.rewrite.versions import table_versions, view_versions
 from kafka_sql.sql.rewrite.views import find_view, view_columns
 
 # Queries in batch mode without any of these are passed to Spark unread.
-_MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
+_MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG|\bSYSTEM_TIME\b|\bPROCTIME\b", re.IGNORECASE)
 
 
 @dataclass
@@ -45,13 +54,17 @@ class QueryRewrite:
         text: the query text.
         kafka_tables: the Kafka tables in the query, including those in views.
         streamed_tables: the tables that are read as streams, with the options of their hints.
+        static_tables: the tables that are not read as streams.
         uses_stream_keyword: whether the query applies STREAM to one of them.
+        has_lookup_join: whether the query joins a table FOR SYSTEM_TIME AS OF a processing time.
     """
 
     text: str
     kafka_tables: list[CatalogTable] = field(default_factory=list)
     streamed_tables: list[CatalogTable] = field(default_factory=list)
+    static_tables: list[CatalogTable] = field(default_factory=list)
     uses_stream_keyword: bool = False
+    has_lookup_join: bool = False
 
 
 def may_need_rewrite(tables: Tables, query: str) -> bool:
@@ -74,22 +87,33 @@ def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | N
         ConflictingOptionsError: two different hints on one table.
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
+    query = rewrite_row_numbers(
+        query, streaming, lambda q: tables.spark_sql(rewrite_query(tables, q, streaming, database).text)
+    )
     result = QueryRewrite(query)
     edits: list[Edit] = []
     hints: list[Hint] = []
     hints_by_table: dict[tuple[str, str], Mapping[str, str]] = {}
     aliases: dict[tuple[str, ...], str] = {}
-    for reference in find_table_references(query):
+    references = find_table_references(query)
+    for reference in references:
         name = (database, *reference.name) if database and len(reference.name) == 1 else reference.name
         entry = resolve_table(tables, name)
+        reads_stream = (streaming and reference.as_of is None) or reference.is_stream
+        hint = parse_hint(query, reference.end) if entry is not None else None
+        if hint is not None:
+            hints.append(hint)
+        if reference.as_of is not None:
+            temporal_edits = _edit_temporal_join(tables, query, references, reference, hint, result, streaming)
+            edits += temporal_edits or [(reference.as_of.start, reference.as_of.end, "")]
+            if temporal_edits:
+                continue
         if entry is None:
-            edits += _rewrite_view(tables, name, reference, result, database) if streaming else []
+            edits += _rewrite_view(tables, name, reference, result, database) if reads_stream else []
             continue
         result.kafka_tables.append(entry)
         result.uses_stream_keyword |= reference.is_stream
-        hint = parse_hint(query, reference.end)
         if hint is not None:
-            hints.append(hint)
             _check_same_hint(entry, hint, hints_by_table)
         if reference.has_options:
             raise UnsupportedSqlError(
@@ -97,21 +121,71 @@ def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | N
                 f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
                 table=entry.definition.name,
             )
-        edits += _edit_reference(tables, entry, reference, hint, streaming or reference.is_stream, name)
-        if streaming or reference.is_stream:
-            result.streamed_tables.append(
-                tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
-            )
+        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name)
+        read_tables = result.streamed_tables if reads_stream else result.static_tables
+        read_tables.append(tables.with_options(entry, hint.options) if hint is not None and hint.options else entry)
         if not reference.has_alias:
             alias = reference.name[-1]
             aliases |= dict.fromkeys(_qualifiers_of(entry, name), alias)
     if result.kafka_tables:
         check_hint_positions(query, hints)
+    if result.kafka_tables or result.has_lookup_join:
+        edits += [e for e in replace_proctime(query) if not any(start <= e[0] < end for start, end, _ in edits)]
+    if result.has_lookup_join:
+        edits += remove_lookup_hints(query)
     if edits and aliases:
         spans = [(start, end) for start, end, _ in edits]
         edits += shorten_qualifiers(query, aliases, spans)
     result.text = apply_edits(query, edits)
     return result
+
+
+def _edit_temporal_join(
+    tables: Tables,
+    query: str,
+    references: list[TableReference],
+    reference: TableReference,
+    hint: Hint | None,
+    result: QueryRewrite,
+    streaming: bool,
+) -> list[Edit]:
+    """Return the edits that replace a table by its versions at an event time; no edits for a lookup join.
+
+    Raises:
+        UnsupportedSqlError: Flink does not support the join, or it is an event-time temporal join of streams.
+    """
+    as_of, name = reference.as_of, ".".join(reference.name)
+    assert as_of is not None
+    check_join(reference, as_of)
+    if find_time_attribute(tables, query, references, reference) is TimeAttribute.PROCESSING_TIME:
+        result.has_lookup_join = True
+        return []
+    if streaming or any(r.is_stream for r in references):
+        raise UnsupportedSqlError(
+            f"Table '{name}': FOR SYSTEM_TIME AS OF an event time is not supported in a continuous query, because "
+            "Spark has no operator that keeps the versions of a row until the watermark passes. Run the query as a "
+            "batch: SET 'execution.runtime-mode' = 'batch' and remove the word STREAM. Or join the current rows: FOR "
+            "SYSTEM_TIME AS OF a column that is PROCTIME().",
+            table=name,
+        )
+    time = ".".join(map(quote, as_of.time))
+    entry = resolve_table(tables, reference.name)
+    view = find_view(tables, reference.name) if entry is None else None
+    if entry is not None:
+        result.kafka_tables.append(entry)
+        read = tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
+        text = table_versions(tables, read, time)
+    elif view is not None:
+        rows = rewrite_query(tables, view.text, False, view.database).text
+        text = view_versions(name, rows, view_columns(tables, reference.name), time)
+    else:
+        raise UnsupportedSqlError(
+            f"Table '{name}' has no versions. FOR SYSTEM_TIME AS OF an event time needs an 'upsert-kafka' table, a "
+            "table with a changelog format, or a view of the latest row per key.",
+            table=name,
+        )
+    alias = "" if reference.has_alias else f" AS {quote(reference.name[-1])}"
+    return [(reference.start, as_of.end, f"LATERAL ({text}){alias}")]
 
 
 def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
@@ -190,6 +264,8 @@ def _rewrite_view(
     if rewritten is not None and rewritten.kafka_tables:
         result.kafka_tables += rewritten.kafka_tables
         result.streamed_tables += rewritten.streamed_tables
+        result.static_tables += rewritten.static_tables
+        result.has_lookup_join |= rewritten.has_lookup_join
         columns = ", ".join(map(quote, view_columns(tables, name)))
         text = f"SELECT * FROM ({rewritten.text}) AS {quote(name[-1])}({columns})"
         return _replace_name(reference, reference.end, text)

@@ -8,9 +8,10 @@ examined.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.rewrite.as_of import AsOf, join_words
 from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
 
 FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argument"
@@ -36,6 +37,8 @@ class TableReference:
         alias_position: offset in the text where an alias is or could be.
         form: syntactic context: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
         form_start: offset of the keyword TABLE if the form is QUERY.
+        as_of: ``FOR SYSTEM_TIME AS OF column`` follows.
+        alias: the alias that follows; empty if there is none.
     """
 
     name: tuple[str, ...]
@@ -49,11 +52,37 @@ class TableReference:
     alias_position: int = 0
     form: str = FROM
     form_start: int = 0
+    as_of: AsOf | None = None
+    alias: str = ""
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """The start of a call of a table function in FROM, such as ``STREAM f(`` in ``SELECT * FROM STREAM f(a => 1)``.
+
+    Attributes:
+        name: of the function.
+        start: offset of the name, or of the keyword STREAM before it.
+        arguments_start: offset of the opening parenthesis.
+        is_stream: whether the keyword STREAM precedes.
+    """
+
+    name: str
+    start: int
+    arguments_start: int
+    is_stream: bool
 
 
 def find_table_references(sql: str) -> list[TableReference]:
     """Return the table names in a query, in text order."""
     return _ReferenceFinder(list(lexer.tokenize_spark(sql))).find()
+
+
+def find_table_functions(sql: str) -> list[TableFunction]:
+    """Return the calls of table functions without a database in a statement, in text order."""
+    finder = _ReferenceFinder(list(lexer.tokenize_spark(sql)))
+    finder.find()
+    return finder.functions
 
 
 def apply_edits(sql: str, edits: Iterable[Edit]) -> str:
@@ -101,6 +130,7 @@ class _ReferenceFinder:
         self._index = 0
         self._frames = [_Frame()]
         self._references: list[TableReference] = []
+        self.functions: list[TableFunction] = []
 
     def find(self) -> list[TableReference]:
         while self._index < len(self._tokens):
@@ -243,7 +273,12 @@ class _ReferenceFinder:
             self._index += 2
             name.append(self._tokens[self._index].name)
         self._index += 1 + enclosed
-        if self._text(0) == "(" or (not streaming and len(name) == 1 and self._is_cte(name[0])):
+        if self._text(0) == "(":
+            if len(name) == 1:
+                parenthesis = self._tokens[self._index].start
+                self.functions.append(TableFunction(name[0], self._tokens[start].start, parenthesis, streaming))
+            return
+        if not streaming and len(name) == 1 and self._is_cte(name[0]):
             return
         end = self._end_of(self._index)
         suffix = parse_table_suffix(self._tokens, self._index)
@@ -260,6 +295,8 @@ class _ReferenceFinder:
                 alias_position=self._end_of(suffix.end),
                 form=form,
                 form_start=frame.form_start if form == QUERY else 0,
+                as_of=suffix.as_of and replace(suffix.as_of, join=join_words(self._tokens, start)),
+                alias=suffix.alias,
             )
         )
 

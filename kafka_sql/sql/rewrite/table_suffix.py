@@ -1,4 +1,4 @@
-"""Parse what follows a table name in FROM: options, TABLESAMPLE, Spark's WATERMARK clause and an alias."""
+"""Parse what follows a table name in FROM: options, a time, TABLESAMPLE, Spark's WATERMARK clause and an alias."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
+from kafka_sql.sql.rewrite.as_of import AsOf, parse_as_of, starts_with_as_of
 
 # Words that can follow a relation and are not an alias.
 _NOT_ALIASES = set(
@@ -24,6 +25,8 @@ class TableSuffix:
     has_sample: bool
     has_options: bool
     end: int  # index of the token where an alias is or could be
+    as_of: AsOf | None = None
+    alias: str = ""
 
 
 def parse_table_suffix(tokens: list[Token], index: int) -> TableSuffix:
@@ -31,6 +34,8 @@ def parse_table_suffix(tokens: list[Token], index: int) -> TableSuffix:
     has_options = _word(tokens, index) == "WITH" and _text(tokens, index + 1) == "("
     if has_options:
         index = _skip_parentheses(tokens, index + 1)
+    parsed = parse_as_of(tokens, index)
+    as_of, index = parsed or (None, index)
     has_sample = _word(tokens, index) == "TABLESAMPLE"
     if has_sample:
         index = _skip_parentheses(tokens, index + 1)
@@ -38,13 +43,16 @@ def parse_table_suffix(tokens: list[Token], index: int) -> TableSuffix:
             index = _skip_parentheses(tokens, index + 1)
     after_watermark = _skip_watermark(tokens, index)
     end = index if after_watermark is None else after_watermark
-    return TableSuffix(_is_alias(tokens, end), after_watermark is not None, has_sample, has_options, end)
+    has_alias = _is_alias(tokens, end)
+    alias = end + (_word(tokens, end) == "AS")
+    name = tokens[alias].name if has_alias and alias < len(tokens) else ""
+    return TableSuffix(has_alias, after_watermark is not None, has_sample, has_options, end, as_of, name)
 
 
 def _is_alias(tokens: list[Token], index: int) -> bool:
     if index >= len(tokens) or tokens[index].type not in (lexer.WORD, lexer.QUOTED):
         return False
-    return tokens[index].upper not in _NOT_ALIASES
+    return tokens[index].upper not in _NOT_ALIASES and not starts_with_as_of(tokens, index)
 
 
 def _skip_watermark(tokens: list[Token], index: int) -> int | None:

@@ -19,28 +19,28 @@ _DOWN, _SLOW = 3.0, 2.0  # seconds
 
 def scenario(config: ScenarioConfig) -> Outcome:
     """Retriable failures are retried. Others stop the query, and a new driver continues after the repair."""
-    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, run_registry_proxy(registry.url) as (url, gate):
+    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, run_registry_proxy(registry.url) as (url, proxy):
         source_options = {"format": "avro-confluent", "avro-confluent.url": url}
         with running(kafka.bootstrap_servers, config, source_options=source_options) as run:
             for i in range(config.repeat):
                 schema = _schema(i)
-                number = register(registry, "numbers-value", schema)
-                run.encode = lambda a, k, n=number, s=schema: encode_avro(n, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
+                schema_id = register(registry, "numbers-value", schema)
+                run.encode = lambda a, k, i=schema_id, s=schema: encode_avro(i, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
                 if run.driver is None or not run.driver.is_alive():
                     run.start()
-                name = FAULTS[i % len(FAULTS)]
-                _break(gate, name)
+                fault = FAULTS[i % len(FAULTS)]
+                _break(proxy, fault)
                 run.send(config.rows_per_fault)
                 run.flush()
-                if name in ("401", "unknown id"):
-                    _expect_failure(run, name, url, number)
+                if fault in ("401", "unknown id"):
+                    _expect_failure(run, fault, url, schema_id)
                 else:
                     time.sleep(_DOWN)
-                _repair(gate)
+                _repair(proxy)
                 if not run.driver.is_alive():
                     run.start()
                 run.wait_until_caught_up()
-                config.log(f"{i + 1} {name}")
+                config.log(f"{i + 1} {fault}")
             outcome = run.finish(config.repeat)
         if config.long:
             client.clear_cache()
@@ -49,26 +49,26 @@ def scenario(config: ScenarioConfig) -> Outcome:
     return outcome
 
 
-def _expect_failure(run: PipelineRun, name: str, url: str, number: int) -> None:
-    expected = (url, "rejected the credentials" if name == "401" else f"schema id {number} not found")
+def _expect_failure(run: PipelineRun, fault: str, url: str, schema_id: int) -> None:
+    expected = (url, "rejected the credentials" if fault == "401" else f"schema id {schema_id} not found")
     error = run.wait_for_failure()
     assert all(part in error for part in expected), error
     run.assert_start_fails(*expected)
 
 
-def _break(gate: type[RegistryProxy], name: str) -> None:
-    if name == "down":
-        gate.failing_requests, gate.request_count = 10**9, 0
-    elif name == "401":
-        gate.expected_authorization = "Basic another"
-    elif name == "slow":
-        gate.delay = _SLOW
+def _break(proxy: type[RegistryProxy], fault: str) -> None:
+    if fault == "down":
+        proxy.failing_requests, proxy.request_count = 10**9, 0
+    elif fault == "401":
+        proxy.expected_authorization = "Basic another"
+    elif fault == "slow":
+        proxy.delay = _SLOW
     else:
-        gate.returns_not_found = True
+        proxy.returns_not_found = True
 
 
-def _repair(gate: type[RegistryProxy]) -> None:
-    gate.failing_requests, gate.expected_authorization, gate.delay, gate.returns_not_found = 0, "", 0.0, False
+def _repair(proxy: type[RegistryProxy]) -> None:
+    proxy.failing_requests, proxy.expected_authorization, proxy.delay, proxy.returns_not_found = 0, "", 0.0, False
 
 
 def _schema(version: int) -> dict[str, object]:

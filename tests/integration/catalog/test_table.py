@@ -232,7 +232,7 @@ def test_tables_of_the_user_are_never_dropped(sql: Any, topics: Topics) -> None:
     """The data source of a table ``mine`` with computed columns would be ``mine__kafka``."""
     sql("CREATE TABLE mine__kafka (x INT) USING parquet")
     sql("INSERT INTO mine__kafka VALUES (1)")
-    with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' already exists as a table or view of Spark"):
+    with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' already exists as a Spark table or view"):
         sql(f"CREATE TABLE mine (a INT, b AS a + 1) {topics.with_options('x')}")
     assert sql("SELECT x FROM mine__kafka").collect() == [(1,)]
 

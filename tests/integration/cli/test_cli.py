@@ -187,10 +187,10 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
     shell.run("SET 'execution.runtime-mode' = 'streaming'; SET 'pipeline.name' = 'copy';")
     id = re.search(r"\n([0-9a-f-]{36})\n", shell.run("INSERT INTO tgt SELECT a * 10, b FROM src;"))
     assert id is not None
-    shown = r"\n" + id[1] + r"\s+copy\s+{}\s+20\d\d-\d\d-\d\d "
+    shown = r"\n" + id[1][:8] + r"\s+copy\s+{}\s+(\d+m )?\d+s\s"
     assert re.search(shown.format("RUNNING"), shell.run("SHOW JOBS;"))
     savepoint = shell.run(f"STOP JOB '{id[1]}' WITH SAVEPOINT;").replace("\n", "")
-    assert "[UNSUPPORTED_SQL] STOP JOB ... WITH SAVEPOINT: not supported, and not needed" in savepoint
+    assert "[UNSUPPORTED_SQL] STOP JOB ... WITH SAVEPOINT is not supported and not needed" in savepoint
     assert "Time taken" in shell.run(f"STOP JOB '{id[1]}';")
     assert re.search(shown.format("CANCELED"), shell.run("SHOW JOBS;"))
     again = shell.run(f"STOP JOB '{id[1]}';").replace("\n", "")

@@ -121,6 +121,11 @@ def test_check_of_exactly_once(broker: VersionTopics) -> None:
         assert failed == {}
 
 
+def test_transactions_in_new_topics(broker: VersionTopics) -> None:
+    """Brokers 3.6 may reject batches of partitions that they have just begun to lead with INVALID_TXN_STATE."""
+    scenarios.check_transactions_in_new_topics(broker, 5)
+
+
 def test_failed_transactions(broker: VersionTopics) -> None:
     scenarios.check_all_aborted(broker, scenarios.fail_transactions(broker, 20))
 

@@ -109,7 +109,7 @@ def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> 
     assert {re.sub(r"\{.*", "", name) for name in values} >= {
         f"kafka_sql_{name}" for name in ("commitsSucceeded", "commitsFailed", "sourceIdleTime", "watermarkLag")
     }
-    (job_row,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
+    (job_row,) = [r for r in sql("SHOW JOBS EXTENDED").collect() if r["job id"] == query.id]
     assert (job_row["pending records"], job_row["commits failed"]) == (0, 0)
     assert job_row["commits succeeded"] == table.commits_succeeded
     assert job_row["bytes per second"] > 0

@@ -17,6 +17,7 @@ from kafka_sql.errors import (
     StatementError,
     TableExistsError,
     TableNotFoundError,
+    TopicNotFoundError,
     UnsupportedSqlError,
 )
 from tests.topics import Topics
@@ -262,10 +263,47 @@ def test_names_with_catalogs(sql: Any, topics: Topics) -> None:
     named = "default_catalog.default_database.t"
     assert sql(f"SELECT {named}.a FROM {named}").collect() == [(1,)]
     assert sql("SELECT a FROM spark_catalog.default.t").collect() == [(1,)]
-    assert columns(sql, "EXTENDED spark_catalog.default.t") == ["a"]
+    assert columns(sql, "EXTENDED spark_catalog.default.t")[:3] == ["a", "", "# Kafka table"]
     sql("ALTER TABLE default_catalog.default_database.t RENAME TO u")
     sql("DROP TABLE default_catalog.default_database.u")
     assert sql("SHOW TABLES LIKE 'u'").collect() == []
+
+
+def test_flinks_statements_about_catalogs_and_views(sql: Any, topics: Topics) -> None:
+    sql("USE CATALOG default_catalog")
+    sql("USE default_database")
+    sql("USE default_catalog.default_database")
+    current = sql("SHOW CURRENT CATALOG"), sql("SHOW CURRENT DATABASE")
+    assert [(c.columns, c.collect()) for c in current] == [
+        (["current catalog name"], [("spark_catalog",)]),
+        (["current database name"], [("default",)]),
+    ]
+    sql("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
+    assert sql("SHOW CREATE VIEW v").collect() == [("CREATE TEMPORARY VIEW `v` AS SELECT 1 AS a",)]
+    sql("DROP TEMPORARY VIEW v")
+    sql("CREATE VIEW v AS SELECT 2 AS a")
+    ((created,),) = sql("SHOW CREATE VIEW default_catalog.default_database.v").collect()
+    assert created.startswith("CREATE VIEW ")
+    assert "SELECT 2 AS a" in created
+    with pytest.raises(TableNotFoundError, match=r"Temporary view 'v' not found in this session"):
+        sql("DROP TEMPORARY VIEW v")  # does not drop the permanent view
+    sql("DROP TEMPORARY VIEW IF EXISTS v")
+    sql("DROP VIEW v")
+    sql(f"CREATE TABLE t (a INT) {topics.with_options('absent')}")
+    with pytest.raises(UnsupportedSqlError, match=r"SHOW CREATE VIEW .* Use SHOW CREATE TABLE"):
+        sql("SHOW CREATE VIEW t")
+
+
+def test_the_local_time_zone_is_that_of_the_session(sql: Any) -> None:
+    sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
+    try:
+        text = "SELECT CAST(TIMESTAMP '2026-01-01 00:00:00Z' AS STRING)"
+        assert sql(text).collect() == [("2026-01-01 09:00:00",)]
+        sql("SET 'table.local-time-zone' = 'GMT-3'")
+        assert sql(text).collect() == [("2025-12-31 21:00:00",)]
+    finally:
+        sql("RESET 'table.local-time-zone'")
+        sql("SET spark.sql.session.timeZone = UTC")
 
 
 def test_show_columns_and_full_tables(sql: Any, topics: Topics) -> None:
@@ -364,7 +402,7 @@ def test_every_form_of_reference_is_a_stream(spark: Any, streaming: Any, topics:
 def test_insert_into_other_tables_in_streaming_mode(streaming: Any, topics: Topics) -> None:
     streaming(f"CREATE TABLE src (a INT) {topics.with_options('absent')}")
     streaming("CREATE TABLE p (a INT) USING parquet")
-    with pytest.raises(UnsupportedSqlError, match=r"toTable\('p'\)"):
+    with pytest.raises(TopicNotFoundError, match="'absent' does not exist"):  # it would be a continuous query
         streaming("INSERT INTO p SELECT a FROM src")
     streaming("INSERT INTO p VALUES (1)")
     assert streaming("SELECT * FROM p").collect() == [(1,)]

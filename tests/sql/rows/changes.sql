@@ -20,9 +20,22 @@ INSERT INTO stock VALUES (3, 'c', '+I');
 
 INSERT INTO stock (id, name, kind) SELECT id, name, '-D' FROM stock WHERE id = 2;
 
-SELECT * FROM stock ORDER BY id;
+-- A table with a row-kind column shows every change. Ogg and the formats like it write -U and +U as a delete and an insert.
+SELECT * FROM stock;
+--> 1 | a | +I
+--> 2 | b | +I
+--> 1 | a | -D
 --> 1 | A | +I
 --> 3 | c | +I
+--> 2 | b | -D
+
+CREATE TABLE current_stock (id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
+  ${kafka}, 'topic' = 'changes', 'format' = 'ogg-json'
+);
+
+SELECT * FROM current_stock ORDER BY id;
+--> 1 | A
+--> 3 | c
 
 INSERT INTO stock VALUES (9, 'x', 'D');
 --! Invalid row kind 'D'
@@ -42,13 +55,22 @@ SELECT v FROM documents;
 --> {"before":null,"after":{"id":3,"name":"c"},"op_type":"I"}
 --> {"before":{"id":2,"name":"b"},"after":null,"op_type":"D"}
 
--- A changelog table without a primary key and row-kind is an error.
-CREATE TABLE neither (id INT) WITH (
+-- Without a primary key, a delete removes a copy of an equal row.
+CREATE TABLE rows_of_stock (name STRING, id INT) WITH (
   ${kafka}, 'topic' = 'changes', 'format' = 'ogg-json'
 );
 
-SELECT * FROM neither;
---! Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows
+SELECT * FROM rows_of_stock;
+--> A | 1
+--> c | 3
+
+INSERT INTO rows_of_stock VALUES ('c', 3), ('d', 4);
+
+SELECT * FROM rows_of_stock ORDER BY id;
+--> A | 1
+--> c | 3
+--> c | 3
+--> d | 4
 
 -- Metadata columns of changelog formats.
 CREATE TABLE canal (

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, StructType, TimestampType, TimeType
 
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
-from kafka_sql.errors import KafkaSqlError, SchemaError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import SchemaError, StatementError, TableExistsError
 
 
 def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
@@ -29,7 +29,7 @@ class Spark:
     def __init__(self, **objects: str) -> None:
         self.objects = objects
         self.statements: list[str] = []
-        self.exists = False
+        self.create_fails = False
         self.views: list[str] = []
         self._sc = object()
         self.conf = SimpleNamespace(get=lambda key, default=None: "app-1" if key == "spark.app.id" else default)
@@ -48,8 +48,8 @@ class Spark:
             views = [SimpleNamespace(viewName=name, isTemporary=True) for name in self.views]
             return SimpleNamespace(collect=lambda: views)
         self.statements.append(statement)
-        if statement.startswith("CREATE") and self.exists:
-            self.exists = False
+        if statement.startswith("CREATE") and self.create_fails:
+            self.create_fails = False
             raise AnalysisException(message="exists", errorClass="TABLE_OR_VIEW_ALREADY_EXISTS", messageParameters={})
         return None
 
@@ -71,8 +71,9 @@ def entry(name: str = "o", storage: str = "o", temporary: bool = False, storage_
         is_view=is_temporary_view or name != storage,
         table=SimpleNamespace(temporary=temporary, columns=(), comment=None),
         definition=SimpleNamespace(
-            table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False
+            table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False, has_changes=False
         ),
+        source_catalog="spark_catalog",
         data_source=type("Source", (), {"name": staticmethod(lambda: f"kafka.{storage}"), "spark_schema": ()}),
     )
 
@@ -94,31 +95,15 @@ def test_existing_objects() -> None:
     assert spark.listing == "SHOW TABLE EXTENDED IN `spark_catalog`.`shop` LIKE 'o*'"
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "error", "message"),
-    [
-        (
-            "spark.sql.catalog.spark_catalog",
-            "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            UnsupportedSqlError,
-            r"Table 'o': not supported in .* with spark\.sql\.catalog\.spark_catalog = org\..*DeltaCatalog, in which",
-        ),
-        (
-            "spark.sql.timeType.enabled",
-            "false",
-            SchemaError,
-            r"Column 'b': Spark's type TIME is not enabled. SET spark\.sql\.timeType\.enabled = true in each session",
-        ),
-    ],
-)
-def test_settings_that_a_table_cannot_have(setting: str, value: str, error: type[KafkaSqlError], message: str) -> None:
+def test_a_table_with_time_needs_the_type_to_be_enabled() -> None:
     table = entry()
     table.definition.name = "o"
     table.data_source.spark_schema = StructType().add("a", TimestampType()).add("b", ArrayType(TimeType(6)))
     spark = Spark()
-    get, settings = spark.conf.get, {setting: value}
+    get, settings = spark.conf.get, {"spark.sql.timeType.enabled": "false"}
     spark.conf.get = lambda key, default=None: settings.get(key) or get(key, default)
-    with pytest.raises(error, match=message):
+    message = r"Column 'b': Spark's type TIME is not enabled. SET spark\.sql\.timeType\.enabled = true in each session"
+    with pytest.raises(SchemaError, match=message):
         spark.catalog_of_session().put(table, None)
     assert spark.statements == []
     settings.clear()
@@ -200,7 +185,7 @@ def test_a_private_table_does_not_hide_a_table_of_spark(objects: dict[str, str],
     if is_free:
         catalog.put(private_entry(), None)
         return
-    with pytest.raises(TableExistsError, match=r"'default\.o' already exists as a table or view of Spark"):
+    with pytest.raises(TableExistsError, match=r"'default\.o' already exists as a Spark table or view"):
         catalog.put(private_entry(), None)
     assert spark.statements == []
 
@@ -216,7 +201,7 @@ def test_dropping_a_source_releases_its_name() -> None:
 
 def test_a_table_of_an_ended_application_is_replaced() -> None:
     spark = Spark(o=information(owner="app-0"))
-    spark.exists = True
+    spark.create_fails = True
     spark.catalog_of_session().create_source(entry())
     first_create, drop, second_create = spark.statements
     assert first_create == second_create
@@ -226,15 +211,15 @@ def test_a_table_of_an_ended_application_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (information(owner=None), "'default.o' already exists as a table or view of Spark"),
-        (information(provider="parquet"), "'default.o' already exists as a table or view of Spark"),
+        (information(owner=None), "'default.o' already exists as a Spark table or view"),
+        (information(provider="parquet"), "'default.o' already exists as a Spark table or view"),
         (information(owner="app-1"), "another client of this Spark server created it"),
     ],
     ids=["no owner", "another provider", "this application"],
 )
 def test_other_objects_are_not_replaced(text: str, message: str) -> None:
     spark = Spark(o=text)
-    spark.exists = True
+    spark.create_fails = True
     with pytest.raises(TableExistsError, match=message) as raised:
         spark.catalog_of_session().create_source(entry())
     assert raised.value.table == "default.o"
@@ -246,7 +231,7 @@ def test_a_failed_replacement_restores_the_old_table() -> None:
     catalog = spark.catalog_of_session()
     old, new = entry(), entry()
     catalog.register(old)
-    spark.exists = True
+    spark.create_fails = True
     with pytest.raises(TableExistsError):
         catalog.put(new, old)
     creates = [s for s in spark.statements if s.startswith("CREATE")]

@@ -54,11 +54,15 @@ class Spark:
 
 
 def catalog_table(
-    name: TableName, definition: Definition, storage_name: TableName, provider_name: TableName
+    name: TableName,
+    definition: Definition,
+    storage_name: TableName,
+    provider_name: TableName,
+    source_catalog: str = "spark_catalog",
 ) -> CatalogTable:
     """Replace ``make_catalog_table``, which needs a JVM to parse types."""
     source = data_source_class(".".join(("kafka", *provider_name)), definition, StructType([]))
-    return CatalogTable(name, definition, storage_name, source)
+    return CatalogTable(name, definition, storage_name, source, source_catalog)
 
 
 @pytest.fixture

@@ -112,9 +112,10 @@ def test_stop_reaches_a_paused_process(tmp_path: Path) -> None:
 
 
 PARENT = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from kafka_sql.embedded.node import Node
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 lock_fd = None if sys.argv[2] == "scratch" else os.open(sys.argv[1], os.O_RDONLY)
 node = Node(1, 1, "cluster", Path(sys.argv[1]), ["sleep", "100"], lock_fd)
 node.launch()

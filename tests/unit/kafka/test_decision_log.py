@@ -116,12 +116,15 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     unknown = codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("iih", -1, 1, code)
     response = unknown + codec.string(LOG_TOPIC) + codec.pack("?i", True, 0)
 
-    def ask(request: Request, seconds: float | None = None) -> Reader:
+    def send(request: Request) -> int:
         sent.append(request)
+        return len(sent)
+
+    def receive(request: Request, correlation_id: int, seconds: float | None) -> Reader:
         return Reader(response, version=4)
 
     monkeypatch.setattr(decision_log, "_clusters_with_log", set())
-    monkeypatch.setattr(ConnectionPool, "any_connection", lambda _: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(ConnectionPool, "any_connection", lambda _: SimpleNamespace(send=send, receive=receive))
     return sent
 
 

@@ -81,3 +81,17 @@ def test_event_time_lag_by_kafkas_timestamps_without_a_watermark() -> None:
     assert job.event_time_lag is None  # the batch did not read any partition to its end
     initial_watermark = {"watermark": "1970-01-01T00:00:00.000Z"}
     assert job_metrics([{**BATCH, "eventTime": initial_watermark}]).watermark_lag(NOON) is None
+
+
+def test_state() -> None:
+    rocksdb = {"numRowsTotal": 5, "memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 40}}
+    job = job_metrics([{**BATCH, "stateOperators": [rocksdb, {"numRowsTotal": 2, "memoryUsedBytes": 7}]}])
+    assert (job.state_rows, job.state_bytes) == (7, 147)
+    assert job_metrics([BATCH]).state_rows is None
+
+
+def test_late_records() -> None:
+    size = {"numRowsTotal": 0, "memoryUsedBytes": 0}
+    operators = [{**size, "numRowsDroppedByWatermark": 3}, {**size, "numRowsDroppedByWatermark": 4}, size]
+    assert job_metrics([{**BATCH, "stateOperators": operators}, BATCH, IDLE]).late_records_dropped == 7
+    assert job_metrics([BATCH]).late_records_dropped == 0

@@ -28,6 +28,8 @@ def test_metrics_and_labels() -> None:
         'kafka_sql_numRecordsInPerSecond{job_id="id-1",job_name="copy"} 0.0',
         'kafka_sql_numRecordsInPerSecond{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_numBytesIn{job_id="id-1",job_name="copy"} 10.0',
+        'kafka_sql_numLateRecordsDropped{job_id="id-1",job_name="copy"} 0.0',
+        'kafka_sql_numLateRecordsDropped{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_pendingRecords{job_id="id-1",job_name="copy",table="default.src"} 2.0',
         'kafka_sql_commitsSucceeded{job_id="id-1",job_name="copy",table="default.src"} 3.0',
         'kafka_sql_commitsFailed{job_id="id-1",job_name="copy",table="default.src"} 1.0',

@@ -71,6 +71,9 @@ def test_options_of_other_formats_are_unknown() -> None:
 def test_missing_options_are_named() -> None:
     message = validation_error(MissingOptionError, **{"properties.bootstrap.servers": None})
     assert "Missing required options are: 'properties.bootstrap.servers'" in message
+    assert "misspelled" not in message
+    changes = {"properties.bootstrap.servers": None, "properties.bootstrap.server": "h:1"}
+    assert "Is 'properties.bootstrap.server' misspelled?" in validation_error(MissingOptionError, **changes)
 
 
 def test_a_missing_format_names_both_keys() -> None:
@@ -183,24 +186,31 @@ def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: p
     assert not caplog.text
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("scan.watermark.emit.strategy", "on-event"),
-        ("scan.watermark.alignment.group", "g"),
-        ("scan.watermark.alignment.max-drift", "1 s"),
-        ("scan.watermark.alignment.update-interval", "1 s"),
-    ],
-)
-def test_options_that_spark_does_not_support_are_rejected(key: str, value: str) -> None:
-    message = validation_error(UnsupportedOptionError, **{key: value})
-    assert message.startswith(f"[UNSUPPORTED_OPTION] Option '{key}' = '")
+def test_options_that_spark_does_not_support_are_rejected() -> None:
+    message = validation_error(UnsupportedOptionError, **{"scan.watermark.emit.strategy": "on-event"})
+    assert message.startswith("[UNSUPPORTED_OPTION] Option 'scan.watermark.emit.strategy' = 'on-event'")
     assert "' is not supported on Spark: Spark " in message
 
 
-def test_idle_timeout_is_accepted() -> None:
-    table = define_table(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
-    assert table.options[opt.WATERMARK_IDLE] == 10_000
+def test_options_of_watermarks_are_accepted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kafka_sql.options")
+    table = define_table(
+        **{
+            "scan.watermark.idle-timeout": "10 s",
+            "scan.watermark.emit.strategy": "on-periodic",
+            "scan.watermark.alignment.group": "g",
+            "scan.watermark.alignment.max-drift": "1 min",
+            "scan.watermark.alignment.update-interval": "2 s",
+        }
+    )
+    assert (table.options[opt.WATERMARK_IDLE], table.options[opt.WATERMARK_DRIFT]) == (10_000, 60_000)
+    assert table.options[opt.WATERMARK_ALIGNMENT] is True
+    for key in ("idle-timeout", "alignment.group", "alignment.update-interval"):
+        assert f"option 'scan.watermark.{key}' has no effect: " in caplog.text
+    assert (
+        "option 'scan.watermark.alignment.max-drift' has no effect without a WATERMARK and "
+        "'scan.max-offsets-per-trigger' or 'scan.max-bytes-per-trigger'" in caplog.text
+    )
 
 
 def test_batch_limits() -> None:
@@ -265,3 +275,15 @@ def test_a_rack_source_has_two_parts(source: str) -> None:
 @pytest.mark.parametrize("rows", ["-2147483648", "-1", "0"])
 def test_a_maximum_of_buffered_rows_below_one_is_accepted_as_in_flink(rows: str) -> None:
     assert opt.FLUSH_ROWS.parse(rows) == int(rows)
+
+
+@pytest.mark.parametrize(
+    ("connector", "alternative"),
+    [
+        ("filesystem", "In Spark: CREATE TABLE t (...) USING parquet LOCATION"),
+        ("datagen", 'spark.readStream.format("rate")'),
+        ("mysql-cdc", "'format' = 'debezium-json'"),
+    ],
+)
+def test_the_error_of_another_connector_names_sparks_way(connector: str, alternative: str) -> None:
+    assert alternative in validation_error(InvalidOptionError, connector=connector)

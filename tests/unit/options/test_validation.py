@@ -223,6 +223,11 @@ def test_changelog_formats() -> None:
     ("changes", "error", "message"),
     [
         ({"key.format": None}, MissingOptionError, "Missing required options are: 'key.format'"),
+        (
+            {"key.format": None, "key.formt": "json"},
+            MissingOptionError,
+            "The format's options need the prefix 'key.'. Is 'key.formt' misspelled?",
+        ),
         ({"value.format": None}, MissingOptionError, "Could not find required scan format 'value.format'."),
         ({"format": "json"}, UnknownOptionError, "Unsupported options found for 'upsert-kafka'."),
         ({"key.fields": "v"}, UnknownOptionError, "Unsupported options found for 'upsert-kafka'."),

@@ -1,4 +1,4 @@
-"""A worker acknowledges at once what follows a task."""
+"""Test that a worker acknowledges the input after a task at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from kafka_sql.runtime import quick_ack
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 
-Ends = tuple[socket.socket, socket.socket]
+Connection = tuple[socket.socket, socket.socket]
 
 
 class Task(QuickAckMixin):
@@ -21,45 +21,47 @@ class Task(QuickAckMixin):
 
 
 @pytest.fixture
-def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ends]:
+def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     """Yield both ends of a connection on which both sides have sent data, like Spark and a worker."""
     monkeypatch.setattr(quick_ack, "_connections", None)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        ours = stack.enter_context(socket.create_connection(listening.getsockname()))
-        theirs = stack.enter_context(listening.accept()[0])
-        exchange(ours, theirs)
-        yield ours, theirs
-        for connection in quick_ack._connections or ():
-            connection.close()
+        worker = stack.enter_context(socket.create_connection(listening.getsockname()))
+        spark = stack.enter_context(listening.accept()[0])
+        exchange(worker, spark)
+        yield worker, spark
+        for cached in quick_ack._connections or ():
+            cached.close()
 
 
-def exchange(ours: socket.socket, theirs: socket.socket) -> None:
+def exchange(worker: socket.socket, spark: socket.socket) -> None:
     for _ in range(50):
-        theirs.sendall(b"task")
-        assert ours.recv(4) == b"task"
-        ours.sendall(b"rows")
-        assert theirs.recv(4) == b"rows"
+        spark.sendall(b"task")
+        assert worker.recv(4) == b"task"
+        worker.sendall(b"rows")
+        assert spark.recv(4) == b"rows"
 
 
 def delays(end: socket.socket) -> tuple[bool, bool]:
-    """Return whether it waits for acknowledgements, and whether it delays its own."""
+    """Return whether a socket waits for acknowledgements before it sends, and whether it delays its own."""
     delays_acks = hasattr(socket, "TCP_QUICKACK") and not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK)
     return not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), delays_acks
 
 
-def test_unpickling_a_task_enables_quick_acknowledgements(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = ends
+def test_unpickling_a_task_enables_quick_acknowledgements(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, spark = connection
     sent = pickle.dumps(Task(3))
     monkeypatch.setattr(quick_ack, "is_worker", lambda: True)
     for _ in range(2):
-        assert delays(ours)[1] is hasattr(socket, "TCP_QUICKACK")  # the kernel has resumed delays
+        assert delays(worker)[1] is hasattr(socket, "TCP_QUICKACK")  # the kernel has resumed delays
         assert pickle.loads(sent).rows == 3  # pickled above
-        assert delays(ours) == (False, False)
-        exchange(ours, theirs)
+        assert delays(worker) == (False, False)
+        exchange(worker, spark)
 
 
-def test_connections_are_unchanged_outside_workers(ends: Ends) -> None:
-    before = delays(ends[0])
+def test_connections_are_unchanged_outside_workers(connection: Connection) -> None:
+    before = delays(connection[0])
     assert pickle.loads(pickle.dumps(Task(3))).rows == 3  # pickled above
-    assert delays(ends[0]) == before == (True, hasattr(socket, "TCP_QUICKACK"))
+    assert delays(connection[0]) == before == (True, hasattr(socket, "TCP_QUICKACK"))

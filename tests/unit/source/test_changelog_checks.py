@@ -29,30 +29,19 @@ def test_nested_key_columns_are_rejected() -> None:
     check_key_types(pa.schema([("v", pa.int64()), ("k", pa.string())]), ("k", "v"))
 
 
-def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
-    definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
-    schema = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
-    source = make_data_source("kafka.t", definition, schema)({})
-    assert source.reader(schema)
-    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': streaming reads of 'upsert-kafka' tables are not"):
-        source.streamReader(schema)
-
-
-def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
+@pytest.mark.parametrize(("options", "key"), [(OPTIONS, ("k",)), (CHANGELOG, ()), (CHANGELOG, ("k",))])
+def test_streams_of_changes_need_a_row_kind_column(options: dict[str, str], key: tuple[str, ...]) -> None:
     schema = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
-    without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), schema)({})
-    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': batch reads of the format 'debezium-json' need a"):
-        without_key.reader(schema)
-    for key in ((), ("k",)):
-        without_row_kind = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), schema
-        )({})
-        with pytest.raises(UnsupportedSqlError, match=r"streaming reads of the format 'debezium-json' need a"):
-            without_row_kind.streamReader(schema)
-        columns = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
-        with_row_kind = StructType([*schema.fields, StructField("kind", StringType())])
-        changes = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), columns, CHANGELOG, primary_key=key)), with_row_kind
-        )({})
-        assert changes.reader(with_row_kind)
-        assert changes.streamReader(with_row_kind)
+    without_row_kind = make_data_source(
+        "kafka.t", validate_table(Table(("db", "t"), COLUMNS, options, primary_key=key)), schema
+    )({})
+    assert without_row_kind.reader(schema)
+    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': a stream of changes needs a row kind column"):
+        without_row_kind.streamReader(schema)
+    columns = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
+    with_row_kind = StructType([*schema.fields, StructField("kind", StringType())])
+    changes = make_data_source(
+        "kafka.t", validate_table(Table(("db", "t"), columns, options, primary_key=key)), with_row_kind
+    )({})
+    assert changes.reader(with_row_kind)
+    assert changes.streamReader(with_row_kind)

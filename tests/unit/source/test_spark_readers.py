@@ -57,9 +57,17 @@ def test_a_batch_reads_each_partition_in_a_task(cluster: FakeCluster, requests: 
     assert {config["client.id"] for config, _ in requests} == {"g-0"}  # outside of a task
 
 
-def test_parallelism_cuts_partitions(cluster: FakeCluster, requests: list[Any]) -> None:
+def test_parallelism_splits_partitions(cluster: FakeCluster, requests: list[Any]) -> None:
     reader = BatchReader(define(scan_parallelism="3"), SCHEMA)
     assert [values(reader.read(task)) for task in reader.partitions()] == [[b"0", b"1"], [b"2", b"3"], [b"0", b"1"]]
+
+
+def test_parallelism_does_not_split_partitions_whose_changes_are_applied(cluster: FakeCluster) -> None:
+    id, kind = Column("id", "INT", "INT"), Column("kind", "STRING", "STRING", metadata="row-kind")
+    hidden = Column("__row_kind", "STRING", "STRING", metadata="row-kind")
+    for columns, count in (((id, hidden), 2), ((id, kind), 3)):  # with the column kind, each change is a row
+        table = define(columns, format="debezium-json", scan_parallelism="3")
+        assert len(BatchReader(table, SCHEMA).partitions()) == count
 
 
 def test_a_split_is_read_with_the_configuration_of_the_table_or_the_task(requests: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""CREATE TABLE ... AS and statement sets that fail halfway."""
+"""Test CREATE TABLE ... AS: it inserts into the created table, and removes it if the query fails."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from kafka_sql.sql import ddl
-from kafka_sql.sql.jobs import statement_sets
-from kafka_sql.sql.recognize.statement_types import StatementSet
 
 _CREATE = "CREATE TABLE t WITH ('connector' = 'kafka') AS SELECT 1 AS a"
 
@@ -67,35 +65,3 @@ def test_as_that_fails_removes_the_created_table(
     with pytest.raises(failure):
         ddl.create(None, tables, _CREATE, run)  # type: ignore[arg-type]
     assert tables.calls == [("create", ("t",), False), ("remove", tables.created)]
-
-
-class Job:
-    id = name = "job"
-
-    def __init__(self, fails: type[BaseException] | None) -> None:
-        self.stops, self.fails = 0, fails
-
-    def stop(self) -> None:
-        self.stops += 1
-        if self.fails:
-            raise self.fails("stuck")
-
-
-@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_a_set_that_fails_stops_its_jobs(monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]) -> None:
-    jobs = [Job(RuntimeError), Job(None), Job(KeyboardInterrupt), Job(None)]
-    remaining = list(jobs)
-
-    def start(*_: Any) -> Job:
-        if not remaining:
-            raise failure("first failure")
-        return remaining.pop(0)
-
-    prepared = SimpleNamespace(stream=object(), entry=None)
-    monkeypatch.setattr(statement_sets, "_prepare", lambda *_: prepared)
-    monkeypatch.setattr(statement_sets, "_job_names", lambda spark, ready: [str(n) for n in range(len(ready))])
-    monkeypatch.setattr(statement_sets.streaming, "check_job", lambda *_: object())
-    monkeypatch.setattr(statement_sets.streaming, "start_job", start)
-    with pytest.raises(failure, match="first failure"):
-        statement_sets.execute(None, None, StatementSet(("INSERT",) * 5), None)  # type: ignore[arg-type]
-    assert [job.stops for job in jobs] == [1, 1, 1, 1]

@@ -82,7 +82,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(text: str, tables: Tables) -> Any:
-    return dispatch(None, tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
+    return dispatch(SimpleNamespace(), tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
 
 
 def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +116,8 @@ def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM default_catalog.d.o",
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM `spark_catalog`.`d`.`o`",
         ),
+        ("CREATE OR REPLACE TABLE p AS SELECT 1", "CREATE OR REPLACE TABLE p AS SELECT 1"),
+        ("CREATE TABLE o USING parquet", "CREATE TABLE o USING parquet"),  # Spark's error: it exists
         (f"CREATE TABLE p AS SELECT * FROM r {HINT}", f"CREATE TABLE p AS SELECT * FROM r {HINT}"),
         (
             "CREATE VIEW v AS SELECT * FROM default_catalog.d.o",
@@ -150,6 +152,8 @@ def test_statement_for_spark(text: str, expected: str) -> None:
         ),
         ("CREATE VIEW o AS SELECT 1", UnsupportedSqlError, "CREATE VIEW is not supported for Kafka table 'default.o'"),
         ("CREATE OR REPLACE VIEW d.o AS SELECT 1", UnsupportedSqlError, "Kafka table 'd.o'"),
+        ("CREATE OR REPLACE TABLE o USING iceberg AS SELECT 1", UnsupportedSqlError, "REPLACE TABLE is not supported"),
+        ("-- c\nREPLACE TABLE d.o AS SELECT 1", UnsupportedSqlError, "REPLACE TABLE .* Kafka table 'd.o'"),
         ("ALTER TABLE typo SET ('password' = 'v')", TableNotFoundError, "Kafka table 'typo' not found"),
         ("ALTER TABLE IF EXISTS sparks SET ('k' = 'v')", TableNotFoundError, "Kafka table 'sparks' not found"),
         ("ALTER TABLE typo SET 'k' = 'v'", TableNotFoundError, "Kafka table 'typo' not found"),
@@ -250,7 +254,7 @@ def test_drop_database(text: str, removed: list[tuple[str, str]]) -> None:
 )
 def test_read_stream(monkeypatch: pytest.MonkeyPatch, name: str, hidden: list[str], expected: str) -> None:
     class Reader:
-        _spark = None
+        _spark = SimpleNamespace()
 
         def table(self, tableName: str) -> str:
             return f"Spark's {tableName}"

@@ -10,9 +10,10 @@ import pytest
 
 from kafka_sql.kafka.headers import headers_to_maps
 from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP, METADATA, TIMESTAMP_LTZ
-from kafka_sql.table.metadata_casts import needs_time_zone, read_cast, write_cast
+from kafka_sql.table.metadata_casts import invalid_type_error, needs_time_zone, read_cast, write_cast
 
 TIMESTAMP = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP_LTZ)
+THREE_FIELDS = pa.list_(pa.struct([("k", pa.string()), ("v", pa.binary()), ("w", pa.string())]))
 SPARK_LTZ, SPARK_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
@@ -137,6 +138,7 @@ def test_ambiguous_local_time_is_written_as_in_java() -> None:
         (pa.map_(pa.string(), pa.int32()), "headers", "MAP<STRING, INT>", False),
         (HEADER_LIST, "header-list", "ARRAY<ROW<k STRING, v BYTES>>", True),
         (HEADER_LIST, "headers", "ARRAY<ROW<k STRING, v BYTES>>", False),
+        (THREE_FIELDS, "header-list", "ARRAY<ROW<k STRING, v BYTES, w STRING>>", False),
     ],
 )
 def test_write_casts(source: pa.DataType, key: str, declared: str, is_supported: bool) -> None:
@@ -147,3 +149,10 @@ def test_casts_that_need_a_time_zone() -> None:
     assert [needs_time_zone(TIMESTAMP_LTZ, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
     assert needs_time_zone(SPARK_NTZ, TIMESTAMP_LTZ)
     assert not needs_time_zone(pa.int32(), pa.string())
+
+
+@pytest.mark.parametrize(("is_read", "direction"), [(True, "from"), (False, "to")])
+def test_the_error_names_the_direction_of_the_cast(is_read: bool, direction: str) -> None:
+    error = invalid_type_error("t", "c", "offset", "STRING", "BIGINT NOT NULL", is_read)
+    assert f"must be castable {direction} metadata type 'BIGINT NOT NULL'. " in str(error)
+    assert "declare the column as 'BIGINT', and cast" in str(error)

@@ -18,7 +18,7 @@ from kafka_sql.errors import DecodeError, IncompatibleSchemaError, MissingOption
 from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
 from kafka_sql.formats.confluent import client
 from kafka_sql.options import Options
-from tests.registry_helpers import RegistryProxy, create_certificate, encode_avro, register, run_registry_proxy
+from tests.registry_helpers import RegistryProxy, create_certificate, encode_avro, infer, register, run_registry_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -233,21 +233,18 @@ def test_tls(tmp_path: Path) -> None:
 
 
 def test_columns_inferred_from_the_latest_schema(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import infer_columns
-
     register(registry, "infer-value", record({"name": "id", "type": "long"}))
     latest = record({"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": None})
     register(registry, "infer-value", latest)
     register(registry, "infer-key", record({"name": "k", "type": "string"}))
     table_options = {
-        "connector": "kafka", "topic": "infer", "properties.bootstrap.servers": "localhost:9092",
+        "topic": "infer",
         "value.format": "avro-confluent", "value.avro-confluent.url": registry.url,
         "key.format": "avro-confluent", "key.avro-confluent.url": registry.url,
     }  # fmt: skip
-    inferred = infer_columns(table_options)
-    assert inferred is not None
+    inferred = infer(table_options)
     assert inferred.columns == (("k", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("name", "STRING"))
     assert json.loads(inferred.options["value.avro-confluent.schema"]) == latest
     assert (inferred.options["key.fields"], inferred.options["value.fields-include"]) == ("k", "EXCEPT_KEY")
     with pytest.raises(SchemaRegistryError, match="subject 'nothing-value' not found"):
-        infer_columns({**table_options, "topic": "nothing"})
+        infer({**table_options, "topic": "nothing"})

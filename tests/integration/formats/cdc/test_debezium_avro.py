@@ -15,7 +15,7 @@ from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
 from kafka_sql.options import Options
-from tests.registry_helpers import encode_avro, latest_version, register
+from tests.registry_helpers import encode_avro, infer, latest_version, register
 
 pytestmark = pytest.mark.integration
 
@@ -149,11 +149,7 @@ def test_schema_option(registry: EmbeddedRegistry) -> None:
 
 
 def test_inferred_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import infer_columns
-
     register(registry, "shop.goods-value", ENVELOPE)
-    inferred = infer_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
-                              f"value.{NAME}.url": registry.url})  # fmt: skip
-    assert inferred is not None
+    inferred = infer({"topic": "shop.goods", "value.format": NAME, f"value.{NAME}.url": registry.url})
     assert inferred.columns == (("id", "INT NOT NULL"), ("name", "STRING"), ("weight", "FLOAT"))
     assert not inferred.options

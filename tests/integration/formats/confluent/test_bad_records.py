@@ -21,6 +21,7 @@ pytestmark = pytest.mark.integration
 
 N = Column("n", "BIGINT", "BIGINT")
 WHY = Column("why", "STRING", "STRING", metadata="error", virtual=True)
+KIND = Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True)
 RAW = Column("raw", "BINARY", "BYTES", metadata="raw-value", virtual=True)
 SCHEMA = pa.schema([("n", pa.int64()), ("why", pa.string()), ("raw", pa.binary())])
 SPLIT = Split("t", 0, 0, 1000)
@@ -33,13 +34,16 @@ FRAMED = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-av
 def test_undecodable_records_are_reported_and_the_others_read(registry: EmbeddedRegistry, name: str) -> None:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
                f"{name}.url": registry.url, f"{name}.subject": f"bad-{name}"}  # fmt: skip
-    inline = validate_table(Table(("t",), (N, WHY, RAW), options))
+    is_changelog = name.startswith("debezium")  # its changes are rows if the table has a row-kind column
+    changes = (KIND,) if is_changelog else ()
+    inline = validate_table(Table(("t",), (N, WHY, RAW, *changes), options))
+    schema = SCHEMA.append(pa.field("kind", pa.string())) if is_changelog else SCHEMA
     batch = pa.RecordBatch.from_pydict({"n": [1, 2]}, SCHEMA.remove(1).remove(1))
     one, two = inline.value.create_encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
     decoded_rows = (
-        TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
+        TolerantRowDecoder(inline, schema, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
     )
     assert sorted(row["n"] for row in decoded_rows if row["why"] is None) == [1] * 101 + [2, 2]
     reasons = {row["raw"]: row["why"] for row in decoded_rows if row["why"] is not None}

@@ -15,7 +15,7 @@ from kafka_sql.errors import IncompatibleSchemaError, SchemaRegistryError
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
 from kafka_sql.options import Options
 from tests.confluent_serializers import JSONDeserializer, JSONSerializer, registry_client, value_context
-from tests.registry_helpers import latest_version, register
+from tests.registry_helpers import infer, latest_version, register
 
 pytestmark = pytest.mark.integration
 
@@ -82,25 +82,24 @@ def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
 
 
 def test_inferred_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import infer_columns
-
     place = {"$id": "place.json", "type": "object", "properties": {"city": {"type": "string"}}}
     register(registry, "place", place, schemaType="JSON")
-    table_options = {"connector": "kafka", "topic": "json-infer", "value.format": "json-confluent",
-             "value.json-confluent.url": registry.url}  # fmt: skip
+    table_options = {
+        "topic": "json-infer",
+        "value.format": "json-confluent",
+        "value.json-confluent.url": registry.url,
+    }
     schema: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     register(registry, "json-infer-value", schema, schemaType="JSON")
-    inferred = infer_columns(table_options)
-    assert inferred is not None
+    inferred = infer(table_options)
     assert inferred.columns == (("id", "BIGINT NOT NULL"),)
     assert json.loads(inferred.options["value.json-confluent.schema"]) == schema
     schema["properties"]["home"] = {"$ref": "place.json"}
     reference = [{"name": "place.json", "subject": "place", "version": 1}]
     register(registry, "json-infer-value", schema, schemaType="JSON", references=reference)
-    inferred = infer_columns(table_options)
-    assert inferred is not None
+    inferred = infer(table_options)
     assert inferred.columns == (("id", "BIGINT NOT NULL"), ("home", "ROW<`city` STRING>"))
     assert not inferred.options
     register(registry, "json-not-value", {"type": "record", "name": "R", "fields": []})
     with pytest.raises(SchemaRegistryError, match="is of type AVRO, expected JSON"):
-        infer_columns({**table_options, "topic": "json-not"})
+        infer({**table_options, "topic": "json-not"})

@@ -16,7 +16,7 @@ from kafka_sql.formats.protobuf_confluent import PROTOBUF_CONFLUENT
 from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.options import Options
 from tests.confluent_serializers import ProtobufDeserializer, ProtobufSerializer, registry_client, value_context
-from tests.registry_helpers import latest_version, register
+from tests.registry_helpers import infer, latest_version, register
 
 pytestmark = pytest.mark.integration
 
@@ -173,18 +173,12 @@ def test_unsupported_columns(registry: EmbeddedRegistry, field: pa.Field, fragme
 
 
 def test_inferred_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import infer_columns
-
     register(registry, "proto-infer-value", TEXT, schemaType="PROTOBUF")
     table_options = {
-        "connector": "kafka",
         "topic": "proto-infer",
         "value.format": NAME,
         f"value.{NAME}.url": registry.url,
     }
-    inferred = infer_columns({**table_options, f"value.{NAME}.message-class-name": "shop.Pair"})
-    assert inferred is not None
-    assert inferred.columns == (("id", "BIGINT"), ("name", "STRING"))
-    first = infer_columns(table_options)
-    assert first is not None
-    assert first.columns == (("x", "STRING"),)
+    pair = {f"value.{NAME}.message-class-name": "shop.Pair"}
+    assert infer({**table_options, **pair}).columns == (("id", "BIGINT"), ("name", "STRING"))
+    assert infer(table_options).columns == (("x", "STRING"),)

@@ -68,7 +68,9 @@ def test_a_query_waits_for_an_end_offset_that_does_not_exist_yet(spark: Any, str
     put(topics, source, 2, 3, 4)
     assert query.awaitTermination(280)
     assert numbers(topics, target, 3) == [1, 2, 3]
-    assert [row.status for row in streaming("SHOW JOBS").collect() if row["job id"] == query.id] == ["FINISHED"]
+    assert [row.status for row in streaming("SHOW JOBS EXTENDED").collect() if row["job id"] == query.id] == [
+        "FINISHED"
+    ]
 
 
 def test_a_partly_unbounded_query_does_not_end(spark: Any, streaming: Any, topics: Topics) -> None:

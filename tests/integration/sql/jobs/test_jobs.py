@@ -46,21 +46,36 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
     stopped, _ = start("stopped")
     finished, _ = start("finished")
     failed = spark.streams.get(failing)
-    first = sql("SHOW JOBS").collect()[0]
-    assert first.__fields__ == list(jobs._COLUMNS)
+    first = sql("SHOW JOBS EXTENDED").collect()[0]
     assert (first["job id"], first["job name"], first["status"]) == (failing, "failing", "RUNNING")
     assert abs(datetime.now() - first["start time"]) < timedelta(minutes=5)
-    assert sql(f"STOP JOB '{stopped}'").collect() == []
+    short = sql("SHOW JOBS").collect()[1]
+    assert short["id"] == stopped[:8]
+    assert sql(f"STOP JOB '{short.id}'").collect() == []
     topics.produce(source, b"no JSON")
     with pytest.raises(Exception, match=r"no JSON|DECODE"):
         failed.awaitTermination(300)  # processAllAvailable raises the failure shortly before the query ends
     spark.streams.get(finished).stop()  # without STOP JOB
     assert shown(sql) == {"failing": "FAILED", "stopped": "CANCELED", "finished": "FINISHED"}
-    errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS").collect()}
+    errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS EXTENDED").collect()}
     assert errors["failing"].startswith(f"[DECODE] {source}[0]@0: ")
     assert (errors["stopped"], errors["finished"]) == (None, None)
     with pytest.raises(JobNotFoundError, match=f"Running job '{stopped}' not found in this session. It is CANCELED."):
         sql(f"STOP JOB '{stopped}'")
+
+
+def test_show_jobs_fits_into_80_columns(
+    spark: Any, sql: Any, start: Any, topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
+    id, source = start("a_job_with_a_long_name")
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}')
+    spark.streams.get(id).processAllAvailable()
+    sql("SHOW JOBS").show()
+    _, header, _, row, *_ = lines = capsys.readouterr().out.splitlines()
+    assert header.strip("|").replace(" ", "").split("|") == ["id", "jobname", "status", "age", "rows", "lag"]
+    assert [cell.strip() for cell in row.split("|")[1:4]] == [id[:8], "a_job_with_a_long...", "RUNNING"]
+    assert [cell.strip() for cell in row.split("|")[5:7]] == ["2", "0"]
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_query_of_the_dataframe_api_is_a_job_too(spark: Any, sql: Any, start: Any) -> None:
@@ -74,7 +89,7 @@ def test_a_query_of_the_dataframe_api_is_a_job_too(spark: Any, sql: Any, start: 
 @pytest.mark.parametrize("clause", ["WITH SAVEPOINT", "WITH DRAIN"])
 def test_unsupported_clauses_of_stop_job(start: Any, sql: Any, clause: str) -> None:
     id, _ = start("running")
-    with pytest.raises(UnsupportedSqlError, match=f"STOP JOB ... {clause}: .* STOP JOB '{id}'"):
+    with pytest.raises(UnsupportedSqlError, match=f"STOP JOB ... {clause} is not supported.* STOP JOB '{id}'"):
         sql(f"STOP JOB '{id}' {clause}")
     assert shown(sql) == {"running": "RUNNING"}
 

@@ -145,6 +145,14 @@ def test_long_payloads_are_shortened_in_errors() -> None:
         ("UTC", "SQL", "2026-11-20T14:11:24.791Z", ". Set 'value.json.timestamp-format.standard' = 'ISO-8601'"),
         (None, "SQL", "2026-11-20T14:11:24", ". Set 'value.json.timestamp-format.standard' = 'ISO-8601'"),
         (None, "ISO-8601", "2026-11-20 14:11:24", ". Set 'value.json.timestamp-format.standard' = 'SQL'"),
+        (None, "ISO-8601", "2026-11-20T14:11:24Z", ". It has a time zone: declare the column as TIMESTAMP_LTZ"),
+        (
+            None,
+            "SQL",
+            "2026-11-20T14:11:24Z",
+            ". It has a time zone: declare the column as TIMESTAMP_LTZ. "
+            "Set 'value.json.timestamp-format.standard' = 'ISO-8601'",
+        ),
         (None, "SQL", "yesterday", ""),
         (None, "SQL", 5, ""),
     ],

@@ -195,3 +195,35 @@ def fuzz(records: int, seed: int) -> None:
 
 def test_mutated_payloads() -> None:
     fuzz(2_000, 1)
+
+
+def decode_lines(delimiter: str, *payloads: bytes | None, charset: str = "UTF-8") -> tuple[list[str], list[int]]:
+    options = Options(RAW.options, {"raw.line-delimiter": delimiter, "raw.charset": charset})
+    decoded = RAW.decoder(pa.schema([("a", pa.string())]), options).decode(pa.array(payloads, pa.binary()))
+    (column,) = decoded.columns
+    assert decoded.payload_indices is not None
+    return column.to_pylist(), decoded.payload_indices.to_pylist()
+
+
+def test_each_line_is_a_row() -> None:
+    assert decode_lines(r"\n", b"a\nb", None, b"", b"c\n", b"\n", b"d\n\n") == (
+        ["a", "b", "", "c", "", "d", ""],
+        [0, 0, 2, 3, 4, 5, 5],
+    )
+    assert decode_lines("||", "é||ü".encode()) == (["é", "ü"], [0, 0])
+    assert decode_lines(r"\u007C", b"a|b") == (["a", "b"], [0, 0])
+    assert decode_lines(r"\n", "你好\n世界".encode("gbk"), charset="GBK") == (["你好", "世界"], [0, 0])
+    assert decode_lines(r"\r\n") == ([], [])
+
+
+def test_a_written_payload_ends_with_the_delimiter() -> None:
+    column = pa.array(["a", None, ""])
+    assert encode(column, **{"line-delimiter": r"\n"}) == [b"a\n", None, b"\n"]
+    assert encode(pa.array(["é"]), **{"line-delimiter": "ü", "charset": "ISO-8859-1"}) == ["éü".encode("latin-1")]
+
+
+def test_lines_require_text_and_a_delimiter() -> None:
+    with pytest.raises(SchemaError, match=r"'raw.line-delimiter' requires a STRING column, but column 'a' is 'int32'"):
+        decode(pa.int32(), pa.array([], pa.binary()), **{"line-delimiter": ","})
+    with pytest.raises(InvalidOptionError, match="expected at least one character"):
+        encode(pa.array(["a"]), **{"line-delimiter": ""})

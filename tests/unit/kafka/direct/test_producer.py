@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 import numpy as np
@@ -24,7 +24,7 @@ from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
@@ -171,6 +171,8 @@ def test_leader_that_knows_only_the_last_batch(broker: SimulatedBroker) -> None:
     [
         (ErrorCode.MESSAGE_TOO_LARGE, RecordTooLargeError, r"Table 'orders': t\[0\]: .*so far: 2\. .*do not count"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationError, r"Table 'orders': t\[0\]: .* WRITE on the topic"),
+        # in a transaction, it may be sent again
+        (ErrorCode.INVALID_TXN_STATE, DeliveryError, r"Table 'orders': t\[0\]: .*INVALID_TXN_STATE"),
     ],
 )
 def test_rejected_batches(broker: SimulatedBroker, code: int, error: type[BrokerError], message: str) -> None:
@@ -243,6 +245,100 @@ def test_opening_a_connection_does_not_delay_other_leaders(
         producer.flush()
         assert other.values("three", 1) == [b"a", b"b"]
         assert producer.errors == 0
+
+
+@contextmanager
+def gated_metadata(
+    monkeypatch: pytest.MonkeyPatch, broker: SimulatedBroker, until: Callable[[], object]
+) -> Iterator[SimulatedBroker]:
+    """Run a bootstrap server of the broker's cluster. It responds to the first Metadata request at once, and to others
+    after ``until`` returns.
+    """
+    with simulated_broker(t=1, three=3) as bootstrap:
+        bootstrap.nodes = broker.nodes = {7: broker.address}
+        respond = SimulatedBroker._metadata
+
+        def wait_and_respond(self: SimulatedBroker, request: Reader, code: int) -> bytes:
+            if bootstrap.requests.count(ApiKey.METADATA) > 1:
+                until()
+            return respond(self, request, code)
+
+        monkeypatch.setitem(SimulatedBroker._handlers, ApiKey.METADATA, wait_and_respond)
+        yield bootstrap
+
+
+def test_requesting_leaders_again_does_not_delay_other_leaders(
+    broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_respond = threading.Event()
+    with (
+        gated_metadata(monkeypatch, broker, may_respond.wait) as bootstrap,
+        simulated_broker(three=3) as other,
+        ExitStack() as stack,
+    ):
+        bootstrap.nodes, bootstrap.leaders = {7: broker.address, 8: other.address}, {("three", 1): 8}
+        properties = {"linger_ms": "1", "socket_connection_setup_timeout_ms": "60000"}
+        producer = stack.enter_context(open_producer(bootstrap, "three", **properties))
+        other.errors[ApiKey.PRODUCE] = [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        for value in (b"a", b"b", b"c"):
+            producer.produce(binary(value, value), partitions=np.array([0, 1], np.int32))
+            wait_until(lambda value=value: value in broker.values("three", 0), "the batch was written", 30)  # type: ignore[misc]
+        assert other.values("three", 1) == []
+        may_respond.set()
+        producer.flush()
+        assert other.values("three", 1) == [b"a", b"b", b"c"]
+
+
+def test_loading_another_topic_does_not_delay_batches(broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second batch of a partition is sent after the acknowledgment of the first one."""
+    may_acknowledge, written = threading.Event(), list[bool]()
+    produce = SimulatedBroker._produce
+
+    def slow_produce(self: SimulatedBroker, request: Reader, code: int) -> bytes:
+        assert may_acknowledge.wait(60)
+        return produce(self, request, code)
+
+    def wait_until_written() -> None:
+        may_acknowledge.set()
+        wait_until(lambda: len(broker.produced) >= 2, "the second batch is sent", 30)
+        written.append(True)
+
+    monkeypatch.setitem(SimulatedBroker._handlers, ApiKey.PRODUCE, slow_produce)
+    properties = {"linger_ms": "1", "batch_size": "4000", "socket_connection_setup_timeout_ms": "60000"}
+    with (
+        gated_metadata(monkeypatch, broker, wait_until_written) as bootstrap,
+        open_producer(bootstrap, "three", **properties) as producer,
+    ):
+        producer.produce(binary(*numbers(0, 800)), partitions=np.zeros(800, np.int32))
+        assert not broker.produced
+        producer.produce(binary(b"a"), topics=pa.array(["t"]))
+        assert written == [True]
+        producer.flush()
+    assert broker.values("t") == [b"a"]
+
+
+def test_a_lookup_that_is_not_finished_does_not_disturb_the_next_task(broker: SimulatedBroker) -> None:
+    with ExitStack() as stack:
+        state = open_producer_state(broker.config(linger_ms="1"), stack)
+        with closing(DirectProducer(state, "t", None)) as producer:
+            producer.produce(binary(b"a"))
+            producer._sender._leaders.mark_stale("t")
+            broker.errors[ApiKey.METADATA] = [SILENT] * 2
+            wait_until(lambda: bool(refresh(producer)), "the request for the leaders", 30)
+            wait_until(lambda: len(broker.errors[ApiKey.METADATA]) == 1, "the broker to receive it", 30)
+            producer.flush()
+            assert producer._sender._leaders.awaited_connections()
+            producer._sender._leaders.cancel(state.any_broker)
+            wait_until(lambda: bool(refresh(producer)), "the same request without a pause", 5)
+            wait_until(lambda: not broker.errors[ApiKey.METADATA], "the broker to receive it", 30)
+        assert state.is_reusable()
+        assert len(state.any_broker.topic_metadata("three").leaders) == 3
+
+
+def refresh(producer: DirectProducer) -> tuple[Connection, ...]:
+    leaders = producer._sender._leaders
+    leaders.refresh(producer._state.any_broker, time.monotonic())
+    return leaders.awaited_connections()
 
 
 def test_a_new_producer_id_follows_the_last_epoch() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -168,6 +169,38 @@ def test_the_transaction_is_left_open(broker: SimulatedBroker, config: dict[str,
     write(config, b"a", b"b")
     assert sorted(broker.values("t", 0) + broker.values("t", 1)) == [b"a", b"b"]  # type: ignore[type-var]
     assert [key for key in broker.requests if key in (INIT, ADD, END)] == [INIT, ADD]
+
+
+def write_two_batches(config: dict[str, str]) -> None:
+    with open_direct_transaction(config, "orders-1", "t", "orders") as producer:
+        for _ in range(2):
+            producer.produce(pa.array([b"a"], pa.binary()), partitions=np.array([0], np.int32))
+            producer.flush()
+
+
+@pytest.mark.parametrize("before", [[], [ErrorCode.NOT_LEADER_OR_FOLLOWER]])
+def test_a_first_batch_that_the_leader_did_not_verify_is_sent_again(
+    broker: SimulatedBroker, config: dict[str, str], before: list[int]
+) -> None:
+    broker.errors[ApiKey.PRODUCE] = [*before, ErrorCode.INVALID_TXN_STATE]
+    write(config, b"a")
+    assert sorted(broker.values("t", 0) + broker.values("t", 1)) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_TXN_STATE],
+        [ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE],  # the first batch is written
+    ],
+)
+def test_batches_that_are_not_in_the_transaction_are_not_sent_again(
+    broker: SimulatedBroker, config: dict[str, str], codes: list[int]
+) -> None:
+    broker.errors[ApiKey.PRODUCE] = list(codes)
+    with pytest.raises(BrokerError, match=r"Table 'orders': t\[0\]: .*INVALID_TXN_STATE"):
+        write_two_batches(config)
+    assert broker.requests.count(ApiKey.PRODUCE) == 2
 
 
 def test_after_a_task_without_rows_the_next_one_begins_with_its_first_row(

@@ -246,6 +246,26 @@ def test_connections_are_opened_in_the_background(broker: SimulatedBroker, monke
         wait_until(lambda: opening.result().fileno() == -1, "the connection is closed", 60)
 
 
+def test_any_connection_in_the_background(broker: SimulatedBroker) -> None:
+    with closing(ConnectionPool(broker.config())) as pool:
+        wait_until(lambda: pool.try_any_connection() is not None, "a connection", 60)
+        connection = pool.try_any_connection()
+        assert connection is pool.connect_to(broker.address)
+        pool.close()
+        assert pool.try_any_connection() is None
+        waiting = pool.any_connection()  # does not wait for the one that is being opened
+        wait_until(lambda: pool._opening[None].done(), "the other connection", 60)
+        background = pool._opening[None].result()
+        assert pool.try_any_connection() is waiting
+        assert background.fileno() == -1
+    unreachable = {**broker.config(), "bootstrap.servers": "127.0.0.1:1"}
+    with closing(ConnectionPool(unreachable)) as pool:
+        assert pool.try_any_connection() is None
+        wait_until(lambda: pool._opening[None].done(), "the failure", 60)
+        with pytest.raises(ConnectionRefusedError):
+            pool.try_any_connection()
+
+
 def test_name_servers_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     released, getaddrinfo = threading.Event(), socket.getaddrinfo
 

@@ -37,6 +37,12 @@ class Broker:
     def ask(self, request: Any, seconds: float | None = None) -> Any:
         return request
 
+    def send(self, request: Any) -> int:
+        return 1
+
+    def receive(self, request: Any, correlation_id: int, seconds: float | None = None) -> Any:
+        return request
+
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TransactionAdmin:

@@ -26,7 +26,7 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
-from kafka_sql.source.reader.changelog_normalize import normalize, upsert_changes
+from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
 
@@ -126,7 +126,7 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
     def batches() -> Iterator[Records]:
         yield changes
 
-    rows = [row for batch in normalize(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
+    rows = [row for batch in read_content(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
     assert rows == [{"id": "a", "n": 4}]
     assert handler._count == 3
 
@@ -217,7 +217,9 @@ def test_options(options: dict[str, str], error: type[Exception], message: str) 
         validate_table(Table(("t",), (N,), {**OPTIONS, **options}))
 
 
-def test_error_columns_are_rejected_for_tables_with_one_row_per_key() -> None:
+def test_error_columns_are_rejected_if_a_query_returns_the_content_of_a_changelog() -> None:
     options = {**OPTIONS, "format": "debezium-json"}
-    with pytest.raises(SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*the table has one row per key"):
+    with pytest.raises(
+        SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*an undecodable record is no change"
+    ):
         validate_table(Table(("t",), (N, ERROR), options, primary_key=("n",)))

@@ -45,3 +45,12 @@ def test_values_without_a_key(counts: list[tuple[int, int]]) -> None:
     assert origins.take_values(value.columns)[0] is value.columns[0]
     expected = [record for record, count in enumerate(values) for _ in range(count)]
     assert origins.take_records(pa.array(range(len(counts)), pa.int64())).to_pylist() == expected
+
+
+def test_rows_are_ordered_by_offset_and_place_in_their_record() -> None:
+    offsets = pa.array([7, 8, 9], pa.int64())
+    value = Decoded([], pa.array([0, 0, 2, 2, 2], pa.int64()))
+    order = join_key_and_value(3, None, value).order_rows(offsets).to_pylist()
+    assert [divmod(number, 1 << 20) for number in order] == [(7, 0), (7, 1), (9, 0), (9, 1), (9, 2)]
+    order = join_key_and_value(3, None, Decoded([], None)).order_rows(offsets).to_pylist()
+    assert [divmod(number, 1 << 20) for number in order] == [(7, 0), (8, 0), (9, 0)]

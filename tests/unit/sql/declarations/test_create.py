@@ -11,7 +11,7 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.table.declaration import Column, Table, Watermark
+from kafka_sql.table.declaration import Column, EventTimeSource, Table, Watermark
 
 WITH = "WITH ('connector' = 'kafka')"
 
@@ -50,7 +50,7 @@ def test_all_clauses() -> None:
             "pattern": "\\d+'\\",
         },
         primary_key=("id",),
-        watermark=Watermark("ts", "'5' SECOND", "ts - INTERVAL '5' SECOND", has_time_zone=True),
+        watermark=Watermark("ts", "'5' SECOND", "ts - INTERVAL '5' SECOND", True, EventTimeSource(("ts",), 1.0)),
         comment="all of it",
         temporary=True,
         if_not_exists=True,
@@ -92,14 +92,16 @@ def test_named_column_primary_key() -> None:
 )
 def test_watermark(column: str, expression: str, delay: str) -> None:
     table = parse_create(f"CREATE TABLE t (b BIGINT, s STRING, ts {column}, WATERMARK FOR ts AS {expression}) {WITH}")
-    assert table.watermark == Watermark("ts", delay, expression, has_time_zone="LTZ" in column)
+    source = {"AS TO_TIMESTAMP_LTZ(b, 3)": (("b",), 1e3), "AS CAST(s AS TIMESTAMP(3))": (("s",), 1.0)}
+    event_time = EventTimeSource(*source.get(column, (("ts",), 1.0)))
+    assert table.watermark == Watermark("ts", delay, expression, "LTZ" in column, event_time)
     if not column.startswith("AS"):
         assert table.columns[2].type == ("TIMESTAMP" if "LTZ" in column else "TIMESTAMP_NTZ")
 
 
 def test_watermark_can_precede_its_column() -> None:
     table = parse_create(f"CREATE TABLE t (WATERMARK FOR ts AS ts, ts TIMESTAMP(3), other TIMESTAMP(3)) {WITH}")
-    assert table.watermark == Watermark("ts", "'0' SECOND", "ts", has_time_zone=False)
+    assert table.watermark == Watermark("ts", "'0' SECOND", "ts", False, EventTimeSource(("ts",), 1.0))
     assert [c.declared for c in table.columns] == ["TIMESTAMP(3)", "TIMESTAMP(3)"]
 
 
@@ -136,6 +138,13 @@ def test_watermark_can_precede_its_column() -> None:
         ),
         ("a INT, c AS a + 1, WATERMARK FOR c AS c", SchemaError, "TIMESTAMP_LTZ(p), but is INT."),
         ("a AS NULL, b INT, WATERMARK FOR a AS a", SchemaError, "TIMESTAMP_LTZ(p), but is NULL."),
+        (
+            "a STRING, WATERMARK FOR a AS a",
+            SchemaError,
+            "but is STRING. Add a computed column, such as 'event_time AS TO_TIMESTAMP(a)', and declare the watermark "
+            "for it.",
+        ),
+        ("a BIGINT, WATERMARK FOR a AS a", SchemaError, "such as 'event_time AS TO_TIMESTAMP_LTZ(a, 3)'"),
         (
             "a TIMESTAMP(3), b TIMESTAMP(3), WATERMARK FOR a AS a, WATERMARK FOR b AS b",
             SchemaError,

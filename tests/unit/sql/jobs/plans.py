@@ -1,4 +1,4 @@
-"""Plans of streaming queries, as Spark's analyzer returns them."""
+"""Build plans of streaming queries, as Spark's analyzer returns them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def table(topics: str = "src", name: str = "src", key: tuple[str, ...] = (), **o
 
 
 def window(size: int, slide: int, offset: int = 0, time: Expression | None = None) -> Expression:
-    """Return what Spark makes of window(ts, size, slide, offset); durations in microseconds."""
+    """Return the struct to which Spark expands window(ts, size, slide, offset); durations in microseconds."""
     time = column("ts", 7) if time is None else time
 
     def precise(value: Expression) -> Expression:

@@ -1,4 +1,4 @@
-"""Test the jobs of a session: status, SHOW JOBS and STOP JOB."""
+"""Test the jobs of a session: status and STOP JOB."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.jobs import job_registry
-from kafka_sql.sql.jobs.job_registry import register_job, session_jobs, show_jobs, stop_job
+from kafka_sql.sql.jobs.job_registry import register_job, session_jobs, stop_job
 from kafka_sql.sql.recognize.classify import StopJob
 from tests.unit.sql.jobs.fake_session import Query, Session
 
@@ -60,21 +60,6 @@ def test_only_the_last_ended_jobs_are_kept() -> None:
     assert jobs[-1] == "149"
 
 
-def test_failed_jobs_show_the_first_line_of_their_error() -> None:
-    spark: Any = Session()
-    query = Query("a", name="copy")
-    register(spark, query)
-    query.isActive, query.failure = False, ValueError("boom\n at somewhere")  # type: ignore[assignment]
-    (row,) = show_jobs(spark)  # type: ignore[misc]
-    assert (row["job id"], row["job name"], row["status"], row["last error"]) == (
-        "a",
-        "copy",
-        "FAILED",
-        "ValueError: boom",
-    )
-    assert row["rows per second"] is None
-
-
 def test_stop_job_stops_running_jobs_with_the_id() -> None:
     spark: Any = Session()
     first, second = Query("a"), Query("b", "run-2")
@@ -89,6 +74,22 @@ def test_stop_job_stops_running_jobs_with_the_id() -> None:
         stop_job(spark, StopJob("c"))
 
 
+def test_stop_job_takes_the_start_of_an_id() -> None:
+    spark: Any = Session()
+    first, second, third = Query("01234567-0"), Query("01234567-1", "run-2"), Query("abcdefgh-0", "run-3")
+    for query in (first, second, third):
+        register(spark, query)
+    stop_job(spark, StopJob("abcdefgh"))
+    assert (first.stops, second.stops, third.stops) == (0, 0, 1)
+    with pytest.raises(JobNotFoundError, match=r"the ids of several jobs start with this\. Use the whole id") as error:
+        stop_job(spark, StopJob("01234567"))
+    assert error.value.job == "01234567"
+    for too_short in ("", "0123456"):
+        with pytest.raises(JobNotFoundError, match="not found in this session"):
+            stop_job(spark, StopJob(too_short))
+    assert (first.stops, second.stops) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("statement", "clause"), [(StopJob("a", savepoint=True), "SAVEPOINT"), (StopJob("a", drain=True), "DRAIN")]
 )
@@ -96,6 +97,6 @@ def test_savepoint_and_drain_are_not_supported_and_stop_nothing(statement: StopJ
     spark: Any = Session()
     query = Query("a")
     register(spark, query)
-    with pytest.raises(UnsupportedSqlError, match=rf"STOP JOB ... WITH {clause}: not supported"):
+    with pytest.raises(UnsupportedSqlError, match=rf"STOP JOB ... WITH {clause} is not supported"):
         stop_job(spark, statement)
     assert query.stops == 0

@@ -1,4 +1,4 @@
-"""Which changes of a query its checkpoint allows, and how the others are described."""
+"""Test which changes of a query its checkpoint allows, and how other changes are described."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.sql.jobs.query_fingerprint import describe_change, make_fingerprint
+from kafka_sql.sql.jobs.query_fingerprint import (
+    describe_aggregate,
+    describe_change,
+    describe_materialization,
+    describe_sink,
+    make_fingerprint,
+)
 from kafka_sql.sql.jobs.streaming_plan import Expression, Operator
 from tests.unit.sql.jobs.plans import (
     aggregate,
@@ -31,9 +37,9 @@ SINK = table("out", "sink")
 
 def fingerprint(plan: Operator, sink: Any = SINK, **sources: Any) -> dict[str, Any]:
     tables = {f"kafka.{name}": definition for name, definition in ({"src": table()} | sources).items()}
-    made = make_fingerprint(plan, sink, tables)
-    assert json.loads(json.dumps(made)) == made
-    return made
+    result = make_fingerprint(plan, describe_sink(sink), tables)
+    assert json.loads(json.dumps(result)) == result
+    return result
 
 
 def counts(*functions: Expression, keys: tuple[Expression, ...] = (K,), child: Operator | None = None) -> Operator:
@@ -195,4 +201,23 @@ def test_a_fingerprint_contains_no_strings_of_the_query() -> None:
     other = Expression("AesEncrypt", (K, literal("hunter3", "string")))
     assert "the grouping columns changed from aes_encrypt(k, '#" in (
         change(counts(keys=(key,)), counts(keys=(other,))) or ""
+    )
+
+
+def test_what_is_below_the_state_of_a_changelog_must_not_change() -> None:
+    def with_state(state: dict[str, Any]) -> dict[str, Any]:
+        plan = Operator("TransformWithState", (source(k=1, v=2),))
+        return make_fingerprint(plan, describe_sink(SINK), {"kafka.src": table()}, [state])
+
+    unfiltered = counts(count_of(V), child=source(k=1, v=2))
+    before = with_state(describe_aggregate(unfiltered))
+    assert before["operators"] == [describe_aggregate(unfiltered)]
+    assert describe_change(before, with_state(describe_aggregate(unfiltered))) is None
+    changed = with_state(describe_aggregate(counts(count_of(K), child=source(k=1, v=2))))
+    assert describe_change(before, changed) == "the aggregates of the GroupAggregate changed from count(v) to count(k)"
+    changed = with_state(describe_aggregate(counts(count_of(V), child=where(source(k=1, v=2), V))))
+    assert describe_change(before, changed) == "the filters of the rows of the GroupAggregate changed from none to v"
+    before = with_state(describe_materialization(project(source(k=1, v=2), K, V), ["v"]))
+    assert describe_change(before, with_state(describe_materialization(project(source(k=1, v=2), V, K), ["v"]))) == (
+        "the columns of the SinkUpsertMaterializer changed from k, v to v, k"
     )

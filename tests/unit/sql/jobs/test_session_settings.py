@@ -50,6 +50,70 @@ def test_options_of_flink_without_effect_are_stored_with_a_warning(caplog: pytes
     assert spark.conf.settings == {"pipeline.nam": "x", "spark.sql.shuffle.partitions": "2"}
 
 
+ZONE, SHUFFLE = "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("table.local-time-zone", "America/Los_Angeles", {ZONE: "America/Los_Angeles"}),
+        ("table.local-time-zone", "UTC", {ZONE: "UTC"}),
+        ("table.local-time-zone", "GMT-8", {ZONE: "-08:00"}),
+        ("table.local-time-zone", "UTC+05:30", {ZONE: "+05:30"}),
+        ("table.local-time-zone", "default", {}),
+        ("parallelism.default", "4", {SHUFFLE: "4"}),
+        ("table.exec.resource.default-parallelism", "-1", {}),
+        ("state.checkpoints.dir", "/c", {"execution.checkpointing.dir": "/c"}),
+        (
+            "state.backend.type",
+            "rocksdb",
+            {
+                "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
+                "RocksDBStateStoreProvider"
+            },
+        ),
+    ],
+)
+def test_options_of_flink_set_those_of_spark_until_they_are_reset(
+    key: str, value: str, expected: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    spark = session()
+    settings.write(spark, key, value)
+    assert spark.conf.settings == {key: value, **expected}
+    settings.reset(spark, key)
+    assert spark.conf.settings == {}
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("table.local-time-zone", "PST", "an area such as 'America/Los_Angeles', or an offset such as 'GMT-08:00'"),
+        ("parallelism.default", "0", "expected a positive integer"),
+        ("state.backend", "forst", "expected 'hashmap' or 'rocksdb'"),
+        ("state.checkpoints.dir", "", "execution.checkpointing.dir"),
+    ],
+)
+def test_values_of_translated_options_are_checked(key: str, value: str, message: str) -> None:
+    spark = session()
+    with pytest.raises(InvalidOptionError, match=message):
+        settings.write(spark, key, value)
+    assert spark.conf.settings == {}
+
+
+def test_the_reason_why_an_option_has_no_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    for key in ("table.exec.mini-batch.enabled", "table.exec.state.ttl", "sql-client.execution.result-mode"):
+        settings.write(session(), key, "x")
+    assert [r.getMessage().partition(". ")[0] for r in caplog.records] == [
+        "SET 'table.exec.mini-batch.enabled' has no effect here: Spark always aggregates the rows of a micro-batch "
+        "before it updates the state",
+        "SET 'table.exec.state.ttl' has no effect here: Spark keeps the state of an aggregate or a join until a "
+        "watermark removes it",
+        "SET 'sql-client.execution.result-mode' has no effect here: it is an option of Flink's SQL client; kafka-sql "
+        "--help lists those of the shell.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"), [(None, "8192"), ("10000", "8192"), ("8192", "8192"), ("100", "100"), ("0", "8192")]
 )

@@ -59,7 +59,7 @@ AGGREGATION = "append is not supported for streaming aggregations without waterm
 def start(monkeypatch: pytest.MonkeyPatch, plan: Operator, *key: str, reason: str = AGGREGATION) -> Any:
     monkeypatch.setattr(streaming, "read_plan", lambda rows: project(plan, alias(K, "k"), alias(N, "n")))
     entry = SimpleNamespace(provider="kafka.t", definition=table("t", "t", key))
-    query: Any = SimpleNamespace(entry=entry, rows=None)
+    query: Any = SimpleNamespace(target=entry, target_name="t", rows=None, is_updating=False)
     return streaming.start_query(Writer(reason), query)  # type: ignore[arg-type]
 
 

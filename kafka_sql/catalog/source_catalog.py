@@ -1,0 +1,75 @@
+"""Load the data sources of Kafka tables in sessions whose session catalog is not Spark's own, such as Delta's.
+
+In such a session, Spark loads all tables of its session catalog as V1 tables (V2SessionCatalog.loadTable), but Python
+data sources are V2 only. A second catalog, ``kafka_sql``, loads the same tables as V2 tables. It is a Java class, which
+Janino, Spark's compiler for generated code, compiles in the session's JVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
+from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+
+SESSION_CATALOG: Final = "spark_catalog"
+SOURCE_CATALOG: Final = "kafka_sql"
+JAVA_SOURCES: Final = Path(__file__).with_name("java")
+
+_BUILTIN: Final = "builtin"  # the default of spark.sql.catalog.spark_catalog
+_OPTION: Final = "spark.sql.catalog."
+_CLASS: Final = "kafka_sql.SourceCatalog"
+
+
+def find_source_catalog(spark: SparkSession) -> str:
+    """Return the name of the catalog through which the session reads and writes data sources."""
+    is_builtin = spark.conf.get(_OPTION + SESSION_CATALOG, _BUILTIN) == _BUILTIN
+    return SESSION_CATALOG if is_builtin else SOURCE_CATALOG
+
+
+def add_source_catalog(spark: SparkSession) -> None:
+    """Add the catalog ``kafka_sql`` to a session, unless it is configured.
+
+    Raises:
+        UnsupportedSqlError: its class cannot be added to the driver.
+    """
+    if spark.conf.get(_OPTION + SOURCE_CATALOG, None) is not None:
+        return
+    context = spark_context(spark)
+    if context is None or is_pipeline():
+        raise _not_configured(spark, "over Spark Connect" if context is None else "in a pipeline")
+    loader = driver_class_loader(context)
+    if loader is None:
+        raise _not_configured(spark, "with this driver's class loaders")
+    if load_class(loader, _CLASS) is None:
+        add_classes(context, loader, "kafka-sql-catalog.jar", [JAVA_SOURCES / "SourceCatalog.java"])
+    # The views of tables refer to the catalog, so later sessions have it, too, even without enable().
+    context._jsc.sc().conf().set(_OPTION + SOURCE_CATALOG, _CLASS)
+    spark.conf.set(_OPTION + SOURCE_CATALOG, _CLASS)
+
+
+def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
+    """Return a function that executes a statement with Spark's own session catalog, and the session's other settings.
+
+    Iceberg's session catalog would create an Iceberg view, or no view, and would not find Spark's views.
+    """
+    copy = spark._jsparkSession.cloneSession()
+    copy.conf().set(_OPTION + SESSION_CATALOG, _BUILTIN)
+
+    def sql(statement: str) -> DataFrame:
+        return DataFrame(copy.sql(statement), spark)
+
+    return sql
+
+
+def _not_configured(spark: SparkSession, where: str) -> UnsupportedSqlError:
+    option = _OPTION + SESSION_CATALOG
+    return UnsupportedSqlError(
+        f"Kafka tables with {option} = {spark.conf.get(option)} need a second catalog, which cannot be added {where}. "
+        f"Start Spark with --jars $(kafka-sql-extension) --conf {_OPTION}{SOURCE_CATALOG}={_CLASS}."
+    )

@@ -1,0 +1,46 @@
+"""Let each micro-batch of a stream read the tables that it joins as they are at that time.
+
+Spark keeps the input partitions of a Python data source, and the files of other tables, for the life of a query. A
+planning strategy in Java drops them when a micro-batch is planned. Janino compiles it in the session's JVM.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from kafka_sql.catalog.source_catalog import JAVA_SOURCES
+from kafka_sql.runtime.java_classes import compile_java
+from kafka_sql.runtime.spark_context import spark_context
+
+_CLASS: Final = "kafka_sql.RefreshStaticTables"
+_strategies: dict[str, Any] = {}  # by application, whose sessions share one
+
+
+def refresh_static_tables(spark: SparkSession) -> bool:
+    """From now on, refresh the tables that the session's new streams join, in each micro-batch.
+
+    Returns:
+        whether they are refreshed. Over Spark Connect, they are not: the server plans.
+    """
+    context = spark_context(spark)
+    if context is None:
+        return False
+    experimental = spark._jsparkSession.experimental()  # a stream copies it when it starts
+    strategies = experimental.extraStrategies()
+    if all(strategies.apply(i).getClass().getName() != _CLASS for i in range(strategies.size())):
+        set_strategies = getattr(experimental, "extraStrategies_$eq")  # the name of Scala's setter
+        set_strategies(strategies.appended(_strategy(context)))
+    return True
+
+
+def _strategy(context: Any) -> Any:
+    strategy = _strategies.get(context.applicationId)
+    if strategy is None:
+        loader = context._jvm.Thread.currentThread().getContextClassLoader()
+        compiler = compile_java(context, loader, JAVA_SOURCES / "RefreshStaticTables.java")
+        (constructor,) = compiler.getClassLoader().loadClass(_CLASS).getDeclaredConstructors()
+        no_arguments = context._gateway.new_array(context._jvm.Object, 0)
+        strategy = _strategies[context.applicationId] = constructor.newInstance(no_arguments)
+    return strategy

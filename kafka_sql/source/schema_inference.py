@@ -1,0 +1,138 @@
+"""Infer the columns of a table that declares none, from the schemas of its formats or from a sample of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from kafka_sql.definition import Definition, validate_options
+from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
+from kafka_sql.formats.format import ColumnTypes, InferredSchema
+from kafka_sql.formats.payload import Payload
+from kafka_sql.options import connector as opt
+from kafka_sql.source.sample import Sample, read_sample
+from kafka_sql.table.declaration import Table
+
+
+def infer_columns(table: Table) -> InferredSchema | None:
+    """Infer the columns of a table from its formats: first the key's columns, then the value's.
+
+    The inferred options of a 'kafka' table include 'key.fields' with the key's columns. Options that the statement sets
+    take precedence. If the value lacks a key column, 'value.fields-include' is 'EXCEPT_KEY'.
+
+    Args:
+        table: without physical columns.
+
+    Returns:
+        None if the value's format cannot infer columns.
+
+    Raises:
+        OptionError: an invalid option.
+        SchemaRegistryError, SchemaError: the format could not infer its columns.
+        DecodeError: a record is not of the format.
+        BrokerError: the records are unavailable.
+    """
+    definition = validate_options(table)
+    key, value = definition.key, definition.value
+
+    @cache
+    def sample() -> Sample:
+        return read_sample(definition)
+
+    inferred = _infer_payload(definition, value, "value", sample)
+    if inferred is None:
+        return None
+    columns = dict(inferred.columns)
+    options = {value.prefix + k: v for k, v in inferred.options.items()}
+    inferred_key = _infer_payload(definition, key, "key", sample) if key is not None else None
+    if key is not None and inferred_key is not None:
+        declared = (table.primary_key if definition.is_upsert else definition.options.get(opt.KEY_FIELDS)) or ()
+        key_columns = _name_key_columns(definition, key, inferred_key.columns, declared)
+        if key.format.infer_schema is None or value.format.infer_schema is None:  # readers convert types of schemas
+            _check_shared_columns(definition, key_columns, columns, key.format.has_field_names or bool(declared))
+        key_names = [name for name, _ in key_columns]
+        options |= {key.prefix + k: v for k, v in inferred_key.options.items()}
+        if not definition.is_upsert:
+            options[opt.KEY_FIELDS.key] = ";".join(key_names)
+        if not columns.keys() >= set(key_names):
+            options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
+        columns = {**dict(key_columns), **{name: t for name, t in columns.items() if name not in key_names}}
+    return InferredSchema(tuple(columns.items()), options)
+
+
+def _infer_payload(
+    definition: Definition, payload: Payload, part: str, sample: Callable[[], Sample]
+) -> InferredSchema | None:
+    """Return the columns of a payload's schema or, without one, of the sampled payloads; None without either.
+
+    Args:
+        part: "key" or "value"; also the name of a column whose format has no names.
+    """
+    format_ = payload.format
+    if format_.infer_schema is not None:
+        return format_.infer_schema(payload.options)
+    if format_.infer_from_payloads is None:
+        return None
+    payloads: list[tuple[str, bytes]] = []
+    records = sample()
+    for position, sampled in zip(records.positions, records.keys if part == "key" else records.values, strict=True):
+        if sampled is not None:
+            payloads.append((position if part == "value" else f"{position} (key)", sampled))
+    errors: list[DecodeError] | None = None if definition.options[opt.ERROR_HANDLING] == opt.FAIL else []
+    try:
+        columns = format_.infer_from_payloads([sampled for _, sampled in payloads], payload.options, errors)
+    except DecodeError as e:
+        raise e.with_location(payloads[e.row][0]) from e
+    if not columns:
+        raise SchemaError(
+            f"The columns of table '{definition.name}' cannot be inferred: {_describe_topics(definition)} has no "
+            f"records with a {part} in the format '{format_.identifier}'. Declare the columns, or write records first.",
+            table=definition.name,
+        )
+    return InferredSchema(tuple((name or part, type_) for name, type_ in columns))
+
+
+def _describe_topics(definition: Definition) -> str:
+    topics = opt.topics(definition.options)
+    if topics is None:
+        pattern = definition.options.get(opt.TOPIC_PATTERN)
+        return f"the pattern '{pattern}'"
+    return ", ".join(f"topic '{topic}'" for topic in topics)
+
+
+def _name_key_columns(
+    definition: Definition, key: Payload, columns: ColumnTypes, declared: Sequence[str]
+) -> ColumnTypes:
+    """Return the key's columns with their names in the table.
+
+    Args:
+        declared: the key columns that the statement names: only these are columns of the table, and fields without
+            names get these names.
+    """
+    if not key.format.has_field_names and len(declared) == len(columns):
+        return tuple(zip(declared, (type_ for _, type_ in columns), strict=True))
+    prefix = definition.options.get(opt.KEY_FIELDS_PREFIX) or ""
+    return tuple((prefix + name, type_) for name, type_ in columns if not declared or prefix + name in declared)
+
+
+def _check_shared_columns(
+    definition: Definition, key_columns: ColumnTypes, columns: Mapping[str, str], is_named: bool
+) -> None:
+    """Reject a key column whose name in the value is that of another column.
+
+    Args:
+        is_named: whether the records or the statement name the key's columns.
+
+    Raises:
+        ConflictingOptionsError: names the column.
+    """
+    for name, type_ in key_columns:
+        other = columns.get(name, type_)
+        if (is_named or name not in columns) and type_.removesuffix(" NOT NULL") == other.removesuffix(" NOT NULL"):
+            continue
+        raise ConflictingOptionsError(
+            f"Table '{definition.name}': the key and the value of its records both have a column '{name}', of types "
+            f"{type_} and {other}. Set '{opt.KEY_FIELDS_PREFIX.key}', for example to 'key_', or declare the columns.",
+            table=definition.name,
+            option=opt.KEY_FIELDS_PREFIX.key,
+        )

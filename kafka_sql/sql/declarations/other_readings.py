@@ -1,0 +1,46 @@
+"""Warn of expressions in computed columns that mean something else in a query, which is Spark's."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from kafka_sql.sql.expressions.computed import translate_expression
+from kafka_sql.sql.grammar.types import INTEGERS, FlinkType
+
+_LOG = logging.getLogger("kafka_sql.sql.declarations")
+
+_INTEGER_DIVISION: Final = (
+    "Computed column '%s': '/' divides integers as in Flink, so 5 / 2 is 2. In a query, '/' is Spark's, and 5 / 2 is "
+    "2.5; write 'div' there."
+)
+_ARRAY_ELEMENT: Final = (
+    "Computed column '%s': arrays start at 1 as in Flink, so a[1] is the first element. In a query, a[1] is Spark's, "
+    "and the second element; write element_at(a, 1) there."
+)
+
+
+def warn_of_other_readings(node: exp.Expr, column: str, column_types: Mapping[str, FlinkType]) -> None:
+    """Log a warning for each expression with two readings, once per column name.
+
+    Args:
+        node: the expression of a computed column, which can be translated.
+    """
+    for part in node.walk():
+        if isinstance(part, exp.Div):
+            types = [translate_expression(side, column, column_types).type for side in (part.left, part.right)]
+            if all(type is not None and type.name in INTEGERS for type in types):
+                _warn(_INTEGER_DIVISION, column)
+        elif isinstance(part, exp.Bracket):
+            type = translate_expression(part.this, column, column_types).type
+            if type is not None and type.name == "ARRAY":
+                _warn(_ARRAY_ELEMENT, column)
+
+
+@functools.lru_cache(maxsize=1000)
+def _warn(message: str, column: str) -> None:
+    _LOG.warning(message, column)

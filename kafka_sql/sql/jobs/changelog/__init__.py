@@ -1,0 +1,1 @@
+"""Rewrite the plans of continuous queries over changelogs, so that Spark applies updates and deletes."""

@@ -1,0 +1,149 @@
+"""Read and build Spark's logical plans through Py4J. Needs a classic session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.sql.jobs.expression_text import render
+from kafka_sql.sql.jobs.streaming_plan import read_expression
+
+Plan: TypeAlias = Any  # Spark's LogicalPlan
+Node: TypeAlias = Any  # Spark's Expression
+Attribute: TypeAlias = Any  # Spark's AttributeReference, a reference to a column of a plan
+
+_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+_WATERMARK_METADATA: Final = "spark.watermarkDelayMs"
+_LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical"
+_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
+
+
+def class_name(node: Any) -> str:
+    """Return the name of a node's class, such as Filter."""
+    return str(node.getClass().getSimpleName())
+
+
+def elements(sequence: Any) -> list[Any]:
+    """Return the elements of a Scala sequence."""
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield an expression and all expressions in it, parents first."""
+    yield node
+    for child in elements(node.children()):
+        yield from walk(child)
+
+
+def column_id(attribute: Attribute) -> int:
+    """Return the id of a column, which is unique in a plan."""
+    return int(attribute.exprId().id())
+
+
+def output(plan: Plan) -> list[Attribute]:
+    """Return the columns of a plan."""
+    return elements(plan.output())
+
+
+def analyzed_plan(rows: DataFrame) -> Plan:
+    """Return the analyzed plan of a DataFrame."""
+    untyped: Any = rows
+    return untyped._jdf.queryExecution().analyzed()
+
+
+def groups_by_event_time(plan: Plan) -> bool:
+    """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
+    keys = elements(plan.groupingExpressions()) if class_name(plan) == "Aggregate" else []
+    return any(
+        class_name(key) in ("Alias", "AttributeReference") and key.metadata().contains(_WATERMARK_METADATA)
+        for key in keys
+    ) or any(map(groups_by_event_time, elements(plan.children())))
+
+
+def show(expression: Node) -> str:
+    """Return an expression as text, for messages."""
+    return render(read_expression(expression))
+
+
+class Catalyst:
+    """Builds plans and expressions in a session's JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Find the JVM."""
+        context = spark_context(spark)
+        assert context is not None
+        jvm: Any = context._jvm
+        self._spark, self._jvm = spark, jvm
+
+    def dataframe(self, plan: Plan) -> DataFrame:
+        """Return the rows of a plan; analyzes new operators, and resolves what they contain."""
+        session: Any = self._spark
+        return DataFrame(self._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+    def column(self, expression: Node) -> Column:
+        """Return an expression of a plan for Spark's DataFrame functions. A column or alias keeps its id."""
+        from pyspark.sql.classic.column import Column as ClassicColumn
+
+        return ClassicColumn(self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+
+    def columns(self, expressions: Iterable[Node]) -> list[Column]:
+        """Return expressions as columns."""
+        return [self.column(expression) for expression in expressions]
+
+    def project(self, expressions: Sequence[Node], child: Plan) -> Plan:
+        """Return a plan with the given aliases and columns of another plan."""
+        return self._class(_LOGICAL, "Project")(self._sequence(expressions), child)
+
+    def alias(self, expression: Node, named: Node) -> Node:
+        """Return an expression with the name and the id of a column or alias."""
+        metadata = self._jvm.scala.Option.apply(named.metadata())
+        no_keys = self._sequence([])
+        return self._class(_EXPRESSIONS, "Alias")(
+            expression, named.name(), named.exprId(), named.qualifier(), metadata, no_keys
+        )
+
+    def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
+        """Return an operator or an expression with other inputs."""
+        return node.withNewChildren(self._sequence(inputs))
+
+    def replace(self, node: Node, replacements: Sequence[tuple[Node, Node]]) -> Node:
+        """Return an expression in which some expressions are replaced by others."""
+        for old, new in replacements:
+            if node.semanticEquals(old):
+                return new
+        children = elements(node.children())
+        replaced = [self.replace(child, replacements) for child in children]
+        if all(new is old for new, old in zip(replaced, children, strict=True)):
+            return node
+        return self.with_inputs(node, replaced)
+
+    def explain(self, rows: DataFrame, mode: str) -> str:
+        """Return the plans of a DataFrame in a mode of Spark's EXPLAIN."""
+        untyped: Any = rows
+        explain = self._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.explainString
+        return str(explain(untyped._jdf.queryExecution(), mode))
+
+    def supports_append_mode(self, plan: Plan) -> bool:
+        """Return whether no row of a query changes later; also if neither Spark nor this package supports the query."""
+        from pyspark.errors import AnalysisException
+
+        jvm = self._jvm.org.apache.spark.sql
+        try:
+            jvm.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(plan, jvm.streaming.OutputMode.Append())
+        except AnalysisException as e:
+            if "Distinct aggregations" in str(e):
+                return groups_by_event_time(plan)  # only Spark's own aggregate removes windows that have ended
+            return e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e)
+        return True
+
+    def _class(self, package: str, name: str) -> Any:
+        classes = self._jvm
+        for part in (*package.split("."), name):
+            classes = getattr(classes, part)
+        return classes
+
+    def _sequence(self, values: Sequence[Any]) -> Any:
+        return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(values))

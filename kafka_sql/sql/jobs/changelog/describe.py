@@ -1,0 +1,49 @@
+"""Describe for EXPLAIN how the rows of a continuous query change, and which state it keeps."""
+
+from __future__ import annotations
+
+from kafka_sql.definition import Definition
+from kafka_sql.sql.jobs.changelog.catalyst import Catalyst
+from kafka_sql.sql.jobs.changelog.relation import Mode
+from kafka_sql.sql.jobs.query_fingerprint import Json, describe_operators
+from kafka_sql.sql.jobs.streaming import ContinuousQuery
+from kafka_sql.sql.jobs.streaming_plan import read_plan
+
+
+def describe_changelog(query: ContinuousQuery) -> str:
+    """Return the changelog modes of a query's sources and of its result, in Flink's notation, and its state.
+
+    For example::
+
+        == Changelog ==
+        default.products: changelogMode=[I,UB,UA,D]
+        INSERT INTO default.totals: changelogMode=[I,UA,D]
+        State: aggregation (grouping: name)
+    """
+    sources = {source.definition.name: _source_mode(source.definition) for source in query.sources}
+    lines = [f"{name}: changelogMode={mode}" for name, mode in sources.items()]
+    lines.append(f"INSERT INTO {query.target_name}: changelogMode={query.changelog_mode}")
+    states = [_describe_state(operator) for operator in describe_operators(read_plan(query.rows), query.states)]
+    lines.append(f"State: {', '.join(states) or 'none'}")
+    return "\n".join(["== Changelog ==", *lines])
+
+
+def explain_rows(query: ContinuousQuery, mode: str) -> str:
+    """Return Spark's plan of the rewritten query.
+
+    Args:
+        mode: a mode of Spark's EXPLAIN, or empty.
+    """
+    return Catalyst(query.rows.sparkSession).explain(query.rows, mode.lower() or "simple")
+
+
+def _source_mode(definition: Definition) -> Mode:
+    if definition.has_row_kind_column or not definition.has_changes:
+        return Mode.INSERT_ONLY
+    return Mode.UPSERT if definition.is_upsert else Mode.RETRACT
+
+
+def _describe_state(operator: Json) -> str:
+    columns = [column for field in ("window", "grouping", "keys") for column in operator.get(field, [])]
+    table = f"{operator['table']}: " if "table" in operator else ""
+    return f"{operator['operator']} ({table}{', '.join(columns)})" if columns else str(operator["operator"])

@@ -1,0 +1,173 @@
+"""Decide how a continuous query runs: whether its rows change, with which row kinds, and whether its sink can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, column_id
+from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
+from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
+from kafka_sql.sql.jobs.changelog.stateful import find_newest_rows
+from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization
+from kafka_sql.sql.jobs.streaming_plan import read_operator
+
+
+@dataclass(frozen=True)
+class ChangelogQuery:
+    """The rows of a continuous query, as Spark computes them.
+
+    Attributes:
+        rows: the columns of the table; with ``has_row_kind``, also a last column with the row kind.
+        mode: how the rows change.
+        has_row_kind: whether there are deletes or old rows, so that each row has a row kind.
+        is_updating: whether the query runs in Spark's update mode.
+        states: the stateful operators of this package, as in a fingerprint.
+    """
+
+    rows: DataFrame
+    mode: Mode = Mode.INSERT_ONLY
+    has_row_kind: bool = False
+    is_updating: bool = False
+    states: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChangelogSink:
+    """What a table accepts.
+
+    Attributes:
+        name: the table's name, for messages.
+        accepts_changes: whether it accepts updates and deletes.
+        primary_key: the key of its rows, if they are updated by key.
+        retract_format: the format that writes the old rows of updates; None if rows are updated by key.
+    """
+
+    name: str
+    accepts_changes: bool
+    primary_key: Sequence[str] = ()
+    retract_format: str | None = None
+
+
+def kafka_sink(entry: CatalogTable) -> ChangelogSink:
+    """Return what a Kafka table accepts."""
+    definition = entry.definition
+    identifier = None if definition.is_upsert else definition.value.format.identifier
+    return ChangelogSink(definition.name, definition.has_changes, definition.table.primary_key, identifier)
+
+
+def plan_changelog(
+    spark: SparkSession, tables: Tables, sink: ChangelogSink, rows: DataFrame, sources: Sequence[CatalogTable]
+) -> ChangelogQuery:
+    """Rewrite a query so that its rows have row kinds if they change, and check that its sink accepts them.
+
+    Args:
+        sink: the table to write.
+        rows: the query's rows in the table's columns.
+        sources: the Kafka tables that the query reads as streams.
+
+    Raises:
+        UnsupportedSqlError: the result would be wrong, or the sink does not accept changes.
+    """
+    catalyst = Catalyst(spark)
+    plan = analyzed_plan(rows)
+    changelogs = [s for s in sources if s.definition.has_changes and not s.definition.has_row_kind_column]
+    if not changelogs and catalyst.supports_append_mode(plan):
+        return ChangelogQuery(rows)
+    if not changelogs and not sink.accepts_changes:
+        raise _not_accepted(sink.name, "update changes which is produced by an aggregate without a watermark")
+
+    def read_changes(source: CatalogTable) -> Plan:
+        return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
+
+    by_provider = {source.provider: source for source in sources}
+    for keeps_old_rows in (False, True):
+        rewriter = PlanRewriter(catalyst, sink.name, by_provider, read_changes, keeps_old_rows)
+        try:
+            relation = _fit_to_sink(rewriter, sink, plan, rewriter.rewrite(plan), changelogs)
+            break
+        except OldRowsNeededError:
+            continue
+    is_updating = relation.is_aggregated or bool(rewriter.states)
+    if relation.row_kind is None:
+        mode = Mode.INSERT_ONLY if relation.is_unchanged else Mode.UPDATING
+        return ChangelogQuery(rows, mode, is_updating=is_updating)
+    rows = catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
+    return ChangelogQuery(rows, relation.mode, True, is_updating, tuple(rewriter.states))
+
+
+def _not_accepted(name: str, changes: str) -> UnsupportedSqlError:
+    return UnsupportedSqlError(
+        f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming {changes}. Write into an 'upsert-kafka' "
+        "table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or Iceberg with "
+        "TBLPROPERTIES ('primary-key' = '...'). Or declare WATERMARK FOR a time column of the "
+        "source, and GROUP BY a window over it, such as window(ts, '1 minute').",
+        table=name,
+    )
+
+
+def _fit_to_sink(
+    rewriter: PlanRewriter, sink: ChangelogSink, plan: Plan, relation: Relation, changelogs: Sequence[CatalogTable]
+) -> Relation:
+    """Return the rows as a table accepts them.
+
+    Args:
+        plan: the query as the user wrote it.
+        relation: its rows.
+
+    Raises:
+        UnsupportedSqlError: the table is insert-only, and the rows change; or its key does not identify them.
+        OldRowsNeededError: the table needs the old rows, which the relation does not have.
+    """
+    if relation.is_unchanged:
+        return relation
+    if not sink.accepts_changes:
+        scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes "
+            f"which is produced by node {scan}. Write into an 'upsert-kafka' table, a change data capture format, or a "
+            "table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = '...').",
+            table=sink.name,
+        )
+    if sink.retract_format is not None:
+        return relation if relation.mode == Mode.RETRACT else rewriter.require_old_rows(relation)
+    columns = {str(column.name()): column_id(column) for column in relation.columns}
+    ids = [columns[key] for key in sink.primary_key]
+    is_fixed = relation.fixed.issuperset(ids)
+    if relation.row_kind is None and is_fixed:
+        return relation
+    identifies_rows = relation.key is not None and all(part.intersection(ids) for part in relation.key)
+    if not identifies_rows and (relation.key is None or relation.is_aggregated):
+        raise _does_not_identify(sink, relation)
+    if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
+        return rewriter.require_old_rows(relation)
+    varying = relation.varying.intersection(ids if identifies_rows else columns.values())
+    if varying:
+        names = ", ".join(name for name, id in columns.items() if id in varying)
+        raise rewriter.refuse(
+            f"a value of '{names}' that may differ when the row is deleted",
+            f"the old row could not be found in '{sink.name}' then. Remove the column, or use the source's PRIMARY KEY",
+        )
+    if identifies_rows:
+        return relation
+    rewriter.states.append(describe_materialization(read_operator(plan), sink.primary_key))
+    return find_newest_rows(rewriter.catalyst, relation, ids)
+
+
+def _does_not_identify(sink: ChangelogSink, relation: Relation) -> UnsupportedSqlError:
+    reason = (
+        "several groups can have the same key, and no order says which of their rows is the newest"
+        if relation.is_aggregated
+        else "rows of UNION ALL, of functions such as explode, and of sources without PRIMARY KEY have no key, and no "
+        "order says which of several rows is the newest"
+    )
+    return UnsupportedSqlError(
+        f"INSERT INTO '{sink.name}': the PRIMARY KEY ({', '.join(sink.primary_key)}) does not identify the rows of the "
+        f"query: {reason}. Use a PRIMARY KEY with all columns of the GROUP BY, of PARTITION BY and the row number, or "
+        "of the source's PRIMARY KEY, and declare one in the source.",
+        table=sink.name,
+    )

@@ -1,0 +1,165 @@
+"""Describe the rows that an operator of a continuous query returns: how they change, and what identifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from kafka_sql.sql.jobs.changelog.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
+
+AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of an aggregate function
+Key = tuple[frozenset[int], ...]
+
+_WINDOWS: Final = ("window", "session_window")
+# functions whose value changes between micro-batches, although their arguments do not
+_CHANGES_BY_ITSELF: Final = frozenset(
+    {"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now", "Rand", "Randn", "Shuffle", "Uuid"}
+)
+_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")  # by size
+
+
+class Mode(Enum):
+    """A changelog mode, in the notation of Flink's EXPLAIN."""
+
+    INSERT_ONLY = "[I]"
+    UPDATING = "[I,UA]"  # of a result: no row is ever deleted
+    UPSERT = "[I,UA,D]"  # new rows and deletes by key
+    RETRACT = "[I,UB,UA,D]"  # old and new rows
+
+    def __str__(self) -> str:
+        """Return Flink's notation."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The rows of an operator.
+
+    Attributes:
+        plan: the operator, rewritten.
+        mode: how its rows change.
+        row_kind: the column with the row kind; without one (None), each row is a +I or a +U.
+        row_order: the column with the order of the changes of a key; None if a key has at most one per micro-batch.
+        key: for each column that together identify a row, the ids of the columns that have its value; an empty set if
+            no column has it any more. None if no columns identify a row.
+        fixed: the ids of the columns that have the same value in all rows of a key.
+        varying: the ids of the columns whose values may differ when an old row is computed again.
+        is_aggregated: whether an updating aggregate computes the rows.
+    """
+
+    plan: Plan
+    mode: Mode = Mode.INSERT_ONLY
+    row_kind: Attribute | None = None
+    row_order: Attribute | None = None
+    key: Key | None = None
+    fixed: frozenset[int] = field(default_factory=frozenset)
+    varying: frozenset[int] = field(default_factory=frozenset)
+    is_aggregated: bool = False
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether rows never change, so that Spark's own operators are right."""
+        return self.mode == Mode.INSERT_ONLY
+
+    @property
+    def hidden(self) -> list[Attribute]:
+        """The columns that are not in the user's query, which are the last ones of the plan."""
+        return [column for column in (self.row_kind, self.row_order) if column is not None]
+
+    @property
+    def columns(self) -> list[Attribute]:
+        """The columns of the user's query."""
+        columns = output(self.plan)
+        return columns[: len(columns) - len(self.hidden)]
+
+    @property
+    def has_key(self) -> bool:
+        """Whether its columns identify a row."""
+        return self.key is not None and all(self.key)
+
+
+def is_deterministic(node: Node) -> bool:
+    """Return whether an expression has the same value when an old row is computed again."""
+    return bool(node.deterministic()) and not any(class_name(part) in _CHANGES_BY_ITSELF for part in walk(node))
+
+
+def has_subquery(node: Node) -> bool:
+    """Return whether an expression contains a subquery."""
+    names = map(class_name, walk(node))
+    return any("Subquery" in name or name in ("Exists", "ListQuery") for name in names)
+
+
+def has_aggregate(node: Node) -> bool:
+    """Return whether an expression calls an aggregate function."""
+    return any(class_name(part) == AGGREGATE_FUNCTION for part in walk(node))
+
+
+def references(node: Node) -> frozenset[int]:
+    """Return the ids of the columns that an expression refers to."""
+    return frozenset(column_id(part) for part in walk(node) if class_name(part) == "AttributeReference")
+
+
+def is_fixed(node: Node, fixed: frozenset[int]) -> bool:
+    """Return whether an expression has the same value in all rows of a key."""
+    return references(node) <= fixed and is_deterministic(node) and not has_subquery(node)
+
+
+def project_key(items: Sequence[Node], key: Key | None) -> Key | None:
+    """Return a key in terms of the columns that a projection returns."""
+    if key is None:
+        return None
+    sources = {column_id(item): _key_column(item) for item in items}
+    return tuple(frozenset(id for id, source in sources.items() if source in part) for part in key)
+
+
+def project_fixed(items: Sequence[Node], fixed: frozenset[int]) -> frozenset[int]:
+    """Return the fixed columns among those that a projection returns."""
+    return frozenset(column_id(item) for item in items if is_fixed(item, fixed))
+
+
+def project_varying(items: Sequence[Node], varying: frozenset[int]) -> frozenset[int]:
+    """Return the varying columns among those that a projection returns."""
+    return frozenset(column_id(item) for item in items if is_varying(item, varying))
+
+
+def is_varying(node: Node, varying: frozenset[int]) -> bool:
+    """Return whether the value of an expression may differ when an old row is computed again."""
+    return not is_deterministic(node) or has_subquery(node) or bool(references(node) & varying)
+
+
+def group_key(groupings: Sequence[Node], items: Sequence[Node]) -> Key:
+    """Return the key of an aggregate's rows: its grouping expressions in terms of its columns."""
+    return tuple(
+        frozenset(column_id(item) for item in items if _without_casts(item).semanticEquals(_without_casts(grouping)))
+        for grouping in groupings
+    )
+
+
+def map_columns(relation_ids: Mapping[int, int], ids: frozenset[int]) -> frozenset[int]:
+    """Return the ids of columns that were given other ids."""
+    return frozenset(relation_ids[id] for id in ids if id in relation_ids)
+
+
+def _key_column(node: Node) -> int | None:
+    """Return the id of the column of which an expression is a one-to-one function; None if it is not."""
+    node = _without_casts(node)
+    if class_name(node) == "GetStructField" and class_name(node.child()) == "AttributeReference":
+        child = node.child()
+        return column_id(child) if child.name() in _WINDOWS else None  # a window's start or end
+    return column_id(node) if class_name(node) == "AttributeReference" else None
+
+
+def _without_casts(node: Node) -> Node:
+    """Return the expression in aliases, checks and casts that map different values to different values."""
+    while class_name(node) in ("Alias", "AssertNotNull") or (class_name(node) == "Cast" and _keeps_values_apart(node)):
+        node = elements(node.children())[0]
+    return node
+
+
+def _keeps_values_apart(cast: Node) -> bool:
+    source, target = (str(data_type.simpleString()) for data_type in (cast.child().dataType(), cast.dataType()))
+    if source in _INTEGERS and target in _INTEGERS:
+        return _INTEGERS.index(source) <= _INTEGERS.index(target)
+    return source == target or (target == "string" and source in (*_INTEGERS, "boolean", "date"))

@@ -1,0 +1,378 @@
+"""Rewrite the analyzed plan of a continuous query over changelogs.
+
+Spark's streams are append-only. So changes are read as rows with a row kind in a hidden last column, and each operator
+is rewritten so that it passes the row kind on, or computes it. What is not known to be right is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as with_fields
+from typing import Final
+
+from pyspark.sql import functions as F
+
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.jobs.changelog.aggregates import aggregate_changes, aggregate_values, has_distinct, is_linear
+from kafka_sql.sql.jobs.changelog.catalyst import (
+    Catalyst,
+    Node,
+    Plan,
+    analyzed_plan,
+    class_name,
+    column_id,
+    elements,
+    output,
+    show,
+)
+from kafka_sql.sql.jobs.changelog.relation import (
+    Mode,
+    Relation,
+    group_key,
+    has_aggregate,
+    is_fixed,
+    is_varying,
+    map_columns,
+    project_fixed,
+    project_key,
+    project_varying,
+)
+from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
+from kafka_sql.sql.jobs.query_fingerprint import Json, describe_aggregate, describe_normalization
+from kafka_sql.sql.jobs.streaming_plan import read_operator
+from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
+from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
+
+_SOURCE: Final = "StreamingRelation"  # beginning of the classes of streaming sources
+# operators that return the rows of their input
+_TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlias", "View"})
+# operators that only matter for the speed, or for operators that are refused over changes
+_REMOVED: Final = frozenset({"EventTimeWatermark", "RebalancePartitions", "Repartition", "RepartitionByExpression"})
+_NAMES: Final = {
+    "Aggregate": "another aggregate",
+    "Deduplicate": "a deduplication",
+    "DeduplicateWithinWatermark": "a deduplication",
+    "Distinct": "DISTINCT",
+    "Expand": "a sliding window, GROUPING SETS, CUBE or ROLLUP",
+    "Generate": "a table-generating function such as explode",
+    "GlobalLimit": "LIMIT",
+    "Join": "a join",
+    "LocalLimit": "LIMIT",
+    "Sample": "TABLESAMPLE",
+    "Sort": "ORDER BY",
+    "Window": "a window function (OVER)",
+}
+
+ReadChanges = Callable[[CatalogTable], Plan]  # returns the plan of a table's changes; its last columns are hidden
+
+
+class OldRowsNeededError(Exception):
+    """An operator needs the old rows of an upsert table."""
+
+
+class PlanRewriter:
+    """Rewrites the plan of one query."""
+
+    def __init__(
+        self,
+        catalyst: Catalyst,
+        sink: str,
+        sources: Mapping[str, CatalogTable],
+        read_changes: ReadChanges,
+        keeps_old_rows: bool = False,
+    ) -> None:
+        """Prepare a rewrite.
+
+        Args:
+            sink: the table that the query writes, for messages.
+            sources: the Kafka tables that it reads as streams, by provider.
+            keeps_old_rows: whether old rows are added to the changes of upsert tables, and aggregates return the old
+                rows of their groups.
+        """
+        self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
+        self._keeps_old_rows = keeps_old_rows
+        self.states: list[Json] = []  # the stateful operators of this package, as for a fingerprint
+        self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
+
+    def rewrite(self, plan: Plan) -> Relation:
+        """Return the rows of an operator.
+
+        Raises:
+            UnsupportedSqlError: the result would be wrong, or it is not known whether it would be right.
+        """
+        name = class_name(plan)
+        if name == "WithCTE":
+            self._definitions |= {d.id(): d.child() for d in elements(plan.cteDefs())}
+            return self.rewrite(plan.plan())
+        if name == "CTERelationRef":
+            return self._rewrite_reference(plan)
+        if not plan.isStreaming():
+            return Relation(plan)
+        if name.startswith(_SOURCE):
+            return self._rewrite_source(plan)
+        inputs = [self.rewrite(child) for child in elements(plan.children())]
+        if name == "Aggregate":
+            return self._rewrite_aggregate(plan, inputs[0])
+        if all(relation.is_unchanged for relation in inputs):
+            return Relation(self._with_inputs(plan, inputs))
+        if name in _TRANSPARENT:
+            return inputs[0]
+        if name in _REMOVED:
+            return inputs[0]
+        rewrite_operator = {
+            "Project": self._rewrite_project,
+            "Filter": self._rewrite_filter,
+            "Distinct": self._rewrite_distinct,
+            "Generate": self._rewrite_generate,
+            "Union": self._rewrite_union,
+            "Join": self._rewrite_join,
+        }.get(name)
+        if rewrite_operator is None:
+            raise self._refuse_operator(plan, inputs)
+        return rewrite_operator(plan, inputs)
+
+    def _with_inputs(self, plan: Plan, inputs: Sequence[Relation]) -> Plan:
+        plans = [relation.plan for relation in inputs]
+        if all(new.equals(old) for new, old in zip(plans, elements(plan.children()), strict=True)):
+            return plan
+        return self.catalyst.with_inputs(plan, plans)
+
+    def _rewrite_reference(self, plan: Plan) -> Relation:
+        """Replace a reference to a common table expression by its query."""
+        if plan.cteId() not in self._definitions:
+            return Relation(plan)
+        definition = self.rewrite(self._definitions[plan.cteId()])
+        columns = definition.columns
+        aliases = [self.catalyst.alias(column, named) for column, named in zip(columns, output(plan), strict=True)]
+        ids = {column_id(column): column_id(named) for column, named in zip(columns, aliases, strict=True)}
+        return self._project(definition, aliases, ids)
+
+    def _project(self, relation: Relation, items: Sequence[Node], ids: Mapping[int, int]) -> Relation:
+        """Return columns of a relation under other ids."""
+        return with_fields(
+            relation,
+            plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
+            key=relation.key and tuple(map_columns(ids, part) for part in relation.key),
+            fixed=map_columns(ids, relation.fixed),
+            varying=map_columns(ids, relation.varying),
+        )
+
+    def _rewrite_source(self, plan: Plan) -> Relation:
+        """Read the changes of a table instead of its rows."""
+        entry = self._sources.get(str(plan.sourceName()))
+        definition = entry.definition if entry is not None else None
+        if entry is None or definition is None or not definition.has_changes or definition.has_row_kind_column:
+            return Relation(plan)
+        changes = self._read_changes(entry)
+        *columns, row_kind, row_order = output(changes)
+        declared = {str(column.name()): column for column in columns}
+        named = output(plan)
+        items = [self.catalyst.alias(declared[str(column.name())], column) for column in named]
+        ids = {str(column.name()): column_id(column) for column in named}
+        primary_key = definition.table.primary_key
+        key = tuple(frozenset({ids[name]}) for name in primary_key)
+        relation = Relation(
+            self.catalyst.project([*items, row_kind, row_order], changes),
+            Mode.UPSERT if definition.is_upsert else Mode.RETRACT,
+            row_kind,
+            row_order,
+            key or None,
+            frozenset().union(*key),
+        )
+        if definition.is_upsert and self._keeps_old_rows:
+            self.states.append(describe_normalization(definition))
+            return add_old_rows(self.catalyst, relation)
+        return relation
+
+    def _rewrite_project(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        (relation,) = inputs
+        items = elements(plan.projectList())
+        return with_fields(
+            relation,
+            plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
+            key=project_key(items, relation.key),
+            fixed=project_fixed(items, relation.fixed),
+            varying=project_varying(items, relation.varying),
+        )
+
+    def _rewrite_filter(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        """Filter old and new rows; of a relation without old rows, turn rows that do not pass into deletes."""
+        (relation,) = inputs
+        condition = plan.condition()
+        if is_varying(condition, relation.varying):
+            raise self.refuse(
+                f"the filter {show(condition)} {self._over(relation)}",
+                "a row that was accepted may have to be deleted later without having changed. Remove the filter, and "
+                "apply it when the table is read",
+            )
+        if relation.mode == Mode.RETRACT or is_fixed(condition, relation.fixed):
+            return with_fields(relation, plan=self.catalyst.with_inputs(plan, [relation.plan]))
+        passes = self.catalyst.column(condition)
+        kept, deleted = F.lit(KINDS[UPDATE_AFTER]), F.lit(KINDS[DELETE])
+        if relation.row_kind is None:
+            row_kind = F.when(passes, kept).otherwise(deleted)
+        else:
+            old = self.catalyst.column(relation.row_kind)
+            row_kind = F.when(old == KINDS[DELETE], deleted).when(passes, old).otherwise(deleted)
+        rows = self.catalyst.dataframe(relation.plan)
+        order = [] if relation.row_order is None else [relation.row_order]
+        filtered = analyzed_plan(
+            rows.select(
+                *self.catalyst.columns(relation.columns),
+                row_kind.alias(ROW_KIND_NAME),
+                *self.catalyst.columns(order),
+            )
+        )
+        return with_fields(relation, plan=filtered, row_kind=output(filtered)[len(relation.columns)])
+
+    def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
+        groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
+        if relation.is_unchanged and (self._keeps_old_rows or has_distinct(items)):
+            relation = self._with_inserts(relation)
+        if relation.mode == Mode.RETRACT and not relation.is_aggregated:
+            return self._aggregate(plan, relation, groupings, items)
+        if relation.is_aggregated:
+            raise self._refuse_operator(plan, [relation])
+        if not relation.is_unchanged:
+            self.require_old_rows(relation)
+        # all groups stay, and Spark returns each one that has changed
+        return Relation(
+            self._with_inputs(plan, [relation]),
+            Mode.UPSERT,
+            key=group_key(groupings, items),
+            fixed=frozenset(column_id(item) for item in items if not has_aggregate(item)),
+            is_aggregated=True,
+        )
+
+    def _rewrite_distinct(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        (relation,) = inputs
+        if relation.is_aggregated:
+            raise self._refuse_operator(plan, inputs)
+        if relation.mode != Mode.RETRACT:
+            self.require_old_rows(relation)
+        return self._aggregate(plan, relation, relation.columns, relation.columns)
+
+    def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
+        if self._keeps_old_rows or not is_linear(items):
+            self.states.append(describe_aggregate(read_operator(plan, self._definitions)))
+            return aggregate_values(self.catalyst, relation, groupings, items, self.refuse)
+        return aggregate_changes(self.catalyst, relation, groupings, items, self.refuse)
+
+    def _rewrite_generate(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        (relation,) = inputs
+        if relation.row_kind is None and relation.key is not None and _is_top_n(plan.generator()):
+            # a group never has fewer rows than before, so each position is only overwritten
+            position = column_id(elements(plan.generatorOutput())[0])
+            return with_fields(
+                relation,
+                plan=self._with_inputs(plan, inputs),
+                key=(*relation.key, frozenset({position})),
+                fixed=relation.fixed | {position},
+            )
+        if relation.is_aggregated or is_varying(plan.generator(), relation.varying):
+            raise self._refuse_operator(plan, inputs)
+        if relation.mode != Mode.RETRACT:
+            self.require_old_rows(relation)
+        generated = self.catalyst.with_inputs(plan, [relation.plan])
+        hidden = {column_id(column) for column in relation.hidden}
+        columns = [column for column in output(generated) if column_id(column) not in hidden]
+        plan = self.catalyst.project([*columns, *relation.hidden], generated)
+        return with_fields(relation, plan=plan, key=None, fixed=frozenset())
+
+    def _rewrite_union(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        """Return the rows of all inputs. No columns identify a row any more."""
+        modes = {relation.mode for relation in inputs}
+        is_aggregated = any(relation.is_aggregated for relation in inputs)
+        ids = [[column_id(column) for column in output(relation.plan)] for relation in inputs]
+        columns = output(plan)
+        are_fixed = frozenset(
+            column_id(column)
+            for i, column in enumerate(columns)
+            if all(relation.is_unchanged or ids[n][i] in relation.fixed for n, relation in enumerate(inputs))
+        )
+        if all(relation.row_kind is None for relation in inputs):
+            return Relation(self._with_inputs(plan, inputs), Mode.UPSERT, fixed=are_fixed, is_aggregated=is_aggregated)
+        if is_aggregated:
+            raise self._refuse_operator(plan, inputs)
+        if modes - {Mode.INSERT_ONLY, Mode.RETRACT}:
+            self.require_old_rows(inputs[0])
+        relations = [self._with_inserts(relation) if relation.is_unchanged else relation for relation in inputs]
+        union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
+        row_kind, row_order = output(union)[-2:]
+        varying = frozenset(
+            column_id(column)
+            for i, column in enumerate(output(union))
+            if any(column_id(output(relation.plan)[i]) in relation.varying for relation in relations)
+        )
+        return Relation(union, Mode.RETRACT, row_kind, row_order, varying=varying)
+
+    def _with_inserts(self, relation: Relation) -> Relation:
+        """Return rows that never change with the row kind +I."""
+        rows = self.catalyst.dataframe(relation.plan)
+        row_kind, row_order = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME), F.lit(0).cast("bigint").alias(ROW_ORDER_NAME)
+        plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), row_kind, row_order))
+        return Relation(plan, Mode.RETRACT, *output(plan)[-2:])
+
+    def _rewrite_join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        """Keep the join of an aggregate with a static table on columns that do not change."""
+        changing = next(relation for relation in inputs if not relation.is_unchanged)
+        static = [relation for relation in inputs if not relation.plan.isStreaming()]
+        condition = plan.condition().get() if plan.condition().isDefined() else None
+        static_ids = frozenset(column_id(column) for relation in static for column in output(relation.plan))
+        fixed = changing.fixed | static_ids
+        if changing.row_kind is not None or not static or (condition is not None and not is_fixed(condition, fixed)):
+            raise self._refuse_operator(plan, inputs)
+        if str(plan.joinType().sql()) != "LEFT OUTER" and any(_may_change(relation.plan) for relation in static):
+            raise self.refuse(
+                "a join of a streaming aggregate with a table that may change",
+                "a group that no longer has a row in the table would stay in the result. Use LEFT JOIN, or join before "
+                "the aggregate",
+            )
+        return with_fields(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
+
+    def require_old_rows(self, relation: Relation) -> Relation:
+        """Rewrite the query again, so that it keeps old rows.
+
+        Raises:
+            OldRowsNeededError: it does not keep them yet.
+            UnsupportedSqlError: it does, but the rows of a join or a union have no key.
+        """
+        if not self._keeps_old_rows:
+            raise OldRowsNeededError
+        raise self.refuse(
+            f"this query {self._over(relation)}",
+            "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table first",
+        )
+
+    def refuse(self, what: str, why: str) -> UnsupportedSqlError:
+        """Return the error for a query that cannot be made right."""
+        return UnsupportedSqlError(
+            f"INSERT INTO '{self._sink}': {what} is not supported, because {why}.", table=self._sink
+        )
+
+    def _refuse_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
+        relation = next(relation for relation in inputs if not relation.is_unchanged)
+        name = _NAMES.get(class_name(plan), f"the operator {class_name(plan)}")
+        return self.refuse(
+            f"{name} {self._over(relation)}",
+            "rows that leave the result would stay in the table. Write the rows below it into a table, and apply the "
+            "rest of the query when the table is read",
+        )
+
+    def _over(self, relation: Relation) -> str:
+        return "over a streaming aggregate" if relation.is_aggregated else "over a stream of changes"
+
+
+def _is_top_n(generator: Node) -> bool:
+    """Return whether a generator returns the rows of a Top-N, with their positions."""
+    if class_name(generator) != "PosExplode" or class_name(generator.child()) != "AttributeReference":
+        return False
+    return str(generator.child().name()) == TOP_ROWS
+
+
+def _may_change(plan: Plan) -> bool:
+    """Return whether a plan without streams reads tables, which each micro-batch reads again."""
+    return any(
+        class_name(leaf) in ("DataSourceV2Relation", "LogicalRelation") for leaf in elements(plan.collectLeaves())
+    )

@@ -1,0 +1,203 @@
+"""Analyze an INSERT of a continuous query into a Spark table: the rows to write, and how they are written.
+
+Spark analyzes the INSERT like one of a batch, so column lists, BY NAME, PARTITION, default values and casts have the
+same meaning. Only the plan of its rows is used.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.sql.recognize.classify import Insert
+
+PRIMARY_KEY: Final = "primary-key"  # a table property: column names, separated by commas
+
+_FILES: Final = "InsertIntoHadoopFsRelationCommand"
+_V1: Final = "InsertIntoDataSourceCommand"
+_V2: Final = frozenset({"AppendData", "AppendDelta"})
+_STREAMING_WRITE: Final = "STREAMING_WRITE"
+_BATCH_WRITES: Final = frozenset({"BATCH_WRITE", "V1_BATCH_WRITE"})
+
+
+class Sink(Enum):
+    """How the rows of a continuous query are written into a table."""
+
+    FILES = "Spark's file sink, which keeps a log of the files of each micro-batch"
+    STREAM = "the table's own streaming sink"
+    BATCHES = "one append per micro-batch"
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A Spark table that a continuous query writes.
+
+    Attributes:
+        parts: catalog, databases and table.
+        provider: the format, such as ``parquet``, ``delta`` or ``iceberg``.
+        sink: how rows are written into it.
+        location: the folder of a file-based table.
+        options: the write options of a file-based table.
+        partition_columns: those of a file-based table.
+        primary_key: the columns that identify a row, if the table declares them and supports MERGE.
+    """
+
+    parts: tuple[str, ...]
+    provider: str
+    sink: Sink
+    location: str = ""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    partition_columns: Sequence[str] = ()
+    primary_key: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The name for messages, jobs and checkpoints; without Spark's own catalog."""
+        return ".".join(self.parts[1:] if self.parts[0] == "spark_catalog" else self.parts)
+
+    @property
+    def sql_name(self) -> str:
+        """The qualified name in SQL."""
+        return qualified_name(self.parts)
+
+
+def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tuple[SparkTable, DataFrame]:
+    """Return the table of an INSERT, and the rows to write with the table's columns and types.
+
+    Args:
+        insert: the statement; its query is ignored.
+        query: the streaming query.
+
+    Raises:
+        UnsupportedSqlError: a stream cannot write the table, or the session is one of Spark Connect.
+        AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
+    """
+    name = ".".join(insert.name)
+    if spark_context(spark) is None:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{name}': over Spark Connect, a streaming INSERT can only write to a Kafka table. Use "
+            f"spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...').toTable('{name}').",
+            table=name,
+        )
+    if insert.overwrite:
+        raise _unsupported(name, "INSERT OVERWRITE is not supported in a continuous query. Use INSERT INTO")
+    view = f"__kafka_sql_{uuid.uuid4().hex}"
+    query.createOrReplaceTempView(view)
+    session: Any = spark
+    jvm, java_session = session._jvm, session._jsparkSession
+    try:
+        parsed = java_session.sessionState().sqlParser().parsePlan(f"{insert.prefix} TABLE {view}")
+        skip = jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        plan = java_session.sessionState().executePlan(parsed, skip).analyzed()
+    finally:
+        spark.catalog.dropTempView(view)
+    table = _describe(jvm, name, plan)
+    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(java_session, plan.query())
+    return table, DataFrame(rows, spark)
+
+
+def _describe(jvm: Any, name: str, plan: Any) -> SparkTable:
+    """Return the table of an analyzed INSERT.
+
+    Raises:
+        UnsupportedSqlError: a stream cannot write it.
+    """
+    command = str(plan.getClass().getSimpleName())
+    if command == _FILES and plan.catalogTable().isDefined():
+        return _describe_files(jvm, name, plan)
+    if command == _V1 and plan.logicalRelation().catalogTable().isDefined():
+        metadata = plan.logicalRelation().catalogTable().get()
+        return SparkTable(_v1_parts(metadata), _provider(metadata), Sink.BATCHES)
+    if command in _V2 and plan.table().identifier().isDefined():
+        relation = plan.table()
+        identifier, catalog = relation.identifier().get(), relation.catalog()
+        parts = (catalog.get().name() if catalog.isDefined() else "spark_catalog", *identifier.namespace())
+        provider = str(relation.table().properties().get("provider") or "").lower()
+        return SparkTable(
+            (*map(str, parts), str(identifier.name())),
+            provider,
+            _v2_sink(name, provider, relation),
+            primary_key=_primary_key(name, provider, relation.table()),
+        )
+    if command == "InsertIntoHiveTable":
+        raise _unsupported(
+            name, "a stream cannot write a table in Hive's format. Use a table created with USING parquet, for example"
+        )
+    raise _unsupported(name, "a stream cannot write this table")
+
+
+def _describe_files(jvm: Any, name: str, plan: Any) -> SparkTable:
+    metadata = plan.catalogTable().get()
+    if metadata.bucketSpec().isDefined():
+        raise _unsupported(
+            name,
+            "Spark's streaming file sink does not support buckets (CLUSTERED BY). Use PARTITIONED BY or no buckets",
+        )
+    options = jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.options())
+    return SparkTable(
+        _v1_parts(metadata),
+        _provider(metadata),
+        Sink.FILES,
+        str(plan.outputPath().toString()),
+        {str(key): str(options[key]) for key in options if key.lower() != "path"},
+        [str(plan.partitionColumns().apply(i).name()) for i in range(plan.partitionColumns().size())],
+    )
+
+
+def _v1_parts(metadata: Any) -> tuple[str, ...]:
+    identifier = metadata.identifier()
+    return "spark_catalog", str(identifier.database().get()), str(identifier.table())
+
+
+def _provider(metadata: Any) -> str:
+    return str(metadata.provider().get()).lower() if metadata.provider().isDefined() else ""
+
+
+def _v2_sink(name: str, provider: str, relation: Any) -> Sink:
+    capabilities = {str(capability) for capability in relation.table().capabilities()}
+    if _STREAMING_WRITE in capabilities or provider == "delta":  # Delta's streaming sink is one of Spark's V1 sinks
+        return Sink.STREAM
+    if capabilities & _BATCH_WRITES:
+        return Sink.BATCHES
+    raise _unsupported(name, f"tables of {provider or 'this data source'} cannot be written")
+
+
+def _primary_key(name: str, provider: str, table: Any) -> list[str]:
+    """Return the primary key that a table of Delta Lake or Iceberg declares.
+
+    It is the table property 'primary-key', or else the identifier fields of an Iceberg table.
+
+    Raises:
+        StatementError: the property names a column that the table does not have.
+    """
+    if provider not in ("delta", "iceberg"):
+        return []
+    columns = {str(column.name()).lower(): str(column.name()) for column in table.columns()}
+    declared = table.properties().get(PRIMARY_KEY)
+    if declared is None:
+        return sorted(map(str, table.table().schema().identifierFieldNames())) if provider == "iceberg" else []
+    key = [part.strip() for part in str(declared).split(",")]
+    for column in key:
+        if column.lower() not in columns:
+            raise StatementError(
+                f"INSERT INTO '{name}': the table property '{PRIMARY_KEY}' = '{declared}' names column '{column}', "
+                f"which the table does not have. Its columns are {', '.join(columns.values())}.",
+                table=name,
+            )
+    return [columns[column.lower()] for column in key]
+
+
+def _unsupported(name: str, reason: str) -> UnsupportedSqlError:
+    return UnsupportedSqlError(
+        f"INSERT INTO '{name}': {reason}. Or run a batch query: SET 'execution.runtime-mode' = 'batch' and remove the "
+        "word STREAM.",
+        table=name,
+    )

@@ -1,0 +1,52 @@
+"""Check the tables that a continuous query joins without reading them as streams: each micro-batch reads them again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.static_tables import refresh_static_tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.rewrite.query import QueryRewrite
+
+# classes of V2 tables whose current rows are read whenever a query is planned
+_READS_CURRENT_ROWS: Final = frozenset({"PythonTable", "JDBCTable"})
+
+
+def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, query: DataFrame) -> None:
+    """Let each micro-batch of the query read its static tables again.
+
+    Args:
+        sink: the table that the query writes, for error messages.
+
+    Raises:
+        UnsupportedSqlError: a table would stay as it was when the query started.
+    """
+    if not refresh_static_tables(spark):
+        if rewrite.static_tables:
+            name = rewrite.static_tables[0].definition.name
+            raise _not_refreshed_error(sink, name, "over Spark Connect. Start the query in a classic session")
+    elif rewrite.has_lookup_join:
+        untyped: Any = query
+        leaves = untyped._jdf.queryExecution().analyzed().collectLeaves()
+        for leaf in (leaves.apply(i) for i in range(leaves.size())):
+            if leaf.isStreaming() or leaf.getClass().getSimpleName() != "DataSourceV2Relation":
+                continue
+            class_name = str(leaf.table().getClass().getSimpleName())
+            if class_name not in _READS_CURRENT_ROWS:
+                name = str(leaf.table().name())
+                raise _not_refreshed_error(
+                    sink,
+                    name,
+                    f"because Spark reads a table of the class {class_name} as of the query's start. "
+                    "Join it in foreachBatch, where spark.table(...) has the current rows",
+                )
+
+
+def _not_refreshed_error(sink: str, name: str, reason: str) -> UnsupportedSqlError:
+    return UnsupportedSqlError(
+        f"INSERT INTO '{sink}': table '{name}' cannot be joined as of each micro-batch {reason}. Or read it as a "
+        "stream.",
+        table=name,
+    )

@@ -1,0 +1,119 @@
+"""Replace the calls of ``read_kafka(...)`` in a statement by temporary tables with the options of the calls."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.options import connector as opt
+from kafka_sql.sql.declarations.create import to_table
+from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
+from kafka_sql.sql.grammar.declaration import Declaration
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
+from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call, find_calls
+from kafka_sql.sql.rewrite.table_references import apply_edits
+from kafka_sql.table.declaration import Table
+
+_FORMATS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
+# The columns of Databricks' function; the headers come last.
+_RAW_COLUMNS: Final = """`key` BYTES, `value` BYTES, `topic` STRING NOT NULL METADATA VIRTUAL,
+    `partition` INT NOT NULL METADATA VIRTUAL, `offset` BIGINT NOT NULL METADATA VIRTUAL,
+    `timestamp` TIMESTAMP_LTZ(3) NOT NULL METADATA VIRTUAL, `timestamp-type` STRING NOT NULL METADATA VIRTUAL"""
+_HEADERS: Final = "`headers` ARRAY<ROW<`key` STRING, `value` BYTES>> METADATA FROM 'header-list' VIRTUAL"
+_RAW_OPTIONS: Final = {
+    opt.KEY_FORMAT.key: "raw",
+    opt.KEY_FIELDS.key: "key",
+    opt.VALUE_FORMAT.key: "raw",
+    opt.VALUE_FIELDS_INCLUDE.key: opt.EXCEPT_KEY,
+}
+_RAW_SELECT: Final = """`key`, `value`, `topic`, `partition`, `offset`, `timestamp`, CASE `timestamp-type`
+    WHEN 'CreateTime' THEN 0 WHEN 'LogAppendTime' THEN 1 ELSE -1 END AS `timestampType`"""
+
+
+def replace_calls(tables: Tables, text: str, is_streaming: Callable[[], bool]) -> str:
+    """Return the statement with each call replaced by a table or, without a format, by a query of Databricks' columns.
+
+    Args:
+        is_streaming: returns whether the runtime mode is streaming.
+
+    Raises:
+        UnsupportedSqlError: the statement creates a permanent view or a function, which would outlive the table.
+        KafkaSqlError: the arguments are invalid, or the columns cannot be inferred.
+    """
+    calls = find_calls(text, is_streaming)
+    if not calls:
+        return text
+    _check_statement(text)
+    return apply_edits(text, [(call.start, call.end, _replace(tables, call)) for call in calls])
+
+
+def _check_statement(text: str) -> None:
+    statement = st.classify(text)
+    if isinstance(statement, st.CreateView) and not statement.temporary:
+        raise UnsupportedSqlError(
+            f"CREATE VIEW {'.'.join(statement.name)}: {FUNCTION}(...) is only supported in a temporary view. Use "
+            "CREATE TEMPORARY VIEW, or declare the table with CREATE TABLE."
+        )
+    cursor = TokenCursor(lexer.tokenize_spark(text))
+    if cursor.take_words("CREATE"):
+        cursor.take_words("OR", "REPLACE")
+        cursor.take_words("TEMPORARY")
+        if cursor.take_words("FUNCTION"):
+            raise UnsupportedSqlError(
+                f"CREATE FUNCTION: {FUNCTION}(...) is not supported in a function. Declare the table with CREATE "
+                "TABLE, and use its name."
+            )
+
+
+def _replace(tables: Tables, call: Call) -> str:
+    """Create the table of a call, and return the relation that replaces the call."""
+    stream = "STREAM " if call.is_stream else ""
+    if any(key in call.options for key in _FORMATS):
+        if call.has_headers:
+            raise UnsupportedSqlError(
+                f"{FUNCTION}: 'includeHeaders' is not supported with a format. Declare the table with CREATE TABLE and "
+                "a column METADATA FROM 'header-list'."
+            )
+        declaration = add_inferred_columns(Declaration((FUNCTION,), temporary=True, options=[*call.options.items()]))
+        return stream + quote(_create(tables, call, declaration))
+    columns, select = (
+        (f"{_RAW_COLUMNS}, {_HEADERS}", f"{_RAW_SELECT}, `headers`")
+        if call.has_headers
+        else (_RAW_COLUMNS, _RAW_SELECT)
+    )
+    declaration = Declaration(
+        (FUNCTION,),
+        temporary=True,
+        columns=parse_declaration(f"CREATE TABLE t ({columns})").columns,
+        options=[*{**call.options, **_RAW_OPTIONS}.items()],
+    )
+    return f"(SELECT {select} FROM {stream}{quote(_create(tables, call, declaration))})"
+
+
+def _create(tables: Tables, call: Call, declaration: Declaration) -> str:
+    """Create the table of a call, unless it exists with the same columns, and return its name.
+
+    Calls with the same arguments share a table.
+    """
+    names = tables.names_of_calls
+    key = frozenset({**call.options, "": str(call.has_headers)}.items())
+    if key not in names:
+        candidates = (f"{FUNCTION}_{number}" for number in itertools.count(len(names) + 1))
+        names[key] = next(name for name in candidates if tables.find((name,)) is None)
+    declaration.name = (names[key],)
+    table = to_table(declaration)
+    entry = tables.find(table.name)
+    if entry is None or _content(entry.table) != _content(table):
+        tables.create(table, replace=True)
+    return names[key]
+
+
+def _content(table: Table) -> tuple[object, ...]:
+    return table.columns, table.options

@@ -1,0 +1,189 @@
+"""Parse the calls of ``read_kafka(name => value, ...)`` in a statement, with the names of Databricks and those of WITH.
+
+docs/read-kafka.md has the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
+from kafka_sql.options import connector as opt
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
+from kafka_sql.sql.rewrite.table_references import TableFunction, find_table_functions
+
+FUNCTION: Final = "read_kafka"
+
+_INCLUDE_HEADERS: Final = "includeHeaders"  # an argument that is no option
+_STARTING_OFFSETS: Final = "startingOffsets"
+_ENDING_OFFSETS: Final = "endingOffsets"
+_KAFKA: Final = "kafka."
+# arguments of Databricks in lower case, because these are case-insensitive -> options
+_OPTIONS: Final = {
+    "bootstrapservers": f"{opt.PROPERTIES_PREFIX}bootstrap.servers",
+    "subscribe": opt.TOPIC.key,
+    "subscribepattern": opt.TOPIC_PATTERN.key,
+    "failondataloss": opt.FAIL_ON_DATA_LOSS.key,
+    "maxoffsetspertrigger": opt.MAX_OFFSETS.key,
+    "minoffsetspertrigger": opt.MIN_OFFSETS.key,
+    "maxtriggerdelay": opt.MAX_TRIGGER_DELAY.key,
+}
+_STARTUP_MODES: Final = {"earliest": opt.EARLIEST, "latest": opt.LATEST}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the function: ``sql[start:end]``, including the keyword STREAM.
+
+    Attributes:
+        options: the options of a table with the same content. May contain secrets.
+        is_stream: whether the keyword STREAM precedes.
+        has_headers: whether the table is to have a column with the headers.
+    """
+
+    options: Mapping[str, str] = field(repr=False)
+    start: int
+    end: int
+    is_stream: bool
+    has_headers: bool
+
+
+def find_calls(sql: str, is_streaming: Callable[[], bool]) -> list[Call]:
+    """Return the calls in a statement, in text order.
+
+    Args:
+        is_streaming: returns whether the runtime mode is streaming.
+
+    Raises:
+        SqlSyntaxError, UnsupportedSqlError: the arguments are not names with literals.
+        OptionError: an argument has an invalid value, or two arguments set the same option.
+    """
+    if FUNCTION not in sql.lower():
+        return []
+    functions = [function for function in find_table_functions(sql) if function.name.lower() == FUNCTION]
+    _check_positions(sql, {function.arguments_start for function in functions})
+    return [_parse_call(sql, function, function.is_stream or is_streaming()) for function in functions]
+
+
+def _check_positions(sql: str, in_from: Container[int]) -> None:
+    """Reject calls outside FROM.
+
+    Args:
+        in_from: the offsets of the opening parentheses of the calls in FROM.
+
+    Raises:
+        UnsupportedSqlError: the statement has another call.
+    """
+    tokens = [None, *lexer.tokenize_spark(sql)]
+    for before, name, parenthesis, _, arrow in zip(tokens, *(tokens[n:] for n in range(1, 5)), strict=False):
+        is_call = name.name.lower() == FUNCTION and parenthesis.text == "(" and arrow.text == "=>"
+        if is_call and parenthesis.start not in in_from and (before is None or before.text != "."):
+            raise UnsupportedSqlError(
+                f"{FUNCTION} in line {sql.count(chr(10), 0, name.start) + 1}: it is only supported in FROM and JOIN: "
+                f"FROM {FUNCTION}(...) or FROM STREAM {FUNCTION}(...)."
+            )
+
+
+def _parse_call(sql: str, function: TableFunction, reads_stream: bool) -> Call:
+    cursor = TokenCursor(lexer.tokenize_spark(sql, function.arguments_start))
+    arguments: dict[str, str] = {}
+    cursor.take_symbol("(")
+    while not cursor.take_symbol(")"):
+        if arguments and not cursor.take_symbol(","):
+            raise _syntax_error(sql, cursor, "',' or ')' after an argument")
+        name = cursor.take_identifier()
+        if name is None or not cursor.take_symbol("=>"):
+            raise _syntax_error(sql, cursor, "an argument such as topic => 'orders', with backticks if it has a dot")
+        if name in arguments:
+            raise ConflictingOptionsError(f"{FUNCTION}: the argument '{name}' is set twice. Remove one.", option=name)
+        arguments[name] = _take_literal(cursor, name)
+    headers = [arguments.pop(name) for name in list(arguments) if name.lower() == _INCLUDE_HEADERS.lower()]
+    if any(value.lower() not in ("true", "false") for value in headers):
+        raise InvalidOptionError(f"{FUNCTION}: '{_INCLUDE_HEADERS}' must be TRUE or FALSE.", option=_INCLUDE_HEADERS)
+    options = _to_options(arguments, reads_stream)
+    return Call(options, function.start, cursor.end, function.is_stream, "true" in map(str.lower, headers))
+
+
+def _take_literal(cursor: TokenCursor, name: str) -> str:
+    token, following = cursor.take(), cursor.peek()
+    is_whole = following is None or following.text in (",", ")")
+    if token is not None and is_whole:
+        if token.type == lexer.NUMBER or token.upper in ("TRUE", "FALSE"):
+            return token.text.lower()
+        if token.type == lexer.STRING:
+            try:
+                literal = sqlglot.parse_one(token.text, dialect="spark")
+            except SqlglotError:  # its message contains the value
+                literal = None
+            if isinstance(literal, (exp.Literal, exp.RawString)):
+                return str(literal.this)
+    raise UnsupportedSqlError(
+        f"{FUNCTION}: the value of '{name}' must be a string in quotes, a number, TRUE or FALSE. Expressions and "
+        "parameters are not supported."
+    )
+
+
+def _syntax_error(sql: str, cursor: TokenCursor, expected: str) -> SqlSyntaxError:
+    """Return an error without the text of the statement, which may contain secrets."""
+    line = sql.count("\n", 0, cursor.end) + 1
+    return SqlSyntaxError(f"{FUNCTION} in line {line}: expected {expected}.")
+
+
+def _to_options(arguments: Mapping[str, str], reads_stream: bool) -> dict[str, str]:
+    """Return the options of a table that reads what Databricks' function reads with these arguments.
+
+    Raises:
+        OptionError: an argument has an invalid value, or two arguments set the same option.
+    """
+    options: dict[str, str] = {}
+    for name, value in arguments.items():
+        converted = _convert(name, value, reads_stream)
+        if converted is None:
+            continue
+        key, text = converted
+        if key in options:
+            raise ConflictingOptionsError(
+                f"{FUNCTION}: two arguments set the option '{key}'. Remove one, such as '{name}'.", option=key
+            )
+        options[key] = text
+    options.setdefault(opt.CONNECTOR.key, opt.KAFKA)
+    if options[opt.CONNECTOR.key] == opt.KAFKA and not any(key.startswith("scan.startup.") for key in options):
+        options[opt.STARTUP_MODE.key] = opt.LATEST if reads_stream else opt.EARLIEST
+    return options
+
+
+def _convert(name: str, value: str, reads_stream: bool) -> tuple[str, str] | None:
+    """Return an argument as an option; None if it has the default's meaning."""
+    lower_name = name.lower()
+    if lower_name == _STARTING_OFFSETS.lower():
+        return opt.STARTUP_MODE.key, _startup_mode(value)
+    if lower_name == _ENDING_OFFSETS.lower():
+        if value.lower() != "latest" or reads_stream:
+            raise InvalidOptionError(
+                f"{FUNCTION}: '{_ENDING_OFFSETS}' supports only 'latest', the default of a batch. Set "
+                f"`{opt.BOUNDED_MODE.key}` => '{opt.SPECIFIC}' and `{opt.BOUNDED_OFFSETS.key}` instead.",
+                option=_ENDING_OFFSETS,
+            )
+        return None
+    if lower_name.startswith(_KAFKA):
+        return opt.PROPERTIES_PREFIX + name[len(_KAFKA) :], value
+    key = _OPTIONS.get(lower_name, name)
+    return key, ";".join(value.split(",")) if lower_name == "subscribe" else value
+
+
+def _startup_mode(value: str) -> str:
+    mode = _STARTUP_MODES.get(value.lower())
+    if mode is None:
+        raise InvalidOptionError(
+            f"{FUNCTION}: '{_STARTING_OFFSETS}' supports 'earliest' and 'latest'. For offsets, set "
+            f"`{opt.STARTUP_MODE.key}` => '{opt.SPECIFIC}' and `{opt.STARTUP_OFFSETS.key}` instead.",
+            option=_STARTING_OFFSETS,
+        )
+    return mode

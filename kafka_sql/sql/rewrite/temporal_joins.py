@@ -1,0 +1,134 @@
+"""Recognize Flink's lookup joins and temporal joins: ``JOIN t FOR SYSTEM_TIME AS OF o.ts AS t ON ...``.
+
+The time is a processing time, ``PROCTIME()``, or an event time, the column of a watermark. Spark has neither the clause
+nor the function. A lookup join becomes a join without the clause, for which each micro-batch reads the table again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.rewrite.as_of import AsOf
+from kafka_sql.sql.rewrite.table_references import Edit, TableReference, find_table_references
+from kafka_sql.sql.rewrite.views import find_view
+
+PROCTIME: Final = "PROCTIME"
+_PROCTIME_CALL: Final = re.compile(r"PROCTIME\s*\(\s*\)", re.IGNORECASE)
+_LOOKUP_HINT: Final = re.compile(r"/\*\+(?:\s*,?\s*LOOKUP\s*\((?:[^()']|'[^']*')*\))+\s*\*/", re.IGNORECASE)
+_CURRENT_TIMESTAMP: Final = "current_timestamp()"
+
+
+class TimeAttribute(Enum):
+    """What ``FOR SYSTEM_TIME AS OF`` refers to."""
+
+    PROCESSING_TIME = "processing time"
+    EVENT_TIME = "event time"
+
+
+def replace_proctime(sql: str) -> list[Edit]:
+    """Return the edits that replace Flink's ``PROCTIME()`` by Spark's time of the query or micro-batch."""
+    if not _PROCTIME_CALL.search(sql):
+        return []
+    tokens = list(lexer.tokenize_spark(sql))
+    return [
+        (name.start, end.end, _CURRENT_TIMESTAMP)
+        for name, start, end in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if name.upper == PROCTIME and start.text == "(" and end.text == ")"
+    ]
+
+
+def remove_lookup_hints(sql: str) -> list[Edit]:
+    """Return the edits that remove Flink's hint ``/*+ LOOKUP('table' = 't', ...) */``, which Spark cannot parse."""
+    tokens = lexer.tokenize_spark_with_hints(sql)
+    return [(t.start, t.end, "") for t in tokens if t.type == lexer.HINT and _LOOKUP_HINT.fullmatch(t.text)]
+
+
+def check_join(reference: TableReference, as_of: AsOf) -> None:
+    """Check that a table with the clause is joined as Flink supports it.
+
+    Raises:
+        UnsupportedSqlError: the join is not an inner or a left outer join; or the table is to be read as a stream.
+    """
+    name = ".".join(reference.name)
+    if reference.is_stream:
+        raise UnsupportedSqlError(
+            f"Table '{name}': STREAM and FOR SYSTEM_TIME AS OF exclude each other. Remove STREAM.", table=name
+        )
+    words = [word for word in as_of.join if word not in ("OUTER", "LATERAL")]
+    if words not in ([], ["JOIN"], ["INNER", "JOIN"], ["LEFT", "JOIN"], ["CROSS", "JOIN"]):
+        raise UnsupportedSqlError(
+            f"Table '{name}': {' '.join(as_of.join)} ... FOR SYSTEM_TIME AS OF is not supported, as in Flink. "
+            "Temporal joins are INNER JOIN or LEFT JOIN: the table with the clause is on the right.",
+            table=name,
+        )
+
+
+def find_time_attribute(
+    tables: Tables, query: str, references: Sequence[TableReference], reference: TableReference
+) -> TimeAttribute:
+    """Return whether the time of a temporal join is a processing time or an event time.
+
+    Args:
+        references: all tables of the query.
+        reference: the table with the clause.
+
+    Raises:
+        UnsupportedSqlError: the column is neither.
+    """
+    assert reference.as_of is not None
+    *qualifier, column = (part.lower() for part in reference.as_of.time)
+    others = [r for r in references if r is not reference]
+    # without a match, the qualifier is a subquery or a common table expression, over any of the tables
+    left = [r for r in others if qualifier and _alias(r) == qualifier[-1]] or others
+    entries: list[CatalogTable] = []
+    texts = [query]
+    for other in left:
+        entry = resolve_table(tables, other.name)
+        view = find_view(tables, other.name) if entry is None else None
+        if entry is not None:
+            entries.append(entry)
+        elif view is not None:
+            texts.append(view.text)
+            for inner in find_table_references(view.text):
+                inner_entry = resolve_table(tables, inner.name)
+                entries += [inner_entry] if inner_entry is not None else []
+    if any(_is_proctime_column(entry, column) for entry in entries) or any(_defines(text, column) for text in texts):
+        return TimeAttribute.PROCESSING_TIME
+    if any(e.table.watermark is not None and e.table.watermark.column.lower() == column for e in entries):
+        return TimeAttribute.EVENT_TIME
+    name, time = ".".join(reference.name), ".".join(reference.as_of.time)
+    raise UnsupportedSqlError(
+        f"Table '{name}': Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
+        f"attribute field, and '{time}' is none. For the rows as of now, declare a column such as `proctime AS "
+        "PROCTIME()` in the left table. For the rows as of an event time, use the column of its WATERMARK.",
+        table=name,
+    )
+
+
+def _alias(reference: TableReference) -> str:
+    return (reference.alias or reference.name[-1]).lower()
+
+
+def _is_proctime_column(entry: CatalogTable, column: str) -> bool:
+    return any(
+        c.name.lower() == column and _PROCTIME_CALL.fullmatch(c.declared.strip()) for c in entry.table.computed_columns
+    )
+
+
+def _defines(sql: str, column: str) -> bool:
+    """Return whether a text has ``PROCTIME() AS column``; in the text of a view, Spark's function replaces it."""
+    tokens = list(lexer.tokenize_spark(sql))
+    for i, token in enumerate(tokens):
+        if token.upper in (PROCTIME, "CURRENT_TIMESTAMP") and [t.text for t in tokens[i + 1 : i + 3]] == ["(", ")"]:
+            following = tokens[i + 3 : i + 5]
+            alias = following[1:] if following and following[0].upper == "AS" else following[:1]
+            if alias and alias[0].type in (lexer.WORD, lexer.QUOTED) and alias[0].name.lower() == column:
+                return True
+    return False

@@ -1,0 +1,165 @@
+"""Build the query of the versions of a table that are valid at a time, for event-time temporal joins in batch queries.
+
+A version of a row is valid from its time to that of the next version with the same key. A version with the same time as
+an earlier one replaces it, and a deleted row has no version until it is inserted again, as in Flink.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
+from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.lexer import Token
+from kafka_sql.sql.rewrite.query_blocks import closing_parenthesis, find_query_blocks, is_single_relation
+from kafka_sql.sql.rewrite.rankings import parse_ranking, selected_column
+from kafka_sql.table.changelog import DELETE as DELETE_KIND
+from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_BEFORE
+from kafka_sql.table.declaration import Column
+
+_KIND, _ORDER, _TIME, _END, _RANK = "__row_kind", "__row_order", "__version_time", "__version_end", "__version_rank"
+_METADATA: Final = (
+    Column(_KIND, "STRING", "STRING", metadata=ROW_KIND, virtual=True),
+    Column(_ORDER, "BIGINT", "BIGINT", metadata="offset", virtual=True),
+)
+
+
+def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
+    """Return the query of a table's versions that are valid at a time.
+
+    Args:
+        time: the time, a column of the outer query, in SQL.
+
+    Raises:
+        UnsupportedSqlError: the table has no primary key or no watermark.
+    """
+    table, name = entry.table, entry.definition.name
+    if not table.primary_key or table.watermark is None:
+        missing = "primary key" if not table.primary_key else "row time attribute"
+        raise UnsupportedSqlError(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
+            f"no {missing} can be found in '{name}'. Declare WATERMARK FOR a column, and PRIMARY KEY (...) NOT "
+            "ENFORCED if the table is an 'upsert-kafka' table or has a changelog format. For an insert-only topic, "
+            "create a view with ROW_NUMBER() OVER (PARTITION BY key ORDER BY time DESC) AS n ... WHERE n = 1, and join "
+            "that. For the current rows, join FOR SYSTEM_TIME AS OF a column that is PROCTIME().",
+            table=name,
+        )
+    changes = tables.with_metadata(entry, *_METADATA)
+    key = ", ".join(map(quote, table.primary_key))
+    declared_time = quote(table.watermark.column)
+    # a deletion without a time, such as a tombstone, has the time of the row that it deletes
+    previous = (
+        f"last_value({declared_time}, true) OVER (PARTITION BY {key} ORDER BY {_ORDER} ROWS BETWEEN UNBOUNDED "
+        "PRECEDING AND 1 PRECEDING)"
+    )
+    times = (
+        f"SELECT *, coalesce({declared_time}, {previous}) AS {_TIME} FROM ({select_statement(changes)}) "
+        f"WHERE {_KIND} <> '{KINDS[UPDATE_BEFORE]}'"
+    )
+    last = f"row_number() OVER (PARTITION BY {key}, {_TIME} ORDER BY {_ORDER} DESC) AS {_RANK}"
+    rows = f"SELECT * FROM (SELECT *, {last} FROM ({times}) WHERE {_TIME} IS NOT NULL) WHERE {_RANK} = 1"
+    condition = f"{_KIND} <> '{KINDS[DELETE_KIND]}'"
+    return _valid_versions([c.name for c in table.columns], table.primary_key, _TIME, rows, time, condition)
+
+
+def _valid_versions(
+    columns: Sequence[str], key: Sequence[str], version_time: str, rows: str, time: str, condition: str = "true"
+) -> str:
+    """Return the query of the rows that are valid at a time.
+
+    Args:
+        rows: a query with at most one row per key and time.
+        condition: which rows are versions; others only end the previous version.
+    """
+    # the columns are renamed inside, so that an unqualified time refers to the outer query
+    inner = ", ".join(f"{quote(name)} AS __column_{i}" for i, name in enumerate(columns))
+    outer = ", ".join(f"__column_{i} AS {quote(name)}" for i, name in enumerate(columns))
+    end = f"lead({version_time}) OVER (PARTITION BY {', '.join(map(quote, key))} ORDER BY {version_time})"
+    intervals = (
+        f"SELECT {inner}, {version_time} AS __valid_from, {end} AS {_END}, {condition} AS __is_version FROM ({rows})"
+    )
+    return (
+        f"SELECT {outer} FROM ({intervals}) AS __versions WHERE __is_version AND __valid_from <= {time} "
+        f"AND ({_END} IS NULL OR {time} < {_END})"
+    )
+
+
+def view_versions(name: str, view: str, columns: Sequence[str], time: str) -> str:
+    """Return the query of the versions of a view that are valid at a time.
+
+    Args:
+        name: the name of the view, for error messages.
+        view: its query: SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY key ORDER BY time DESC) AS n FROM
+            ...) WHERE n = 1.
+        columns: its columns.
+        time: the time, a column of the outer query, in SQL.
+
+    Raises:
+        UnsupportedSqlError: the view does not return the latest row of each key.
+    """
+    latest = _parse_latest_rows(view, list(lexer.tokenize_spark(view)))
+    names = {column.lower(): column for column in columns}
+    if latest is None or not {*latest.key, latest.time} <= names.keys():
+        raise UnsupportedSqlError(
+            f"View '{name}' is not a versioned table. Its query must be SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER "
+            "(PARTITION BY key ORDER BY time DESC) AS n FROM ...) WHERE n = 1, without a further condition, join or "
+            "UNION around the subquery. It must return the columns of the key and the time.",
+            table=name,
+        )
+    rows = f"SELECT * FROM ({latest.all_rows}) AS __rows({', '.join(map(quote, columns))})"
+    return _valid_versions(columns, [names[part] for part in latest.key], quote(names[latest.time]), rows, time)
+
+
+@dataclass(frozen=True)
+class _LatestRows:
+    """A query that returns the latest row of each key.
+
+    Attributes:
+        key: the columns of the key, in lower case.
+        time: the column by which a row is the latest one, in lower case.
+        all_rows: the query without its condition, so that it returns the earlier rows, too.
+    """
+
+    key: tuple[str, ...]
+    time: str
+    all_rows: str
+
+
+def _parse_latest_rows(sql: str, tokens: Sequence[Token]) -> _LatestRows | None:
+    """Return the parts of a query if it returns the latest row of each key.
+
+    Whatever removes rows outside of the subquery, such as a join, would remove versions, so that earlier ones would
+    stay valid for too long.
+    """
+    blocks = find_query_blocks(tokens)
+    outer = next((block for block in blocks if block.end == len(tokens)), None)
+    if outer is None or not (outer.start == 0 or _follows_common_table_expressions(tokens, outer.start)):
+        return None
+    relation, where = outer.clause("FROM"), outer.clause("WHERE")
+    inner = next((block for block in blocks if block.start == relation.start + 1), None)
+    ranking = parse_ranking(sql, tokens, inner) if inner is not None else None
+    if inner is None or ranking is None or len(ranking.orders) != 1:
+        return None
+    is_whole_subquery = tokens[relation.start].text == "(" and inner.end == closing_parenthesis(tokens, relation.start)
+    has_column_names = any(tokens[i].text == "(" for i in range(inner.end, relation.stop))
+    condition = "".join(tokens[i].name for i in where)
+    is_latest = re.fullmatch(rf"(?:\w+\.)?{re.escape(ranking.name)}=1", condition, re.IGNORECASE)
+    *order, direction = ranking.orders[0]
+    if not (is_whole_subquery and is_single_relation(tokens, relation)) or has_column_names:
+        return None
+    if not is_latest or where.stop < len(tokens) or not order or tokens[direction].upper != "DESC":
+        return None
+    expressions = (*ranking.keys, sql[tokens[order[0]].start : tokens[order[-1]].end])
+    selected = [selected_column(tokens, inner, expression) for expression in expressions]
+    *key, time = (selected_column(tokens, outer, quote(column)) if column else "" for column in selected)
+    return _LatestRows(tuple(key), time, sql[: tokens[where.start - 1].start]) if all((*key, time)) else None
+
+
+def _follows_common_table_expressions(tokens: Sequence[Token], index: int) -> bool:
+    return tokens[0].upper == "WITH" and tokens[index - 1].text == ")"

@@ -1,0 +1,10 @@
+"""Stateful operators over streams of changes that Spark does not have.
+
+These are Flink's ChangelogNormalize, GroupAggregate with retraction, and SinkUpsertMaterializer. They are
+StatefulProcessors in Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
+"""
+
+from kafka_sql.state.operators import Call, aggregate, materialize, normalize
+from kafka_sql.state.state_store import configure
+
+__all__ = ["Call", "aggregate", "configure", "materialize", "normalize"]

@@ -1,0 +1,102 @@
+"""Operators over a stream of changes.
+
+A change is a row with its row kind (column ``__row_kind``: ``+I``, ``-U``, ``+U``, ``-D``). The changes of a key in a
+micro-batch are applied in the order of a BIGINT column, such as the offset; those of one record -U before +U.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, NumericType, StructField, StructType
+
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.state.java_operators import call_operator, java_array
+from kafka_sql.table.changelog import ROW_KIND_NAME
+
+
+@dataclass(frozen=True)
+class Call:
+    """An aggregate function of a GROUP BY.
+
+    Attributes:
+        function: ``count``, ``sum``, ``avg``, ``min`` or ``max``.
+        argument: a column; None for COUNT(*). NULL values are ignored.
+        distinct: whether equal values count once.
+        name: the column of the result.
+        type: the type that Spark's own function returns.
+    """
+
+    function: str
+    argument: str | None
+    distinct: bool
+    name: str
+    type: DataType
+
+
+def normalize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+    """Add the old rows to a stream of upserts, as Flink's ChangelogNormalize does.
+
+    Args:
+        rows: upserts (+I or +U: the key's new row; -D: only the key's columns are needed). Rows of kind -U are ignored.
+        key: the primary key.
+        order: the column with the order of a key's changes; None if each key has at most one per micro-batch.
+
+    Returns:
+        +I for a new key, -U (the old row) and +U for a changed row, -D with the old row. Nothing for a row that is
+        equal to the old one, or for the deletion of an unknown key. The columns are those of ``rows``; the row kind
+        and the order are the last ones.
+    """
+    return call_operator("normalize", rows, java_array(rows.sparkSession, "String", key), ROW_KIND_NAME, order)
+
+
+def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+    """Find the row of each key of a sink, as Flink's SinkUpsertMaterializer does.
+
+    Args:
+        rows: changes with old rows, in which several rows can have the same key.
+        key: the sink's primary key.
+        order: see ``normalize``.
+
+    Returns:
+        at most one row per key and micro-batch: +I or +U with the newest row that was not deleted, or -D. The columns
+        are those of ``normalize``.
+    """
+    return call_operator("materialize", rows, java_array(rows.sparkSession, "String", key), ROW_KIND_NAME, order)
+
+
+def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[Call]) -> DataFrame:
+    """Aggregate changes: +I and +U add a row to its group, -U and -D take it back.
+
+    Args:
+        rows: changes with old rows, in any order.
+        keys: the columns of GROUP BY; can be empty.
+        calls: the aggregate functions.
+
+    Returns:
+        for each group whose result changed in a micro-batch: +I (new group), -U and +U (old and new result), or -D (no
+        row is left). The columns are the keys, the results and the row kind.
+
+    Raises:
+        UnsupportedSqlError: a sum or an average of values that are not numbers.
+    """
+    for call in calls:
+        type_ = rows.schema[call.argument].dataType if call.argument is not None else None
+        if call.function in ("sum", "avg") and not isinstance(type_, NumericType):
+            raise UnsupportedSqlError(
+                f"{call.function.upper()} of {type_.simpleString() if type_ else '*'} over a changelog is not "
+                "supported. Use a numeric type."
+            )
+    spark = rows.sparkSession
+    return call_operator(
+        "aggregate",
+        rows,
+        java_array(spark, "String", keys),
+        java_array(spark, "String", [call.function for call in calls]),
+        java_array(spark, "String", [call.argument for call in calls]),
+        java_array(spark, "boolean", [call.distinct for call in calls]),
+        StructType([StructField(call.name, call.type) for call in calls]).json(),
+        ROW_KIND_NAME,
+    )

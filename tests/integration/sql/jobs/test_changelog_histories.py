@@ -1,0 +1,210 @@
+"""Random histories of inserts, updates and deletes: the final content equals that of a model.
+
+The histories are independent, and share topics: each row has the number of its history. Queries are stopped and resumed
+in the middle.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+Row: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[int, int]
+Change: TypeAlias = tuple[Key, Row | None, Row | None]  # the row's key, the old row, the new row
+
+PARTITIONS = 3
+KEYS = 8
+HISTORIES, COUNT = 120, 60  # of queries with state
+COLUMNS = "h INT, k INT, g INT, v DECIMAL(10, 2)"
+
+
+def make_history(number: int, count: int) -> list[Change]:
+    """Return random changes of a table of a few rows."""
+    randoms = random.Random(number)
+    rows: dict[Key, Row] = {}
+    changes: list[Change] = []
+    for _ in range(count):
+        key = number, randoms.randrange(KEYS)
+        old = rows.pop(key, None)
+        new = None
+        if old is None or randoms.random() < 0.7:
+            value = None if randoms.random() < 0.1 else randoms.randrange(-999, 9999) / 100
+            new = {"h": number, "k": key[1], "g": randoms.randrange(3), "v": value}
+            rows[key] = new
+        changes.append((key, old, new))
+    return changes
+
+
+def final_content(changes: list[Change]) -> dict[Key, Row]:
+    content = {key: new for key, _, new in changes}
+    return {key: row for key, row in content.items() if row is not None}
+
+
+def to_debezium(change: Change) -> bytes:
+    _, old, new = change
+    op = "c" if old is None else "d" if new is None else "u"
+    return json.dumps({"before": old, "after": new, "op": op}).encode()
+
+
+def interleave(histories: list[list[Change]], part: slice) -> list[Change]:
+    """Return the next change of each history, round by round."""
+    return [change for changes in zip(*(history[part] for history in histories), strict=True) for change in changes]
+
+
+def write(topics: Topics, cdc: str, upserts: str, changes: list[Change], partitions: int = PARTITIONS) -> None:
+    for partition in range(partitions):
+        own = [change for change in changes if sum(change[0]) % partitions == partition]
+        topics.produce(cdc, *map(to_debezium, own), partition=partition)
+    topics.produce_all(
+        upserts,
+        [
+            (json.dumps({"h": h, "k": k}).encode(), None if new is None else json.dumps(new).encode())
+            for (h, k), _, new in changes
+        ],
+    )
+
+
+def decimal(row: Row) -> Decimal | None:
+    return None if row["v"] is None else Decimal(str(row["v"])).quantize(Decimal("0.01"))
+
+
+def expected_groups(content: dict[Key, Row]) -> set[tuple[Any, ...]]:
+    """Return the rows of the aggregate: groups of at least two rows."""
+    groups: dict[tuple[int, int], list[Decimal | None]] = defaultdict(list)
+    for row in content.values():
+        groups[row["h"], row["g"]].append(decimal(row))
+    result = set()
+    for (h, g), all_values in groups.items():
+        values = [value for value in all_values if value is not None]
+        if len(all_values) > 1:
+            total = sum(values, Decimal()) if values else None
+            average = None if total is None else (total / len(values)).quantize(Decimal("0.000001"), "ROUND_HALF_UP")
+            result.add((h, g, len(all_values), len(values), total, average))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("histories", "count"), [(40, 60), pytest.param(1000, 200, marks=pytest.mark.long)], ids=["sample", "all"]
+)
+def test_histories(spark: Any, streaming: Any, topics: Topics, histories: int, count: int) -> None:
+    by_history = [make_history(number, count) for number in range(histories)]
+    content = {key: row for changes in by_history for key, row in final_content(changes).items()}
+    cdc, upserts = topics.create(PARTITIONS), topics.create(PARTITIONS)
+    exactly_once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "histories"}
+    key = "PRIMARY KEY (h, k) NOT ENFORCED"
+    streaming(f"CREATE TABLE cdc ({COLUMNS}, {key}) {topics.with_options(cdc, format='debezium-json')}")
+    streaming(f"CREATE TABLE upserts ({COLUMNS}, {key}) {topics.with_upsert_options(upserts)}")
+    for name, options in (("copied", exactly_once), ("large", {}), ("small", {})):
+        table = topics.with_upsert_options(topics.create(2), **options)
+        streaming(f"CREATE TABLE {name} ({COLUMNS}, {key}) {table}")
+    streaming(
+        "CREATE TABLE grouped (h INT, g INT, n BIGINT, c BIGINT, s DECIMAL(20, 2), a DECIMAL(14, 6), "
+        f"PRIMARY KEY (h, g) NOT ENFORCED) {topics.with_upsert_options(topics.create(2))}"
+    )
+    for half in (slice(None, count // 2), slice(count // 2, None)):
+        write(topics, cdc, upserts, interleave(by_history, half))
+        jobs = streaming(
+            """EXECUTE STATEMENT SET BEGIN
+            INSERT INTO copied SELECT * FROM cdc;
+            INSERT INTO large SELECT h, k, g, v FROM cdc WHERE v > 50;
+            INSERT INTO small SELECT h, k, g, v FROM upserts WHERE v <= 50;
+            INSERT INTO grouped
+              SELECT h, g, count(*), count(v), sum(v), avg(v) FROM cdc GROUP BY h, g HAVING count(*) > 1;
+            END"""
+        )
+        queries = [spark.streams.get(row[0]) for row in jobs.collect()]
+        for query in queries:
+            query.processAllAvailable()
+            query.stop()
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    rows = {
+        name: {tuple(row) for row in streaming(f"SELECT * FROM {name}").collect()}
+        for name in ("copied", "large", "small", "grouped")
+    }
+    all_rows = {(row["h"], row["k"], row["g"], decimal(row)) for row in content.values()}
+    assert rows["copied"] == all_rows
+    assert rows["large"] == {row for row in all_rows if row[3] is not None and row[3] > 50}
+    assert rows["small"] == {row for row in all_rows if row[3] is not None and row[3] <= 50}
+    assert rows["grouped"] == expected_groups(content)
+
+
+def expected_values(content: dict[Key, Row], least: int) -> set[tuple[Any, ...]]:
+    """Return the rows of the aggregate with all values: groups of at least some rows."""
+    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in content.values():
+        groups[row["h"], row["g"]].append(row)
+    result = set()
+    for (h, g), rows in groups.items():
+        if len(rows) >= least:
+            values = [value for value in map(decimal, rows) if value is not None]
+            low, high, total = (f(values) if values else None for f in (min, max, lambda v: sum(v, Decimal())))
+            result.add((h, g, len(rows), total, low, high, len({row["k"] % 3 for row in rows})))
+    return result
+
+
+def newest_rows(changes: list[Change], drops_equal: bool) -> set[tuple[Any, ...]]:
+    """Return the newest row of each group.
+
+    Args:
+        drops_equal: whether an update that changes nothing is no change.
+    """
+    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for _, old, new in changes:
+        if drops_equal and old == new:
+            continue
+        if old is not None:
+            groups[old["h"], old["g"]].remove(old)
+        if new is not None:
+            groups[new["h"], new["g"]].append(new)
+    return {(row["h"], row["k"], row["g"], decimal(row)) for rows in groups.values() for row in rows[-1:]}
+
+
+@pytest.mark.long
+def test_histories_with_state(spark: Any, streaming: Any, topics: Topics) -> None:
+    by_history = [make_history(number, COUNT) for number in range(HISTORIES)]
+    content = {key: row for changes in by_history for key, row in final_content(changes).items()}
+    cdc, upserts = topics.create(), topics.create()  # of one partition, so that the order of all changes is known
+    key, group_key = "PRIMARY KEY (h, k) NOT ENFORCED", "PRIMARY KEY (h, g) NOT ENFORCED"
+    streaming(f"CREATE TABLE cdc ({COLUMNS}, {key}) {topics.with_options(cdc, format='debezium-json')}")
+    streaming(f"CREATE TABLE upserts ({COLUMNS}, {key}) {topics.with_upsert_options(upserts)}")
+    values = "h INT, g INT, n BIGINT, s DECIMAL(20, 2), low DECIMAL(10, 2), high DECIMAL(10, 2), d BIGINT"
+    aggregate = "SELECT h, g, count(*), sum(v), min(v), max(v), count(DISTINCT k % 3) FROM {} GROUP BY h, g"
+    queries = {
+        "grouped": (values, "upserts", aggregate.format("cdc")),
+        "of_upserts": (values, "upserts", aggregate.format("upserts") + " HAVING count(*) > 1"),
+        "images": (values, "debezium-json", aggregate.format("upserts")),
+        "newest": (COLUMNS, "upserts", "SELECT * FROM cdc"),
+        "of_newest": (COLUMNS, "upserts", "SELECT * FROM upserts"),
+    }
+    for name, (columns, format_, _) in queries.items():
+        topic = topics.create()
+        options = (
+            topics.with_upsert_options(topic) if format_ == "upserts" else topics.with_options(topic, format=format_)
+        )
+        streaming(f"CREATE TABLE {name} ({columns}, {group_key}) {options}")
+    inserts = "; ".join(f"INSERT INTO {name} {query}" for name, (_, _, query) in queries.items())
+    for part in range(0, COUNT, COUNT // 3):  # each resumes from the checkpoints, and has several micro-batches
+        jobs = streaming(f"EXECUTE STATEMENT SET BEGIN {inserts}; END").collect()
+        for start in range(part, part + COUNT // 3, 5):
+            write(topics, cdc, upserts, interleave(by_history, slice(start, start + 5)), 1)
+        for job in jobs:
+            query = spark.streams.get(job[0])
+            query.processAllAvailable()
+            query.stop()
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    rows = {name: {tuple(row) for row in streaming(f"SELECT * FROM {name}").collect()} for name in queries}
+    changes = interleave(by_history, slice(None))
+    assert rows["grouped"] == rows["images"] == expected_values(content, 1)
+    assert rows["of_upserts"] == expected_values(content, 2)
+    assert rows["newest"] == newest_rows(changes, False)
+    assert rows["of_newest"] == newest_rows(changes, True)

@@ -1,0 +1,353 @@
+"""Continuous queries over changelogs: forwarding, filters and aggregates, with deletes and restarts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import CheckpointError, UnsupportedSqlError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+Row = dict[str, Any]
+
+
+def run(spark: Any, result: Any) -> None:
+    """Run a continuous query until it has read all records."""
+    query = spark.streams.get(result.collect()[0][0])
+    query.processAllAvailable()
+    query.stop()
+
+
+def debezium(op: str, before: Row | None, after: Row | None) -> bytes:
+    return json.dumps({"before": before, "after": after, "op": op}).encode()
+
+
+def insert(**row: Any) -> bytes:
+    return debezium("c", None, row)
+
+
+def update(before: Row, **changed: Any) -> bytes:
+    return debezium("u", before, {**before, **changed})
+
+
+def delete(**row: Any) -> bytes:
+    return debezium("d", row, None)
+
+
+def records(topics: Topics, topic: str, expected: int) -> list[tuple[Any, Any]]:
+    """Return the keys and values of a topic's records."""
+    messages = topics.consume(topic, expected)
+    return [(json.loads(m.key() or b"null"), json.loads(m.value()) if m.value() else None) for m in messages]
+
+
+def test_upserts_and_deletes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target, small = topics.create(), topics.create(), topics.create()
+    columns = "(id INT, name STRING NOT NULL, n INT, PRIMARY KEY (id) NOT ENFORCED)"
+    streaming(f"CREATE TABLE src {columns} {topics.with_upsert_options(source)}")
+    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
+    streaming(
+        f"CREATE TABLE small (n INT, id BIGINT, PRIMARY KEY (id) NOT ENFORCED) {topics.with_upsert_options(small)}"
+    )
+
+    def put(id: int, value: Row | None) -> None:
+        topics.produce(
+            source, None if value is None else json.dumps({"id": id, **value}).encode(), key=b'{"id":%d}' % id
+        )
+
+    put(1, {"name": "a", "n": 1})
+    put(2, {"name": "b", "n": 9})
+    put(7, None)  # of an unknown key: it passes, as in Flink
+    for batch in range(2):
+        run(spark, streaming("INSERT INTO tgt SELECT id, upper(name), n FROM src"))
+        run(spark, streaming("INSERT INTO small SELECT n, id FROM src WHERE n < 5"))
+        if batch == 0:
+            put(1, {"name": "a", "n": 6})
+            put(2, None)
+            put(3, {"name": "c", "n": 2})
+    a, b, c = ({"id": i, "name": name, "n": n} for i, name, n in ((1, "A", 1), (2, "B", 9), (3, "C", 2)))
+    assert records(topics, target, 6) == [
+        ({"id": 1}, a),
+        ({"id": 2}, b),
+        ({"id": 7}, None),
+        ({"id": 1}, {**a, "n": 6}),
+        ({"id": 2}, None),
+        ({"id": 3}, c),
+    ]
+    assert records(topics, small, 6) == [
+        ({"id": 1}, {"n": 1, "id": 1}),
+        ({"id": 2}, None),
+        ({"id": 7}, None),
+        ({"id": 1}, None),
+        ({"id": 2}, None),
+        ({"id": 3}, {"n": 2, "id": 3}),
+    ]
+
+
+def test_changes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target, heavy, copy = topics.create(), topics.create(), topics.create(), topics.create()
+    columns = "(id INT, w INT, PRIMARY KEY (id) NOT ENFORCED)"
+    streaming(f"CREATE TABLE src {columns} {topics.with_options(source, format='debezium-json')}")
+    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
+    options = topics.with_upsert_options(heavy)
+    streaming(f"CREATE TABLE heavy (id INT, w INT, c STRING, PRIMARY KEY (c, id, w) NOT ENFORCED) {options}")
+    streaming(f"CREATE TABLE cpy (id INT, w INT) {topics.with_options(copy, format='debezium-json')}")
+    one, two = {"id": 1, "w": 1}, {"id": 2, "w": 20}
+    topics.produce(source, insert(**one), insert(**two), update(one, w=11), update(two, w=2), delete(id=1, w=11))
+    run(spark, streaming("INSERT INTO tgt SELECT id, w FROM src"))
+    run(spark, streaming("INSERT INTO heavy SELECT id, w, 'c' FROM src WHERE w > 10"))
+    run(spark, streaming("INSERT INTO cpy WITH heavy AS (SELECT * FROM src) SELECT id, w + 1 FROM heavy h"))
+    assert records(topics, target, 5) == [  # no tombstone before an update
+        ({"id": 1}, one),
+        ({"id": 2}, two),
+        ({"id": 1}, {"id": 1, "w": 11}),
+        ({"id": 2}, {"id": 2, "w": 2}),
+        ({"id": 1}, None),
+    ]
+    assert records(topics, heavy, 4) == [
+        ({"c": "c", "id": 2, "w": 20}, {"id": 2, "w": 20, "c": "c"}),
+        ({"c": "c", "id": 1, "w": 11}, {"id": 1, "w": 11, "c": "c"}),
+        ({"c": "c", "id": 2, "w": 20}, None),
+        ({"c": "c", "id": 1, "w": 11}, None),
+    ]
+    changes = [value for _, value in records(topics, copy, 7)]
+    assert [(c["op"], (c["before"] or c["after"])["id"], (c["before"] or c["after"])["w"]) for c in changes] == [
+        ("c", 1, 2),
+        ("c", 2, 21),
+        ("d", 1, 2),
+        ("c", 1, 12),
+        ("d", 2, 21),
+        ("c", 2, 3),
+        ("d", 1, 12),
+    ]
+
+
+def test_aggregates_take_rows_back(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target, many = topics.create(2), topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (name STRING, w DECIMAL(10, 3)) {topics.with_options(source, format='debezium-json')}")
+    streaming(
+        "CREATE TABLE tgt (name STRING, n BIGINT, c BIGINT, s DECIMAL(20, 3), a DECIMAL(14, 7), "
+        f"f BIGINT, PRIMARY KEY (name) NOT ENFORCED) {topics.with_upsert_options(target)}"
+    )
+    streaming(
+        f"CREATE TABLE many (name STRING, n BIGINT, PRIMARY KEY (name) NOT ENFORCED) {topics.with_upsert_options(many)}"
+    )
+    aggregate = (
+        "INSERT INTO tgt SELECT name, count(*), count(w), sum(w), avg(w), count(*) FILTER (WHERE w > 2) * 10 + 1 "
+        "FROM src GROUP BY name"
+    )
+    having = "INSERT INTO many SELECT upper(name), n FROM (SELECT name, count(w) n FROM src GROUP BY name) WHERE n > 1"
+    a, b = {"name": "a", "w": 1}, {"name": "b", "w": None}
+    topics.produce(source, insert(**a), insert(name="a", w=3), insert(**b))
+    run(spark, streaming(aggregate))
+    run(spark, streaming(having.replace("upper(name)", "name")))
+    topics.produce(source, update(a, w=2), delete(**b), delete(name="a", w=3))
+    run(spark, streaming(aggregate))
+    run(spark, streaming(having.replace("upper(name)", "name")))
+    result = records(topics, target, 4)
+    assert sorted(result[:2], key=str) == [
+        ({"name": "a"}, {"name": "a", "n": 2, "c": 2, "s": 4, "a": 2, "f": 11}),
+        ({"name": "b"}, {"name": "b", "n": 1, "c": 0, "s": None, "a": None, "f": 1}),
+    ]
+    assert sorted(result[2:], key=str) == [
+        ({"name": "a"}, {"name": "a", "n": 1, "c": 1, "s": 2, "a": 2, "f": 1}),
+        ({"name": "b"}, None),
+    ]
+    result = records(topics, many, 4)
+    assert [value for key, value in result if key == {"name": "a"}] == [{"name": "a", "n": 2}, None]
+    assert [value for key, value in result if key == {"name": "b"}] == [None, None]
+
+
+def test_a_filter_of_an_aggregate_deletes_rows(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (k INT, v INT) {topics.with_options(source)}")
+    columns = "(k INT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED)"
+    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
+    insert_into = (
+        "INSERT INTO tgt SELECT k, n + 1 FROM (SELECT k, count(*) n FROM src GROUP BY k HAVING max(v) < 9) WHERE k > 0"
+    )
+    topics.produce(source, *(b'{"k": %d, "v": 1}' % k for k in (0, 1, 2, 2)))
+    run(spark, streaming(insert_into))
+    topics.produce(source, b'{"k": 1, "v": 2}', b'{"k": 2, "v": 9}', b'{"k": 0, "v": 9}')
+    run(spark, streaming(insert_into))
+    result = records(topics, target, 4)
+    assert sorted(result[:2], key=str) == [({"k": 1}, {"k": 1, "n": 2}), ({"k": 2}, {"k": 2, "n": 3})]
+    assert sorted(result[2:], key=str) == [({"k": 1}, {"k": 1, "n": 3}), ({"k": 2}, None)]
+
+
+def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: Any, topics: Topics) -> None:
+    topic = topics.create()
+    cdc, upserts = topics.with_options(topic, format="debezium-json"), topics.with_upsert_options(topic)
+    key = "PRIMARY KEY (id) NOT ENFORCED"
+    streaming(f"CREATE TABLE changes (id INT, g INT, w DOUBLE, {key}) {cdc}")
+    streaming(f"CREATE TABLE unkeyed (id INT, g INT, w DOUBLE) {cdc}")
+    streaming(f"CREATE TABLE latest (id INT, g INT, w DOUBLE, {key}) {upserts}")
+    streaming(f"CREATE TABLE by_id (id INT, g INT, w DOUBLE, {key}) {upserts}")
+    streaming(f"CREATE TABLE cdc_sink (id INT, g INT, w DOUBLE) {cdc}")
+    streaming(f"CREATE TABLE plain (id INT, g INT, w DOUBLE) {topics.with_options(topic)}")
+    spark.range(3).toDF("x").createOrReplaceTempView("static")
+    does_not_identify = r"PRIMARY KEY \(id\) does not identify the rows of the query"
+    for query, message in [
+        ("by_id SELECT * FROM unkeyed", does_not_identify),
+        ("by_id SELECT * FROM changes UNION ALL SELECT * FROM unkeyed", does_not_identify),
+        ("by_id SELECT id, explode(array(g, 1)), w FROM latest", does_not_identify),
+        ("by_id SELECT count(*), g, 1 FROM changes GROUP BY g", does_not_identify),
+        ("by_id SELECT g, id, rand() FROM changes", "a value of 'w' that may differ"),
+        ("by_id SELECT id, sum(x), 1 FROM (SELECT id, rand() x FROM changes) GROUP BY id", r"the expression sum\(x\)"),
+        ("plain SELECT * FROM changes", r"sink 'default.plain' doesn't support consuming update and delete changes"),
+        (
+            "by_id SELECT id, n, 1 FROM (SELECT id, count(*) n FROM changes GROUP BY id) LIMIT 2",
+            "LIMIT over a streaming",
+        ),
+        ("by_id SELECT id, first(g), 1 FROM changes GROUP BY id", r"the aggregate function first\(g\) over changes"),
+        ("by_id SELECT * FROM changes WHERE w > rand()", "the filter .*rand.* over a stream of changes"),
+        ("by_id SELECT * FROM changes WHERE id IN (SELECT x FROM static)", "the filter .* over a stream of changes"),
+        ("by_id SELECT c.* FROM changes c JOIN changes d ON c.id = d.id", "a join over a stream of changes"),
+        ("by_id SELECT id, row_number() OVER (PARTITION BY g ORDER BY id), w FROM changes", r"\(OVER\)"),
+    ]:
+        with pytest.raises(UnsupportedSqlError, match=message):
+            streaming(f"INSERT INTO {query}")
+    assert spark.streams.active == []
+
+
+def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics) -> None:
+    topic = topics.create()
+    streaming(f"CREATE TABLE changes (name STRING, w INT) {topics.with_options(topic, format='debezium-json')}")
+    columns = "(name STRING, n BIGINT, PRIMARY KEY (name) NOT ENFORCED)"
+    streaming(f"CREATE TABLE latest {columns} {topics.with_upsert_options(topic)}")
+    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(topic)}")
+    streaming(f"CREATE TABLE plain (name STRING) {topics.with_options(topic)}")
+    for query, expected in [
+        ("SELECT * FROM latest", ["default.latest: changelogMode=[I,UA,D]", "[I,UA,D]", "none"]),
+        (
+            "SELECT name, count(w) FROM changes GROUP BY name",
+            ["default.changes: changelogMode=[I,UB,UA,D]", "[I,UA,D]", "aggregation (name)"],
+        ),
+        (
+            "SELECT name, count(*) FROM plain GROUP BY name",
+            ["default.plain: changelogMode=[I]", "[I,UA]", "aggregation (name)"],
+        ),
+        (
+            "SELECT name, max(w) FROM changes GROUP BY name",
+            ["default.changes: changelogMode=[I,UB,UA,D]", "[I,UB,UA,D]", "GroupAggregate (name)"],
+        ),
+        (
+            "SELECT upper(name), n FROM latest",
+            [
+                "default.latest: changelogMode=[I,UA,D]",
+                "[I,UA,D]",
+                "ChangelogNormalize (default.latest: name), SinkUpsertMaterializer (name)",
+            ],
+        ),
+    ]:
+        plan = streaming(f"EXPLAIN INSERT INTO tgt {query}").collect()[0][0]
+        source, mode, state = expected
+        lines = ["== Sink ==", "INSERT INTO default.tgt", "", "== Changelog ==", source]
+        lines += [f"INSERT INTO default.tgt: changelogMode={mode}", f"State: {state}", "", "== Physical Plan =="]
+        assert plan.splitlines()[: len(lines)] == lines
+
+
+STATEFUL_QUERIES = {
+    "totals": "SELECT name, sum(n) s, min(n) low, max(n) high, count(DISTINCT n) d FROM latest GROUP BY name",
+    "visitors": "SELECT region, count(DISTINCT user_id) d FROM views GROUP BY region HAVING count(*) > 2",
+    "by_name": "SELECT id, name FROM latest",
+    "copied": "SELECT * FROM latest WHERE n > 1",
+    "extremes": "SELECT name, min(w) low, max(w) + 1 high, count(DISTINCT w) d, count(*) n FROM changes GROUP BY name",
+}
+
+
+def test_old_rows_and_values_are_kept_across_restarts(spark: Any, streaming: Any, topics: Topics) -> None:
+    latest, changes, views = topics.create(), topics.create(), topics.create()
+    columns = "(id INT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED)"
+    streaming(f"CREATE TABLE latest {columns} {topics.with_upsert_options(latest)}")
+    streaming(f"CREATE TABLE changes (name STRING, w INT) {topics.with_options(changes, format='debezium-json')}")
+    streaming(f"CREATE TABLE views (user_id INT, region STRING) {topics.with_options(views)}")
+    targets = {name: topics.create() for name in STATEFUL_QUERIES}
+    for name, sink_columns in {
+        "totals": "name STRING, s BIGINT, low INT, high INT, d BIGINT, PRIMARY KEY (name) NOT ENFORCED",
+        "by_name": "id INT, name STRING, PRIMARY KEY (name) NOT ENFORCED",
+        "extremes": "name STRING, low INT, high INT, d BIGINT, n BIGINT, PRIMARY KEY (name) NOT ENFORCED",
+    }.items():
+        streaming(f"CREATE TABLE {name} ({sink_columns}) {topics.with_upsert_options(targets[name])}")
+    for name, sink_columns in {"visitors": "region STRING, d BIGINT", "copied": "id INT, name STRING, n INT"}.items():
+        streaming(f"CREATE TABLE {name} ({sink_columns}) {topics.with_options(targets[name], format='debezium-json')}")
+
+    def put(id: int, name: str = "", n: int = 0) -> None:
+        value = json.dumps({"id": id, "name": name, "n": n}).encode() if name else None
+        topics.produce(latest, value, key=b'{"id":%d}' % id)
+
+    a1, a5, b2 = ({"name": name, "w": w} for name, w in (("a", 1), ("a", 5), ("b", 2)))
+    put(1, "a", 1)
+    put(2, "a", 5)
+    put(4, "a", 5)
+    put(9, "z", 9)
+    put(7)  # of an unknown key
+    topics.produce(changes, insert(**a1), insert(**a5), insert(**a5), insert(**b2))
+    topics.produce(views, *(b'{"user_id": %d, "region": "eu"}' % user for user in (1, 2, 1)))
+    state_rows: dict[str, list[int]] = {name: [] for name in STATEFUL_QUERIES}
+    for is_restarted in (False, True):
+        if is_restarted:
+            put(4)
+            put(2, "b", 5)
+            put(9)
+            put(1, "a", 1)  # equal to the old row
+            topics.produce(changes, delete(**a5), update(a1, w=5), delete(**b2))
+            topics.produce(views, b'{"user_id": 3, "region": "eu"}')
+        for name, query in STATEFUL_QUERIES.items():
+            (row,) = streaming(f"INSERT INTO {name} {query}").collect()
+            job = spark.streams.get(row[0])
+            job.processAllAvailable()
+            jobs = [row for row in streaming("SHOW JOBS EXTENDED").collect() if row["job id"] == job.id]
+            (shown,) = [row for row in jobs if row["status"] == "RUNNING"]  # without the one before the restart
+            state_rows[name].append(shown["state rows"])
+            assert shown["state bytes"] > 0
+            job.stop()
+
+    def written(name: str, first: int, then: int) -> list[list[Any]]:
+        """Return the rows of both runs, each as its values; a tombstone as its key."""
+        rows = [list((value or key).values()) for key, value in records(topics, targets[name], first + then)]
+        return [*sorted(rows[:first], key=str), *sorted(rows[first:], key=str)]
+
+    def images(name: str, first: int, then: int) -> list[tuple[Any, ...]]:
+        events = [event for _, event in records(topics, targets[name], first + then)]
+        rows = [(*(event["before"] or event["after"]).values(), event["op"]) for event in events]
+        return [*sorted(rows[:first]), *sorted(rows[first:], key=lambda row: row[0])]  # those of a row stay in order
+
+    assert written("totals", 2, 3) == [
+        ["a", 11, 1, 5, 2],
+        ["z", 9, 9, 9, 1],
+        ["a", 1, 1, 1, 1],
+        ["b", 5, 5, 5, 1],
+        ["z"],
+    ]
+    assert images("visitors", 1, 2) == [("eu", 2, "c"), ("eu", 2, "d"), ("eu", 3, "c")]
+    assert written("by_name", 2, 3) == [[4, "a"], [9, "z"], ["z"], [1, "a"], [2, "b"]]
+    assert images("copied", 3, 4) == [
+        *((2, "a", 5, "c"), (4, "a", 5, "c"), (9, "z", 9, "c")),
+        *((2, "a", 5, "d"), (2, "b", 5, "c"), (4, "a", 5, "d"), (9, "z", 9, "d")),
+    ]
+    assert written("extremes", 2, 2) == [["a", 1, 6, 2, 3], ["b", 2, 3, 1, 1], ["a", 5, 6, 1, 2], ["b"]]
+    assert {name: state_rows[name] for name in ("by_name", "copied")} == {"by_name": [4 + 2, 2 + 2], "copied": [4, 2]}
+    for insert_into, change in {
+        "extremes SELECT name, min(w) + 1, max(w), 1, 1 FROM changes WHERE w > 1 GROUP BY name": "the aggregates",
+        "by_name SELECT id, upper(name) FROM latest": "the columns",
+        "by_name SELECT id, name FROM latest WHERE n > 1": "the filters of the rows",
+    }.items():
+        with pytest.raises(CheckpointError, match=change):
+            streaming(f"INSERT INTO {insert_into}")
+
+
+def test_the_newest_row_of_a_key_is_the_last_one_of_its_record(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    key = "PRIMARY KEY ({}) NOT ENFORCED"
+    options = topics.with_options(source, format="canal-json")
+    streaming(f"CREATE TABLE src (id INT, name STRING, {key.format('id')}) {options}")
+    streaming(f"CREATE TABLE tgt (id INT, name STRING, {key.format('name')}) {topics.with_upsert_options(target)}")
+    rows = [{"id": id, "name": "a"} for id in range(9)]
+    topics.produce(source, *(json.dumps({"data": data, "type": "INSERT"}).encode() for data in (rows, rows[:1])))
+    topics.produce(source, json.dumps({"data": rows[:1], "type": "DELETE"}).encode())
+    run(spark, streaming("INSERT INTO tgt SELECT id, name FROM src"))
+    assert records(topics, target, 1) == [({"name": "a"}, {"id": 0, "name": "a"})]

@@ -1,0 +1,217 @@
+"""Test streaming INSERTs into Spark tables: files and JDBC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from kafka_sql.errors import CheckpointError, StatementError, UnsupportedSqlError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def src(streaming: Any, topics: Topics) -> str:
+    """A Kafka table ``src`` with ids 1 to 3 in its topic; returns the topic."""
+    topic = topics.create(2)
+    columns = "id BIGINT, name STRING, day DATE"
+    streaming(f"CREATE TABLE src ({columns}) {topics.with_options(topic)}")
+    produce(topics, topic, 1, 2, 3)
+    return topic
+
+
+@pytest.fixture
+def tables(streaming: Any) -> Iterator[Callable[[str], None]]:
+    """Run a CREATE TABLE of Spark; drop the table afterwards."""
+    names = []
+
+    def create(statement: str) -> None:
+        streaming(statement)
+        names.append(statement.split()[2])
+
+    yield create
+    for name in names:
+        streaming(f"DROP TABLE IF EXISTS {name}")
+
+
+def produce(topics: Topics, topic: str, *ids: int) -> None:
+    for n in ids:
+        topics.produce(topic, b'{"id": %d, "name": "n%d", "day": "2026-01-0%d"}' % (n, n, n % 2 + 1), partition=n % 2)
+
+
+def run(spark: Any, result: Any) -> Any:
+    """Let a job process all records, and stop it."""
+    query = start(spark, result)
+    query.processAllAvailable()
+    query.stop()
+    return query
+
+
+def start(spark: Any, result: Any) -> Any:
+    ((job,),) = result.collect()
+    return spark.streams.get(job)
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    spark.sql("SET 'execution.runtime-mode' = 'batch'")
+    result = sorted(tuple(row) for row in spark.sql(query).collect())
+    spark.sql("SET 'execution.runtime-mode' = 'streaming'")
+    return result
+
+
+def test_a_table_of_files_has_each_row_once_across_restarts(
+    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str, tmp_path: Path
+) -> None:
+    tables(
+        "CREATE TABLE lake (day DATE, id INT, name VARCHAR(10), origin STRING DEFAULT 'kafka') USING parquet "
+        "PARTITIONED BY (day)"
+    )
+    assert rows(spark, "SELECT * FROM lake") == []
+    insert = "INSERT INTO lake (name, id, day) SELECT name, id, day FROM src"
+    query = start(spark, streaming(insert))
+    query.processAllAvailable()
+    assert [job.status for job in streaming("SHOW JOBS EXTENDED").collect() if job["job id"] == query.id] == ["RUNNING"]
+    produce(topics, src, 4)
+    query.processAllAvailable()
+    assert [row[0] for row in rows(spark, "SELECT id FROM lake")] == [1, 2, 3, 4]  # not the files of the first read
+    streaming(f"STOP JOB '{query.id}'")
+    produce(topics, src, 5)
+    query = run(spark, streaming(insert))
+    assert query.name == "insert-into_default.lake"
+    expected = [(n, f"n{n}", "kafka", f"2026-01-0{n % 2 + 1}") for n in range(1, 6)]
+    assert rows(spark, "SELECT id, name, origin, CAST(day AS STRING) FROM lake") == expected
+    assert (tmp_path / "insert-into_default.lake" / ".kafka_sql-fingerprint.json").exists()
+
+
+def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    tables("CREATE TABLE lake (id INT, tag STRING, name CHAR(3)) USING orc PARTITIONED BY (tag)")
+    streaming("SET 'pipeline.name' = 'by-name'")
+    with pytest.raises(AnalysisException, match="TOO_MANY_DATA_COLUMNS"):
+        streaming("INSERT INTO lake BY NAME SELECT 'x' AS tag, id, name, day FROM src")
+    with pytest.raises(AnalysisException, match="CANNOT_SAFELY_CAST"):
+        streaming("INSERT INTO lake (id, name) SELECT name, name FROM src")
+    run(spark, streaming("INSERT INTO lake PARTITION (tag = 'static') BY NAME SELECT name, id FROM src"))
+    assert rows(spark, "SELECT id, name, tag FROM lake") == [(n, f"n{n} ", "static") for n in (1, 2, 3)]
+
+
+def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    tables("CREATE TABLE lake (id BIGINT) USING json")
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    streaming("CREATE TEMPORARY VIEW odd AS SELECT id FROM src WHERE id % 2 = 1")
+    text = "WITH o AS (SELECT * FROM STREAM src) INSERT INTO lake SELECT id * :factor FROM o WHERE id > 1"
+    query = start(spark, spark.sql(text, args={"factor": 10}))
+    query.processAllAvailable()
+    query.stop()
+    assert rows(spark, "SELECT * FROM lake") == [(20,), (30,)]
+    tables("CREATE TABLE odds (id BIGINT) USING parquet")
+    streaming("SET 'execution.runtime-mode' = 'streaming'")
+    run(spark, streaming("INSERT INTO odds SELECT * FROM odd"))
+    assert rows(spark, "SELECT * FROM odds") == [(1,), (3,)]
+    spark.sql("DROP VIEW odd")
+
+
+def test_csv_options_apply_to_a_stream(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    tables("CREATE TABLE lake (id INT, name STRING) USING csv OPTIONS (sep = '|', header = true)")
+    run(spark, streaming("INSERT INTO lake SELECT id, name FROM src"))
+    assert rows(spark, "SELECT * FROM lake") == [(1, "n1"), (2, "n2"), (3, "n3")]
+
+
+def test_a_bounded_query_ends(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    tables("CREATE TABLE lake (id INT) USING parquet")
+    bounded = "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
+    query = start(spark, streaming(f"INSERT INTO lake SELECT id FROM src {bounded}"))
+    assert query.awaitTermination(120)
+    assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
+
+
+def test_windows_are_written_when_they_close(spark: Any, streaming: Any, tables: Any, topics: Topics) -> None:
+    topic = topics.create()
+    streaming(
+        "CREATE TABLE events (ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', id INT, WATERMARK FOR ts AS ts) "
+        + topics.with_options(topic)
+    )
+    for second in (1, 2, 11, 30):
+        topics.produce(topic, b'{"id": 1}', timestamp=second * 1000)
+    tables("CREATE TABLE lake (second BIGINT, n BIGINT) USING parquet")
+    query = "SELECT unix_seconds(window.start), count(*) FROM events GROUP BY window(ts, '10 seconds')"
+    run(spark, streaming(f"INSERT INTO lake {query}"))
+    assert rows(spark, "SELECT * FROM lake") == [(0, 2), (10, 1)]
+
+
+def test_jdbc_gets_one_append_per_micro_batch(
+    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+) -> None:
+    url = f"jdbc:derby:{tmp_path}/db;create=true"
+    spark.createDataFrame([], "id INT, name STRING").write.jdbc(url, "lake")
+    tables(f"CREATE TABLE lake USING jdbc OPTIONS (url '{url}', dbtable 'lake')")
+    run(spark, streaming("INSERT INTO lake (name, id) SELECT name, id FROM src"))
+    assert rows(spark, "SELECT * FROM lake") == [(1, "n1"), (2, "n2"), (3, "n3")]
+
+
+def test_tables_that_a_stream_cannot_write_are_refused(
+    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+) -> None:
+    tables("CREATE TABLE buckets (id INT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS")
+    tables("CREATE TABLE lake (id INT, n BIGINT) USING parquet")
+    streaming(f"CREATE TEMPORARY VIEW folder (id INT) USING parquet OPTIONS (path '{tmp_path}')")
+    for statement, message in (
+        ("INSERT INTO buckets SELECT id FROM src", r"'buckets': .*CLUSTERED BY"),
+        ("INSERT OVERWRITE lake SELECT id, 1 FROM src", r"'lake': INSERT OVERWRITE is not supported in a continuous"),
+        ("INSERT INTO folder SELECT id FROM src", "'folder': a stream cannot write this table"),
+        (
+            "INSERT INTO lake SELECT id, count(*) FROM src GROUP BY id",
+            "Table sink 'default.lake' doesn't support consuming update changes",
+        ),
+    ):
+        with pytest.raises(UnsupportedSqlError, match=message):
+            streaming(statement)
+    spark.sql("DROP VIEW folder")
+    assert not spark.streams.active
+
+
+def test_rows_that_would_be_invisible_are_refused(
+    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str, tmp_path: Path
+) -> None:
+    tables("CREATE TABLE lake (id INT) USING parquet")
+    streaming("INSERT INTO lake VALUES (9)")
+    insert = "INSERT INTO lake SELECT id FROM src"
+    with pytest.raises(StatementError, match=r"'default\.lake': the table has rows of other statements"):
+        streaming(insert)
+    streaming("TRUNCATE TABLE lake")
+    run(spark, streaming(insert))
+    with pytest.raises(UnsupportedSqlError, match=r"'lake': a streaming query writes this file-based table"):
+        streaming("INSERT INTO lake VALUES (9)")
+    streaming("SET 'pipeline.name' = 'second'")
+    with pytest.raises(StatementError, match=r"the query with checkpoint '.*/insert-into_default.lake' writes the"):
+        streaming(insert)
+    streaming("RESET 'pipeline.name'")
+    (tmp_path / "insert-into_default.lake").rename(tmp_path / "lost")
+    with pytest.raises(StatementError, match=r"its checkpoint '.*/insert-into_default.lake' is missing"):
+        streaming(insert)
+    (tmp_path / "lost").rename(tmp_path / "insert-into_default.lake")
+    tables(f"CREATE TABLE other (id INT) {topics.with_options(topics.create())}")
+    with pytest.raises(CheckpointError, match=r"a source changed from table 'default\.src'"):
+        streaming("INSERT INTO lake SELECT id FROM other")
+    assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
+
+
+def test_a_query_that_does_not_start_leaves_the_table_to_others(
+    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+) -> None:
+    tables("CREATE TABLE lake (id INT) USING parquet")
+    with pytest.raises(AnalysisException, match="LeftOuter join"):
+        streaming("INSERT INTO lake SELECT a.id FROM src AS a LEFT JOIN src AS b ON a.id = b.id")
+    streaming("INSERT INTO lake VALUES (9)")
+    assert rows(spark, "SELECT * FROM lake") == [(9,)]
+
+
+def test_explain(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    tables("CREATE TABLE lake (id INT) USING parquet")
+    plan = streaming("EXPLAIN INSERT INTO lake SELECT id FROM src").collect()[0][0]
+    assert plan.startswith("== Sink ==\nINSERT INTO default.lake\n")
+    assert not spark.streams.active

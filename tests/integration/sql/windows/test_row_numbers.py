@@ -1,0 +1,135 @@
+"""Deduplication and Top-N of streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import UnsupportedSqlError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+UPSERT = "'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json'"
+
+
+class Jobs:
+    """Streaming INSERTs from one topic."""
+
+    def __init__(self, spark: Any, sql: Callable[..., Any], topics: Topics) -> None:
+        self._spark, self._sql, self._topics = spark, sql, topics
+        self.source = topics.create()
+        watermark = "WATERMARK FOR ts AS ts - INTERVAL '1' SECOND"
+        sql(f"CREATE TABLE clicks (k STRING, x INT, ts TIMESTAMP(3), {watermark}) {topics.with_options(self.source)}")
+        self.targets: dict[str, str] = {}
+        self._queries: list[Any] = []
+
+    def start(self, name: str, columns: str, query: str, upsert: bool = True) -> None:
+        topic = self.targets[name] = self._topics.create()
+        broker = f"'topic' = '{topic}', 'properties.bootstrap.servers' = '{self._topics.bootstrap}'"
+        options = f"WITH ({UPSERT}, {broker})" if upsert else self._topics.with_options(topic)
+        self._sql(f"CREATE TABLE {name} ({columns}) {options}")
+        (row,) = self._sql(f"INSERT INTO {name} {query}").collect()
+        self._queries.append(self._spark.streams.get(row[0]))
+
+    def send(self, *rows: tuple[str, int, str]) -> None:
+        for k, x, time in rows:
+            record = {"k": k, "x": x, "ts": f"2026-01-02 {time}"}
+            self._topics.produce(self.source, json.dumps(record).encode())
+        for query in self._queries:
+            query.processAllAvailable()
+
+    def content(self, name: str) -> list[tuple[Any, ...]]:
+        self._sql("SET 'execution.runtime-mode' = 'batch'")
+        rows = self._sql(f"SELECT * FROM {name}").collect()
+        self._sql("SET 'execution.runtime-mode' = 'streaming'")
+        return sorted(tuple(row) for row in rows)
+
+    def stop(self) -> None:
+        for query in self._queries:
+            query.stop()
+
+
+@pytest.fixture
+def jobs(spark: Any, streaming: Any, topics: Topics) -> Iterator[Jobs]:
+    jobs = Jobs(spark, streaming, topics)
+    yield jobs
+    jobs.stop()
+
+
+def test_deduplication(jobs: Jobs, streaming: Any) -> None:
+    key = "k STRING, x INT, PRIMARY KEY (k) NOT ENFORCED"
+    streaming("CREATE TEMPORARY VIEW seen AS SELECT *, current_timestamp() AS proctime FROM clicks WHERE x < 100")
+    for name, order in [
+        ("first_row", "ts ASC"),
+        ("last_row", "ts DESC"),
+        ("first_seen", "PROCTIME()"),
+        ("last_seen", "proctime DESC"),
+    ]:
+        source = "seen" if "proctime" in order else "clicks"
+        rows = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {order}) AS rn FROM {source} WHERE x < 100"
+        jobs.start(name, key, f"SELECT k, x FROM ({rows}) WHERE rn = 1")
+    jobs.send(("a", 1, "08:00:01"), ("a", 2, "08:00:01"), ("b", 3, "08:00:02"), ("b", 4, "08:00:00"))
+    assert jobs.content("first_row") == [("a", 1), ("b", 4)]
+    assert jobs.content("last_row") == [("a", 2), ("b", 3)]
+    assert jobs.content("first_seen") == [("a", 1), ("b", 3)]
+    assert jobs.content("last_seen") == [("a", 2), ("b", 4)]
+    jobs.send(
+        ("a", 5, "08:00:01"), ("b", 6, "08:00:00"), ("b", 7, "07:00:00"), ("a", 100, "09:00:00"), ("c", 8, "08:00:00")
+    )
+    assert jobs.content("first_row") == [("a", 1), ("b", 7), ("c", 8)]
+    assert jobs.content("last_row") == [("a", 5), ("b", 3), ("c", 8)]
+    assert jobs.content("first_seen") == [("a", 1), ("b", 3), ("c", 8)]
+    assert jobs.content("last_seen") == [("a", 5), ("b", 7), ("c", 8)]
+
+
+def test_top_n_with_its_rank(jobs: Jobs) -> None:
+    rows = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS rank FROM clicks"
+    query = f"SELECT k, rank, x FROM ({rows}) WHERE rank <= 2"
+    jobs.start("top", "k STRING, rank BIGINT, x INT, PRIMARY KEY (k, rank) NOT ENFORCED", query)
+    jobs.send(("a", 1, "08:00:00"), ("b", 1, "08:00:00"))
+    assert jobs.content("top") == [("a", 1, 1), ("b", 1, 1)]
+    jobs.send(("a", 5, "08:00:00"), ("a", 3, "08:00:00"), ("a", 2, "08:00:00"))
+    assert jobs.content("top") == [("a", 1, 5), ("a", 2, 3), ("b", 1, 1)]
+    with pytest.raises(UnsupportedSqlError, match=r"PRIMARY KEY \(k, x\) does not.* PARTITION BY and the row number"):
+        jobs.start("by_value", "k STRING, x INT, PRIMARY KEY (k, x) NOT ENFORCED", query.replace(" rank,", ""))
+
+
+def test_top_n_of_windows_is_final(jobs: Jobs) -> None:
+    windows = "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
+    sums = f"SELECT window_start, window_end, k, sum(x) AS x FROM {windows} GROUP BY window_start, window_end, k"
+    for name, source in (("rows_of_windows", windows), ("sums_of_windows", f"({sums})")):
+        over = "PARTITION BY window_start, window_end ORDER BY x DESC"
+        rows = f"SELECT *, ROW_NUMBER() OVER ({over}) AS rn FROM {source}"
+        columns = "start TIMESTAMP(3), k STRING, x BIGINT, rn BIGINT"
+        jobs.start(name, columns, f"SELECT window_start, k, x, rn FROM ({rows}) WHERE rn <= 2", upsert=False)
+    jobs.send(
+        ("a", 1, "08:00:00"), ("a", 4, "08:01:00"), ("b", 3, "08:02:00"), ("c", 2, "08:03:00"), ("a", 1, "08:10:00")
+    )
+    jobs.send(("b", 2, "08:10:01"))  # the watermark is 08:10:00
+    jobs.send(("b", 2, "08:10:02"))
+    found = {name: [(f"{start:%H:%M}", *row) for start, *row in jobs.content(name)] for name in jobs.targets}
+    assert found == {
+        "rows_of_windows": [("08:00", "a", 4, 1), ("08:00", "b", 3, 2)],
+        "sums_of_windows": [("08:00", "a", 5, 1), ("08:00", "b", 3, 2)],
+    }
+
+
+def test_join_of_windows(jobs: Jobs) -> None:
+    windows = "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
+    jobs.start(
+        "joined",
+        "start TIMESTAMP(3), k STRING, x INT, y INT",
+        f"SELECT L.window_start, L.k, L.x, R.x FROM (SELECT * FROM {windows} WHERE x < 10) L LEFT JOIN (SELECT "
+        f"window_start, window_end, k, x FROM {windows} WHERE x > 10) R ON L.k = R.k AND L.window_start = "
+        "R.window_start AND L.window_end = R.window_end",
+        upsert=False,
+    )
+    jobs.send(("a", 1, "08:00:00"), ("a", 11, "08:09:00"), ("b", 2, "08:00:00"), ("b", 12, "08:10:00"))
+    jobs.send(("a", 3, "08:10:01"))
+    jobs.send(("a", 4, "08:10:02"))
+    rows = [(f"{row[0]:%H:%M}", *row[1:]) for row in jobs.content("joined")]
+    assert rows == [("08:00", "a", 1, 11), ("08:00", "b", 2, None)]

@@ -1,0 +1,174 @@
+"""Windows in streams: results appear once, when the watermark passes the end of the window, and state is dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import UnsupportedSqlError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+UPSERT = "'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json'"
+WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '1' SECOND"
+
+
+@pytest.fixture
+def zone(spark: Any) -> Iterator[None]:
+    """A time zone whose offset is not 0, so that a local time is not taken for an instant."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+class Stream:
+    """A streaming INSERT between two topics."""
+
+    def __init__(self, spark: Any, sql: Callable[..., Any], topics: Topics) -> None:
+        self._spark, self._sql, self._topics = spark, sql, topics
+        self.source, self.target = topics.create(), topics.create()
+        self.read = 0
+
+    def start(self, columns: str, sink: str, insert: str) -> None:
+        self._sql(f"CREATE TABLE src ({columns}) {self._topics.with_options(self.source)}")
+        options = (
+            f"WITH ({UPSERT}, 'topic' = '{self.target}', 'properties.bootstrap.servers' = '{self._topics.bootstrap}')"
+        )
+        options = options if "PRIMARY KEY" in sink else self._topics.with_options(self.target)
+        self._sql(f"CREATE TABLE tgt ({sink}) {options}")
+        (row,) = self._sql(insert).collect()
+        self.query = self._spark.streams.get(row[0])
+
+    def send(self, *values: tuple[str, str, int]) -> None:
+        for ts, k, x in values:
+            self._topics.produce(self.source, json.dumps({"ts": ts, "k": k, "x": x}).encode())
+        self.query.processAllAvailable()
+
+    def new_rows(self, expected: int) -> list[tuple[Any, ...]]:
+        """Return the rows since the last call; None for tombstones."""
+        messages = self._topics.consume(self.target, self.read + expected)[self.read :]
+        self.read += len(messages)
+        return sorted(tuple(json.loads(m.value()).values()) for m in messages)
+
+    @property
+    def state_rows(self) -> int:
+        return sum(operator.numRowsTotal for operator in self.query.lastProgress.stateOperators)
+
+
+@pytest.fixture
+def stream(spark: Any, streaming: Any, topics: Topics) -> Iterator[Stream]:
+    stream = Stream(spark, streaming, topics)
+    yield stream
+    stream.query.stop()
+
+
+def local(time: str) -> str:
+    return f"2026-01-02 {time}"
+
+
+def utc(time: str) -> str:
+    """Return a time of the same day in New York as JSON of a TIMESTAMP_LTZ."""
+    hour, rest = time.split(":", 1)
+    return f"2026-01-02 {int(hour) + 5:02}:{rest}Z"
+
+
+@pytest.mark.parametrize("type", ["TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"])
+def test_tumble(stream: Stream, zone: None, type: str) -> None:
+    event = local if type == "TIMESTAMP(3)" else utc
+    stream.start(
+        f"ts {type}, k STRING, x INT, {WATERMARK}",
+        f"s TIMESTAMP(3), e TIMESTAMP(3), t {type}, k STRING, x BIGINT",
+        "INSERT INTO tgt SELECT window_start, window_end, window_time, k, sum(x) FROM TUMBLE(TABLE src, "
+        "DESCRIPTOR(ts), INTERVAL '10' MINUTES) GROUP BY window_start, window_end, window_time, k",
+    )
+    stream.send((event("08:00:00"), "a", 1), (event("08:09:59.999"), "a", 2), (event("08:10:00"), "a", 4))
+    stream.send((event("08:10:00.9"), "b", 8))
+    assert stream.state_rows == 3
+    stream.send((event("08:10:01"), "c", 16))  # the watermark is 08:10:00
+    assert stream.new_rows(1) == [(local("08:00:00"), local("08:10:00"), event("08:09:59.999"), "a", 3)]
+    assert stream.state_rows == 3
+    stream.send((event("08:09:00"), "a", 100), (event("08:10:03"), "c", 32))  # the first one is late
+    stream.send((event("08:30:00"), "a", 64))
+    stream.send((event("08:20:02"), "a", 128))
+    assert stream.new_rows(3) == [
+        (local("08:10:00"), local("08:20:00"), event("08:19:59.999"), k, x) for k, x in (("a", 4), ("b", 8), ("c", 48))
+    ]
+    assert stream.state_rows == 2
+
+
+def test_cumulate_and_windows_of_windows(stream: Stream, zone: None) -> None:
+    stream.start(
+        f"ts TIMESTAMP_LTZ(3), k STRING, x INT, {WATERMARK}",
+        "s TIMESTAMP(3), e TIMESTAMP(3), n BIGINT, x BIGINT",
+        "INSERT INTO tgt WITH one AS (SELECT window_start AS s, window_time AS rowtime, sum(x) AS x FROM TUMBLE("
+        "TABLE src, DESCRIPTOR(ts), INTERVAL '1' MINUTE) GROUP BY window_start, window_end, window_time) "
+        "SELECT window_start, window_end, count(*), sum(x) FROM CUMULATE(TABLE one, DESCRIPTOR(rowtime), "
+        "INTERVAL '2' MINUTE, INTERVAL '6' MINUTE) GROUP BY window_start, window_end",
+    )
+    stream.send((utc("08:00:00"), "a", 1), (utc("08:01:00"), "a", 2), (utc("08:01:59"), "a", 4))
+    stream.send((utc("08:02:02"), "a", 8))
+    stream.send((utc("08:02:03"), "a", 16))
+    stream.send((utc("08:12:00"), "a", 0))
+    stream.send((utc("08:12:01"), "a", 0))
+    stream.send((utc("08:12:02"), "a", 0))
+    assert stream.new_rows(3) == [
+        (local("08:00:00"), local("08:02:00"), 2, 7),
+        (local("08:00:00"), local("08:04:00"), 3, 31),
+        (local("08:00:00"), local("08:06:00"), 3, 31),
+    ]
+
+
+def test_sessions(stream: Stream, zone: None) -> None:
+    stream.start(
+        f"ts TIMESTAMP_LTZ(3), k STRING, x INT, {WATERMARK}",
+        "s TIMESTAMP(3), e TIMESTAMP(3), k STRING, x BIGINT",
+        "INSERT INTO tgt SELECT SESSION_START(ts, INTERVAL '1' MINUTE), SESSION_END(ts, INTERVAL '1' MINUTE), k, "
+        "sum(x) FROM src GROUP BY k, SESSION(ts, INTERVAL '1' MINUTE)",
+    )
+    stream.send((utc("08:00:00"), "a", 1), (utc("08:00:30"), "b", 2))
+    stream.send((utc("08:01:00"), "a", 4))  # touches the first one
+    stream.send((utc("08:02:00.001"), "a", 8))
+    stream.send((utc("08:02:02"), "c", 0))
+    stream.send((utc("08:02:02"), "c", 0))
+    assert stream.new_rows(2) == [
+        (local("08:00:00"), local("08:02:00"), "a", 5),
+        (local("08:00:30"), local("08:01:30"), "b", 2),
+    ]
+
+
+def test_early_results_without_a_watermark(stream: Stream) -> None:
+    stream.start(
+        "ts TIMESTAMP(3), k STRING, x INT",
+        "s TIMESTAMP(3), x BIGINT, PRIMARY KEY (s) NOT ENFORCED",
+        "INSERT INTO tgt SELECT window_start, sum(x) FROM TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '10' MINUTES) "
+        "GROUP BY window_start, window_end",
+    )
+    stream.send((local("08:00:00"), "a", 1))
+    assert stream.new_rows(1) == [(local("08:00:00"), 1)]
+    stream.send((local("08:15:00"), "a", 2))
+    stream.send((local("08:01:00"), "a", 4))
+    assert stream.new_rows(2) == [(local("08:00:00"), 5), (local("08:10:00"), 2)]
+
+
+def test_a_window_of_another_column_than_the_watermark_is_no_event_time(
+    spark: Any, streaming: Any, topics: Topics
+) -> None:
+    streaming(
+        f"CREATE TABLE src (ts TIMESTAMP(3), other TIMESTAMP(3), {WATERMARK}) {topics.with_options(topics.create())}"
+    )
+    streaming(f"CREATE TABLE tgt (n BIGINT) {topics.with_options(topics.create())}")
+    for column in ("other", "ts"):
+        insert = (
+            f"INSERT INTO tgt SELECT count(*) FROM TUMBLE(TABLE src, DESCRIPTOR({column}), INTERVAL '10' MINUTES) "
+            "GROUP BY window_start, window_end"
+        )
+        if column == "other":
+            with pytest.raises(UnsupportedSqlError, match="aggregate without a watermark"):
+                streaming(insert)
+        else:
+            streaming(insert)

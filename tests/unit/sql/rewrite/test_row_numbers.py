@@ -1,0 +1,112 @@
+"""ROW_NUMBER over streams: which queries are deduplications and Top-N, and the aggregates that they become."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
+
+COLUMNS = ["a", "k", "ts", "rn"]
+
+
+def rewrite(sql: str, streaming: bool = True, is_streaming: bool = True) -> str:
+    analyzed: Any = SimpleNamespace(columns=COLUMNS, isStreaming=is_streaming)
+    return rewrite_row_numbers(sql, streaming, lambda query: analyzed)
+
+
+def query(over: str = "PARTITION BY k ORDER BY ts DESC", where: str = "rn = 1", source: str = "t") -> str:
+    return f"SELECT a FROM (SELECT *, ROW_NUMBER() OVER ({over}) AS rn FROM {source}) AS x WHERE {where}"
+
+
+ONE = (
+    "SELECT a FROM (SELECT __row.`a` AS `a`, __key1 AS `k`, __row.`ts` AS `ts`, CAST(1 AS BIGINT) AS `rn` FROM "
+    "(SELECT __key1, {function} AS __row FROM (SELECT *, k AS __key1, ts AS __order1 FROM t) GROUP BY __key1)) AS x "
+    "WHERE {where}"
+)
+
+
+@pytest.mark.parametrize("where", ["rn = 1", "x.rn <= 1", "rn < 2", "1 = rn", "2>rn", "1 >= rn"])
+def test_deduplication(where: str) -> None:
+    last = ONE.format(function="max_by(struct(`a`, `k`, `ts`), struct(__order1))", where="TRUE")
+    assert rewrite(query(where=where)) == last
+    first = ONE.format(function="min_by(struct(`a`, `k`, `ts`), struct(__order1), 1)[0]", where="a > 2 AND TRUE")
+    for over in ("PARTITION BY k ORDER BY ts", "partition by k order by ts asc"):
+        assert rewrite(query(over, f"a > 2 AND {where}")) == first
+
+
+def test_top_n() -> None:
+    top = "min_by(struct(`a`, `k`, `ts`), struct(__order1, __order2), 3) AS __top_rows"
+    body = "SELECT *, t.k AS __key1, a + 1 AS __key2, ts AS __order1, a AS __order2 FROM t"
+    assert rewrite(query("PARTITION BY t.k, a + 1 ORDER BY ts, a", "rn <= 3 AND a IN (1, 2)")) == (
+        "SELECT a FROM (SELECT __row.`a` AS `a`, __key1 AS `k`, __row.`ts` AS `ts`, CAST(__position + 1 AS BIGINT) AS "
+        f"`rn` FROM (SELECT __key1, __key2, {top} FROM ({body}) GROUP BY __key1, __key2) "
+        "LATERAL VIEW posexplode(__top_rows) AS __position, __row) AS x WHERE TRUE AND a IN (1, 2)"
+    )
+    assert "FROM (SELECT max_by(struct(`a`, `k`, `ts`), struct(__order1), 2) AS __top_rows FROM" in rewrite(
+        query("ORDER BY PROCTIME() DESC", "rn <= 2")
+    )
+    assert "current_timestamp() AS __order1 FROM t)" in rewrite(query("ORDER BY PROCTIME() DESC"))
+
+
+def test_only_streams_are_rewritten() -> None:
+    assert rewrite(query(), streaming=False) == query()
+    assert rewrite(query(), is_streaming=False) == query()
+    assert rewrite(query(source="STREAM t"), streaming=False) != query(source="STREAM t")
+
+
+def test_windows_are_closed_by_their_window_time() -> None:
+    windows = "(SELECT *, w.end AS window_end, element_at(__last) AS window_time FROM t)"
+    groups = f"(SELECT window_start, window_end, k, sum(a) AS a FROM {windows} GROUP BY window_start, window_end, k)"
+    sql = rewrite(query("PARTITION BY window_start, window_end ORDER BY a DESC", "rn <= 2", groups))
+    assert "window_end AS __key2, window_time AS __window_time, a AS __order1 FROM (SELECT window_start" in sql
+    assert "sum(a) AS a, window_time FROM (SELECT" in sql
+    assert "GROUP BY __key1, __key2, __window_time) LATERAL VIEW" in sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (query(where="rn = 2"), "needs the condition WHERE rn = 1, or rn <= n"),
+        (query(where="a = 1"), "needs the condition WHERE rn = 1"),
+        (query(where="rn = 1 OR a = 1"), "needs the condition WHERE rn = 1"),
+        (query("PARTITION BY k"), "ORDER BY must have columns of one direction"),
+        (query("PARTITION BY k ORDER BY a DESC, ts"), "ORDER BY must have columns of one direction"),
+        (query("PARTITION BY k ORDER BY a NULLS LAST"), "remove NULLS FIRST or LAST"),
+        (query(source="t UNION ALL SELECT 1"), "without UNION or LIMIT"),
+        (query(source=f"({query()})"), "a Top-N or deduplication of another one is not supported"),
+    ],
+)
+def test_rejected(sql: str, message: str) -> None:
+    with pytest.raises(UnsupportedSqlError, match=re.escape(message)):
+        rewrite(sql)
+
+
+def test_common_table_expressions_are_analyzed_with_the_block() -> None:
+    analyzed = []
+
+    def analyze(sql: str) -> Any:
+        analyzed.append(sql)
+        return SimpleNamespace(columns=COLUMNS, isStreaming=True)
+
+    ctes = "WITH u AS (SELECT 1), v AS (SELECT * FROM (SELECT 2))"
+    rewrite_row_numbers(f"{ctes} {query(source='v')}", True, analyze)
+    rewrite_row_numbers(f"{ctes}, w AS ({query(source='u')}) SELECT * FROM w", True, analyze)
+    rewrite_row_numbers(query(), True, analyze)
+    assert analyzed == [
+        f"{ctes} SELECT *, 1 AS `rn` FROM v",
+        f"{ctes} SELECT *, 1 AS `rn` FROM u",
+        "SELECT *, 1 AS `rn` FROM t",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT ROW_NUMBER() OVER (ORDER BY a) FROM t", "SELECT * FROM (SELECT ROW_NUMBER(", "SELECT row_number ()"],
+)
+def test_other_queries_stay_as_typed(sql: str) -> None:
+    assert rewrite(sql) == sql
