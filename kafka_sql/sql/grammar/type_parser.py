@@ -108,9 +108,8 @@ class TypeParser(SparkParser):
             self.fail(f"expected the type of {what}")
         with self.nested("the type"):
             type = self._read_base_type()
+        is_spark = any(token.text.upper() in SPARK_NAMES for token in self._tokens[first : self._index])
         while True:
-            words = {token.text.upper() for token in self._tokens[first : self._index]}
-            is_spark = not words.isdisjoint(SPARK_NAMES)
             type = replace(type, text=to_flink_type(type) if is_spark else self._find_sql(start, self._prev))
             nullable = self.read_nullability()
             if self.take_words("ARRAY") or self.take_words("MULTISET"):
