@@ -216,10 +216,10 @@ OPERATORS: list[tuple[str, list[dict[str, Any]]]] = [
 ]
 
 
-def test_fingerprints_of_plans(spark: Any) -> None:
+def test_fingerprints_of_plans(spark: Any, sql: Any) -> None:
     """They must be the same in each version of Spark: a checkpoint outlives an upgrade."""
     for name in ("one", "two"):
         stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
         stream.createOrReplaceTempView(f"rate_{name}")
     for query, expected in OPERATORS:
-        assert make_fingerprint(read_plan(spark.sql(query)), table("out"), {})["operators"] == expected, query
+        assert make_fingerprint(read_plan(sql(query)), table("out"), {})["operators"] == expected, query
