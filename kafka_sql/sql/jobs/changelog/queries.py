@@ -138,9 +138,9 @@ def _fit_to_sink(
     columns = {str(column.name()): column_id(column) for column in relation.columns}
     ids = [columns[key] for key in sink.primary_key]
     is_fixed = relation.fixed.issuperset(ids)
-    if relation.row_kind is None and is_fixed:
-        return relation
     identifies_rows = relation.key is not None and all(part.intersection(ids) for part in relation.key)
+    if relation.row_kind is None and is_fixed and identifies_rows:
+        return relation
     if not identifies_rows and (relation.key is None or relation.is_aggregated):
         raise _does_not_identify(sink, relation)
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):

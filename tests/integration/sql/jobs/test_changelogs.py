@@ -195,6 +195,7 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT * FROM changes UNION ALL SELECT * FROM unkeyed", does_not_identify),
         ("by_id SELECT id, explode(array(g, 1)), w FROM latest", does_not_identify),
         ("by_id SELECT count(*), g, 1 FROM changes GROUP BY g", does_not_identify),
+        ("by_id SELECT id, g, count(*) FROM plain GROUP BY id, g", does_not_identify),
         ("by_id SELECT g, id, rand() FROM changes", "a value of 'w' that may differ"),
         ("by_id SELECT id, sum(x), 1 FROM (SELECT id, rand() x FROM changes) GROUP BY id", r"the expression sum\(x\)"),
         ("plain SELECT * FROM changes", r"sink 'default.plain' doesn't support consuming update and delete changes"),
