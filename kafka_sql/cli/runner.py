@@ -92,7 +92,8 @@ class _Execution:
                 self.query.stop()
             self.engine.finish(self.query, self._print)
         elif result.columns:
-            self._print_all(result, self.engine.lines(_select_table_names(result, text)))
+            rows = _select_table_names(result, text)
+            self._print_all(rows, self.engine.lines(rows))
 
     def cancel(self) -> None:
         self._stop.set()
@@ -121,5 +122,11 @@ class _Execution:
 
 
 def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
-    """Return only the table names if the statement is SHOW TABLES, as spark-sql does; otherwise the whole result."""
-    return result.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else result
+    """Return only the table names if the statement is SHOW TABLES, as spark-sql does, and the types of SHOW FULL TABLES.
+
+    Of other statements, return the whole result.
+    """
+    match st.classify(statement):
+        case st.ShowTables(full=full):
+            return result.select("tableName", "table type") if full else result.select("tableName")
+    return result

@@ -27,23 +27,31 @@ def reject_unknown_options(connector: str, raw: Collection[str], known: Collecti
     ``properties.*`` and ``sink.topic.config.*`` are validated by Kafka's client and brokers.
 
     Raises:
-        UnknownOptionError: names every unknown option, the nearest known one, and all known ones.
+        UnknownOptionError: names every unknown option, and the nearest known one or else the known ones to choose from.
     """
     unknown = [k for k in raw if k not in known and not k.startswith(opt.PREFIXES)]
     if not unknown:
         return
-    unsupported = "; ".join(f"'{k}'{_suggestion(k, known)}" for k in unknown)
-    prefixes = ", ".join(f"'{p}*'" for p in opt.PREFIXES)
-    supported = ", ".join(f"'{k}'" for k in sorted(known))
+    similar = {key: _similar_option(key, known) for key in unknown}
+    unsupported = "; ".join(f"'{k}'" + (f" (did you mean '{name}'?)" if name else "") for k, name in similar.items())
+    choices = sorted(set().union(*(_related_options(key, known) for key, name in similar.items() if name is None)))
+    supported = f" Supported options: {', '.join(choices)}." if choices else ""
     raise UnknownOptionError(
-        f"Unsupported options found for '{connector}'. Unsupported options: {unsupported}. "
-        f"Supported options: {supported}, {prefixes}."
+        f"Unsupported options found for '{connector}'. Unsupported options: {unsupported}.{supported}",
+        option=unknown[0],
     )
 
 
-def _suggestion(key: str, valid_keys: Collection[str]) -> str:
-    similar_key = find_similar_name(key, valid_keys)
-    return f" (did you mean '{similar_key}'?)" if similar_key else ""
+def _similar_option(key: str, known: Collection[str]) -> str | None:
+    """Return the known option that an unknown one most likely stands for, also if its prefix is missing."""
+    return next((k for k in sorted(known) if k.endswith(f".{key}")), None) or find_similar_name(key, known)
+
+
+def _related_options(key: str, known: Collection[str]) -> set[str]:
+    """Return the known options that start like an unknown one, quoted; all of them if there are none."""
+    first_part = key.partition(".")[0] + "."
+    all_options = {f"'{k}'" for k in known} | {f"'{p}*'" for p in opt.PREFIXES}
+    return {k for k in all_options if k.startswith(f"'{first_part}")} or all_options
 
 
 def check_kafka_options(options: Options) -> None:
@@ -92,7 +100,7 @@ def _check_topic(options: Options) -> None:
             f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together.", option="topic-pattern"
         )
     if not options.is_set(opt.TOPIC) and pattern is None and partitions is None:
-        raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}", option="topic")
+        raise MissingOptionError("Either 'topic' or 'topic-pattern' must be set.", option="topic")
     if pattern is not None:
         try:
             compile_java_pattern(pattern)

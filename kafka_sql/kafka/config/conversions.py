@@ -9,7 +9,8 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
-from kafka_sql.options.secret_references import is_reference
+from kafka_sql.kafka.config.kerberos import sasl_mechanism
+from kafka_sql.options.secret_references import has_reference, is_reference
 from kafka_sql.options.secrets import mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -111,14 +112,17 @@ def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
             )
         config["auto.offset.reset"] = "error" if strategy == "none" else strategy
     config |= _tls_versions(properties.get("ssl.enabled.protocols", ""))
-    return config | _oauth_bearer(properties) | _login(properties.get(JAAS, ""))
+    return config | _oauth_bearer(properties) | _login(properties)
 
 
-def _login(jaas: str) -> dict[str, str]:
+def _login(properties: Mapping[str, str]) -> dict[str, str]:
+    jaas = properties.get(JAAS, "")
     if not jaas:
         return {}
-    # a reference to the whole string is resolved where the client runs
-    return {JAAS: jaas} if is_reference(jaas) else to_librdkafka_options(parse_jaas(jaas))
+    if is_reference(jaas):  # to the whole string: it is resolved where the client runs
+        return {JAAS: jaas}
+    is_known = not any(has_reference(properties.get(key, "")) for key in ("sasl.mechanism", "sasl.mechanisms"))
+    return to_librdkafka_options(parse_jaas(jaas), sasl_mechanism(properties) if is_known else None)
 
 
 def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedOptionError
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, UnsupportedOptionError
 from kafka_sql.suggestions import did_you_mean
 
 _OPTION: Final = "properties.sasl.jaas.config"
@@ -72,18 +72,31 @@ def parse_jaas(text: str) -> LoginModule:
     return LoginModule(module.rpartition(".")[2], options)
 
 
-def to_librdkafka_options(module: LoginModule) -> dict[str, str]:
+def to_librdkafka_options(module: LoginModule, mechanism: str | None = None) -> dict[str, str]:
     """Return librdkafka's options for a login module.
+
+    Args:
+        mechanism: the SASL mechanism; None if it is not known, or without SASL.
 
     Raises:
         UnsupportedOptionError: librdkafka has no counterpart.
         MissingOptionError: an option of the login module is missing.
+        ConflictingOptionsError: the login module is one of another mechanism.
     """
     if module.name not in _MODULES:
         raise UnsupportedOptionError(
             f"Option '{_OPTION}': login module '{module.name}' is a Java class that is not supported. "
             f"Supported: {', '.join(_MODULES)}.{did_you_mean(module.name, _MODULES)}",
             option=_OPTION,
+        )
+    if mechanism is not None and mechanism not in _MECHANISMS[module.name]:
+        mechanisms = " or ".join(f"'{name}'" for name in _MECHANISMS[module.name])
+        expected = next((name for name, mechanisms in _MECHANISMS.items() if mechanism in mechanisms), None)
+        advice = f", or use login module '{expected}'" if expected else ""
+        raise ConflictingOptionsError(
+            f"Option '{_OPTION}': login module '{module.name}' does not match 'properties.sasl.mechanism' = "
+            f"'{mechanism}'. Set 'properties.sasl.mechanism' to {mechanisms}{advice}.",
+            option="properties.sasl.mechanism",
         )
     return _MODULES[module.name](module)
 
@@ -136,6 +149,13 @@ _MODULES: Final[Mapping[str, Callable[[LoginModule], dict[str, str]]]] = {
     "ScramLoginModule": _password,
     "OAuthBearerLoginModule": _oauth_bearer,
     "Krb5LoginModule": _kerberos,
+}
+
+_MECHANISMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "PlainLoginModule": ("PLAIN",),
+    "ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "OAuthBearerLoginModule": ("OAUTHBEARER",),
+    "Krb5LoginModule": ("GSSAPI",),
 }
 
 

@@ -93,7 +93,7 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     """
     config = {key: value for key, value in settings.items() if key not in JAVA_STORE_OPTIONS}
     if settings.get(JAAS):
-        config |= to_librdkafka_options(parse_jaas(settings[JAAS]))
+        config |= to_librdkafka_options(parse_jaas(settings[JAAS]), kerberos.sasl_mechanism(settings))
     kerberos.check_kinit_arguments(config)
     certificates = _read_trusted_certificates(settings)
     if certificates is not None:

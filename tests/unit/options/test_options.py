@@ -57,8 +57,22 @@ def test_unknown_options_suggest_the_nearest() -> None:
     assert message.startswith(
         "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
     )
-    assert "(did you mean 'scan.startup.mode'?)" in message
-    assert "Supported options: 'client.id.prefix'," in message
+    assert message.endswith("(did you mean 'scan.startup.mode'?).")
+
+
+def test_an_unknown_option_without_its_prefix_is_suggested() -> None:
+    message = validation_error(UnknownOptionError, **{"group.id": "g"})
+    assert message.endswith("Unsupported options: 'group.id' (did you mean 'properties.group.id'?).")
+
+
+def test_unknown_options_without_a_similar_one_list_those_to_choose_from() -> None:
+    message = validation_error(UnknownOptionError, **{"json.frobnicated-values": "1", "scan.startup.mod": "x"})
+    _, _, listed = message.partition(". Supported options: ")
+    assert listed.startswith("'json.decode.json-parser.enabled', 'json.encode.decimal-as-plain-number', ")
+    assert "'scan." not in listed
+    message = validation_error(UnknownOptionError, frobnicate="1")
+    assert ". Supported options: 'client.id.prefix', 'commit.offsets.on.checkpoint', " in message
+    assert "'properties.*'" in message
 
 
 def test_options_of_other_formats_are_unknown() -> None:

@@ -26,8 +26,6 @@ def sasl(mechanism: str, **more: str) -> dict[str, str]:
         ("SCRAM-SHA-512", {"sasl_username": "u"}, "the password"),
         ("SCRAM-SHA-512", {"sasl_username": "", "sasl_password": "hunter2"}, "the user name"),
         ("SCRAM-SHA-512", {"security_protocol": "SASL_PLAINTEXT"}, "the user name, the password"),
-        # another mechanism's login
-        ("PLAIN", {"sasl_jaas_config": f'{OAUTH} required clientId="me";'}, "the user name, the password"),
     ],
 )
 def test_missing_user_name_or_password(mechanism: str, options: dict[str, str], missing: str) -> None:
@@ -85,7 +83,6 @@ def test_credentials_that_are_or_may_be_configured(properties: dict[str, str]) -
         (sasl("${env:MECHANISM}"), {"MECHANISM": "plain"}),
         ({**SERVERS, "security.protocol": "${env:PROTOCOL}", "sasl.mechanism": "PLAIN"}, {"PROTOCOL": "sasl_ssl"}),
         (sasl("PLAIN", sasl_username="u", sasl_password="${env:PASSWORD}"), {"PASSWORD": ""}),
-        (sasl("PLAIN", sasl_jaas_config="${env:LOGIN}"), {"LOGIN": f'{OAUTH} required clientId="me";'}),
     ],
     ids=str,
 )

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.errors import InvalidOptionError, KafkaSqlError, MissingOptionError, UnsupportedOptionError
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    KafkaSqlError,
+    MissingOptionError,
+    UnsupportedOptionError,
+)
 from kafka_sql.kafka.config.jaas import parse_jaas
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 
@@ -172,3 +178,38 @@ def test_text_in_place_of_the_login_module_is_not_quoted() -> None:
     missing_quote = "${env:x.PlainLoginModule required username='me' password='planted-4711 ${env:HOME} optional ;"
     assert "the name of a Java class" in error_message(InvalidOptionError, missing_quote)
     assert "the name of a Java class" in error_message(InvalidOptionError, "'me planted-4711' required;")
+
+
+@pytest.mark.parametrize(
+    ("module", "mechanism", "advice"),
+    [
+        (SCRAM, "PLAIN", "to 'SCRAM-SHA-256' or 'SCRAM-SHA-512', or use login module 'PlainLoginModule'."),
+        (PLAIN, "SCRAM-SHA-256", "to 'PLAIN', or use login module 'ScramLoginModule'."),
+        (PLAIN, "scram-sha-512", "to 'PLAIN', or use login module 'ScramLoginModule'."),
+        (OAUTH, "PLAIN", "to 'OAUTHBEARER', or use login module 'PlainLoginModule'."),
+        (KRB5, "PLAIN", "to 'GSSAPI', or use login module 'PlainLoginModule'."),
+        (PLAIN, None, "to 'PLAIN', or use login module 'Krb5LoginModule'."),  # Kafka's default is GSSAPI
+    ],
+)
+@pytest.mark.parametrize("protocol", ["SASL_SSL", "SASL_PLAINTEXT"])
+def test_login_modules_of_another_mechanism(module: str, mechanism: str | None, advice: str, protocol: str) -> None:
+    text = f'{module} required username="u" password="planted-4711";'
+    properties = {"security.protocol": protocol} | ({"sasl.mechanism": mechanism} if mechanism else {})
+    message = error_message(ConflictingOptionsError, text, **properties)
+    assert message == (
+        f"[CONFLICTING_OPTIONS] Option 'properties.sasl.jaas.config': login module '{module.rpartition('.')[2]}' does "
+        f"not match 'properties.sasl.mechanism' = '{(mechanism or 'GSSAPI').upper()}'. Set "
+        f"'properties.sasl.mechanism' {advice}"
+    )
+
+
+def test_login_modules_in_references_are_compared_with_the_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAAS", f'{SCRAM} required username="u" password="planted-4711";')
+    monkeypatch.setenv("MECHANISM", "SCRAM-SHA-256")
+    protocol = {"security.protocol": "SASL_SSL"}
+    with pytest.raises(ConflictingOptionsError, match=r"'ScramLoginModule' does not match .* = 'PLAIN'"):
+        sasl("${env:JAAS}", **protocol, **{"sasl.mechanism": "PLAIN"})
+    config = sasl("${env:JAAS}", **protocol, **{"sasl.mechanism": "${env:MECHANISM}"})
+    assert (config["username"], config["mechanism"]) == ("u", "SCRAM-SHA-256")
+    literal = f'{SCRAM} required username="u" password="planted-4711";'
+    assert sasl(literal, **protocol, **{"sasl.mechanism": "${env:MECHANISM}"})["username"] == "u"
