@@ -33,10 +33,11 @@ from kafka_sql.catalog.source_catalog import (
     find_source_catalog,
 )
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
+from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
-VIEW_SOURCE_SUFFIX = "__kafka"  # view orders selects from data source orders__kafka
+VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
@@ -114,6 +115,7 @@ class SparkCatalog:
             self.spark_sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT 'Kafka tables of a Spark Connect client'")
         self._create(create_table_statement(entry, self.application_id()), entry.storage_name, self.spark_sql)
         self._permanent.reserve(entry.storage_name)
+        add_storage_name(entry.storage_name, entry.name)
 
     def drop_source(self, entry: CatalogTable) -> None:
         """Drop the table of a data source from Spark's catalog."""
@@ -121,6 +123,7 @@ class SparkCatalog:
         if existing is not None and existing.owner is not None and existing.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {quoted_name(entry.storage_name)}")
         self._permanent.release(entry.storage_name)
+        remove_storage_name(entry.storage_name)
 
     def drop_private_database(self) -> None:
         """Drop the private database, if there is one; other clients never use it."""

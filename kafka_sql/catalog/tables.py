@@ -23,6 +23,7 @@ from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.catalog.storage_names import SUFFIX
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options import connector as opt
@@ -34,7 +35,7 @@ __all__ = ["CatalogTable", "Tables"]
 
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
 # suffixes of storage names
-_TEMPORARY_SUFFIX, _HINTED_SUFFIX = "__kafka_temporary", "__kafka_hinted"
+_TEMPORARY_SUFFIX, _HINTED_SUFFIX = f"{SUFFIX}_temporary", f"{SUFFIX}_hinted"
 _HiddenKey = tuple[TableName, frozenset[tuple[str, str]]]  # of a table derived from another: its name, what differs
 
 

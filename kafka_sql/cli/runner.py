@@ -122,7 +122,7 @@ class _Execution:
 
 
 def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
-    """Return only the table names if the statement is SHOW TABLES, as spark-sql does, and the types of SHOW FULL TABLES.
+    """Return only the names of SHOW TABLES, as spark-sql does, and the types of SHOW FULL TABLES.
 
     Of other statements, return the whole result.
     """

@@ -1,7 +1,8 @@
 """Convert Spark's exceptions to this package's errors where Spark reports one of them.
 
 A converted error is an instance of both classes: ``except DecodeError`` and ``except PythonException`` catch it. Its
-message is this package's, its methods are Spark's, and Spark's exception is its ``__cause__``.
+message is this package's, its methods are Spark's, and Spark's exception is its ``__cause__``. Other errors of Spark
+name a user's tables as declared.
 
 PySpark creates all exceptions of a process in a few functions, which are patched once. Sessions that are not enabled
 are affected only if they use Kafka tables or declare them.
@@ -20,7 +21,8 @@ from pyspark.errors.exceptions import captured
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError
+from kafka_sql.catalog.storage_names import show_table_names, show_table_names_in_error
+from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, UnsupportedSqlError
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import CreateTable
@@ -28,6 +30,11 @@ from kafka_sql.sql.spark_errors import extract_error
 
 _MARK = "_kafka_sql"
 _UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
+# an action on a streaming DataFrame; the last line is its source
+_STREAMING_QUERY = re.compile(
+    r"Queries with streaming sources must be executed with writeStream\.start\(\).*^(kafka_sql|kafka\.[\w.]*\w)",
+    re.MULTILINE | re.DOTALL,
+)
 _ADVICE = "Call kafka_sql.enable(spark) for the session."
 
 
@@ -58,6 +65,7 @@ def _patch(owner: object, name: str) -> None:
             return None
         error = _extract(spark_error)
         if error is None:
+            _show_table_names(spark_error)
             return spark_error
         if isinstance(spark_error, captured.UnknownException):  # PySpark raises Py4J's exception instead
             return _combine(error, Py4JJavaError(str(spark_error), *args), spark_error)
@@ -98,8 +106,19 @@ def _extract(spark_error: Exception) -> KafkaSqlError | None:
     stack_trace = getattr(spark_error, "_stackTrace", None) or getattr(spark_error, "_stacktrace", None)
     message = str(spark_error)
     return (
-        extract_error(message) or (extract_error(stack_trace) if stack_trace else None) or _not_enabled_error(message)
+        extract_error(message)
+        or (extract_error(stack_trace) if stack_trace else None)
+        or _not_enabled_error(message)
+        or _streaming_query_error(message)
     )
+
+
+def _show_table_names(spark_error: Exception) -> None:
+    """Replace storage names in the message of an exception of a classic session (_desc) or over Connect (_message)."""
+    for attribute in ("_desc", "_message"):
+        text = getattr(spark_error, attribute, None)
+        if isinstance(text, str):
+            setattr(spark_error, attribute, show_table_names_in_error(text))
 
 
 def _not_enabled_error(text: str) -> SessionNotEnabledError | None:
@@ -113,6 +132,21 @@ def _not_enabled_error(text: str) -> SessionNotEnabledError | None:
     return SessionNotEnabledError(
         f"This session cannot read or write table '{table}', which another session declared. {_ADVICE} If the "
         "application that declared it has ended, declare it again.",
+        table=table,
+    )
+
+
+def _streaming_query_error(text: str) -> UnsupportedSqlError | None:
+    """Return the error of an action such as ``show()`` on a DataFrame that reads a Kafka table as a stream."""
+    source = _STREAMING_QUERY.search(text)
+    if source is None:
+        return None
+    table = None if source[1] == "kafka_sql" else show_table_names(source[1]).removeprefix("kafka.")
+    subject, reader = (f"Table '{table}'", "spark.table") if table else ("Format 'kafka_sql'", "spark.read")
+    return UnsupportedSqlError(
+        f"{subject} is read as a stream, which has no last row to show or collect. To read to the current end of the "
+        f"topic, SET 'execution.runtime-mode' = 'batch' and run the query again; in Python, use {reader} in place of "
+        "spark.readStream. To process the stream, write it with INSERT INTO or DataFrame.writeStream.",
         table=table,
     )
 

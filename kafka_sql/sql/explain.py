@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.sql import spark_ddl
@@ -31,8 +32,11 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
     """
     plan = _plan(spark, tables, statement.mode, statement.statement, run)
     if plan is None:
-        return run(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
-    return dataframe(spark, {"plan": pa.string()}, [(plan,)])
+        explained = run(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
+        if not tables:
+            return explained
+        plan = str(explained.collect()[0][0])
+    return dataframe(spark, {"plan": pa.string()}, [(show_table_names(plan),)])
 
 
 def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:

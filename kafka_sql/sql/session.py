@@ -25,6 +25,7 @@ from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.error_conversion import convert_errors
+from kafka_sql.sql.explain_patch import patch_explain
 from kafka_sql.sql.list_tables import patch_catalog
 from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.redaction import redact_options
@@ -57,6 +58,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     tables = session_tables(spark)
     if tables is None:
         convert_errors(spark)
+        patch_explain(spark)
         worker_python.configure_worker_python(spark)
         spark_sql = _spark_sql(spark)
         tables = Tables(spark, spark_sql, _permanent_tables(spark), parse_create, render_create_table)

@@ -13,7 +13,13 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException, 
 from pyspark.sql import DataFrame, SparkSession
 
 import kafka_sql
-from kafka_sql.errors import DecodeError, MissingOptionError, SessionNotEnabledError, TopicNotFoundError
+from kafka_sql.errors import (
+    DecodeError,
+    MissingOptionError,
+    SessionNotEnabledError,
+    TopicNotFoundError,
+    UnsupportedSqlError,
+)
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -109,3 +115,60 @@ def test_a_table_that_another_session_declares_later(sql: Any, spark: SparkSessi
         other.table("later")
     kafka_sql.enable(other)
     assert other.table("later").collect() == []
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda spark: spark.sql("SELECT upper(a) FROM t").show(),
+        lambda spark: spark.sql("SELECT a FROM t").first(),
+        lambda spark: spark.sql("SELECT a FROM t /*+ OPTIONS('scan.max-offsets-per-trigger' = '1') */").count(),
+        lambda spark: spark.readStream.table("t").collect(),
+    ],
+    ids=["show", "first", "hint", "readStream"],
+)
+def test_an_action_on_a_stream(
+    sql: Any, spark: SparkSession, topic: str, action: Callable[[SparkSession], Any]
+) -> None:
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    try:
+        with pytest.raises(UnsupportedSqlError, match=r"^\[UNSUPPORTED_SQL\] Table 't' is read as a stream") as raised:
+            action(spark)
+    finally:
+        sql("RESET 'execution.runtime-mode'")
+    assert isinstance(raised.value, AnalysisException)
+    assert raised.value.table == "t"
+
+
+@pytest.fixture
+def computed(sql: Any, topics: Topics) -> str:
+    """A table with a computed column, which is a view over a data source of another name."""
+    sql(f"CREATE TABLE computed (a INT, b AS a + 1) {topics.with_options(topics.create())}")
+    return "computed"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["INSERT INTO {} VALUES (DATE'2020-01-01')", "INSERT INTO {} VALUES (1, 2)", "SELECT c FROM {}"],
+)
+def test_spark_errors_name_tables_as_declared(sql: Any, computed: str, statement: str) -> None:
+    with pytest.raises(AnalysisException) as raised:
+        sql(statement.format(computed))
+    assert "computed" in str(raised.value)
+    assert "computed__kafka" not in str(raised.value)
+
+
+def test_plans_name_tables_as_declared(
+    sql: Any, spark: SparkSession, computed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statements = [f"SELECT b FROM {computed}", f"INSERT INTO {computed} VALUES (1)"]
+    hint = f"SELECT b FROM {computed} /*+ OPTIONS('scan.parallelism' = '1') */"
+    plans = [sql(f"EXPLAIN EXTENDED {statement}").first()[0] for statement in [*statements, hint]]
+    plans.append(sql(f"EXPLAIN {statements[1]}").first()[0])
+    assert "AppendData spark_catalog.default.computed kafka.computed" in plans[-1]
+    spark.table(computed).explain(True)
+    plans.append(capsys.readouterr().out)
+    assert plans[-1].startswith("== Parsed Logical Plan ==")
+    for plan in plans:
+        assert "spark_catalog.default.computed" in plan
+        assert "__kafka" not in plan

@@ -119,6 +119,19 @@ def test_a_header_is_printed_if_requested(key: str, engine: Engine, capsys: pyte
     assert capsys.readouterr().out == "n\tname\nlast\n"
 
 
+@pytest.mark.parametrize(
+    ("statement", "header"), [("SHOW TABLES", "tableName"), ("SHOW FULL TABLES IN shop", "tableName\ttable type")]
+)
+def test_the_header_of_show_tables_is_that_of_its_rows(
+    statement: str, header: str, engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark = Spark(spark_sql_cli_print_header="true")
+    spark.result = frame(["row"], columns=("namespace", "tableName", "isTemporary", "table type"))
+    spark.result.select = lambda *columns: frame(["row"], columns=columns)
+    run(spark, statement)
+    assert capsys.readouterr().out == f"{header}\nrow\n"
+
+
 def test_verbose_masks_secrets(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     run(Spark(), "CREATE TABLE t (a INT) WITH ('x.password' = 'hunter2')", verbose=True)
     assert capsys.readouterr().out.startswith("CREATE TABLE t (a INT) WITH ('x.password' = '******')\n")

@@ -13,7 +13,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException
 from pyspark.errors.exceptions import captured
 
-from kafka_sql.errors import BrokerError, DecodeError, KafkaSqlError, SessionNotEnabledError, TopicNotFoundError
+from kafka_sql.catalog.storage_names import add_storage_name, remove_storage_name
+from kafka_sql.errors import (
+    BrokerError,
+    DecodeError,
+    KafkaSqlError,
+    SessionNotEnabledError,
+    TopicNotFoundError,
+    UnsupportedSqlError,
+)
 from kafka_sql.sql.error_conversion import _explain_syntax_errors, _patch
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
@@ -133,6 +141,40 @@ def test_a_session_that_is_not_enabled_has_no_data_source(provider: str, table: 
 @pytest.mark.parametrize("provider", ["kafka", "kafkas.orders", "delta"])
 def test_other_data_sources_are_not_explained(provider: str) -> None:
     assert not isinstance(convert(UnknownException(UNKNOWN_SOURCE.format(provider), "")), KafkaSqlError)
+
+
+@pytest.mark.parametrize(
+    ("source", "table", "words"),
+    [
+        ("kafka.orders", "orders", "Table 'orders' is read as a stream, which has no last row"),
+        ("kafka.shop.orders", "shop.orders", "in Python, use spark.table in place of spark.readStream."),
+        ("kafka_sql", None, "in Python, use spark.read in place of spark.readStream."),
+    ],
+)
+@pytest.mark.parametrize("hint", [".", ", or from a streaming table or flow definition within a pipeline."])
+def test_an_action_on_a_stream_says_how_to_run_the_query(source: str, table: str | None, words: str, hint: str) -> None:
+    message = f"Queries with streaming sources must be executed with writeStream.start(){hint};\n{source}\n"
+    error = convert(AnalysisException(message, errorClass="_LEGACY_ERROR_TEMP_3102", messageParameters={}))
+    assert isinstance(error, UnsupportedSqlError)
+    assert isinstance(error, AnalysisException)
+    assert words in str(error)
+    assert "SET 'execution.runtime-mode' = 'batch' and run the query again" in str(error)
+    assert error.table == table
+
+
+@pytest.mark.parametrize("source", ["rate", "kafka", "kafkas.orders"])
+def test_an_action_on_a_stream_of_spark_is_sparks_error(source: str) -> None:
+    message = f"Queries with streaming sources must be executed with writeStream.start();\n{source}"
+    assert not isinstance(convert(AnalysisException(message)), KafkaSqlError)
+
+
+def test_errors_of_spark_name_tables_as_declared() -> None:
+    add_storage_name(("default", "orders__kafka"), ("default", "orders"))
+    try:
+        error = convert(AnalysisException("Cannot write data for the table `default`.`orders__kafka`: x"))
+    finally:
+        remove_storage_name(("default", "orders__kafka"))
+    assert str(error) == "Cannot write data for the table `default`.`orders`: x"
 
 
 class Session:
