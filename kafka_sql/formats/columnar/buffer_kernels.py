@@ -232,17 +232,23 @@ def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent
 
 
 @inline_helper
-def store_temporal(plan_row: int, values: int, entry: int, cursor: int, end: int, separator: int) -> int:
+def store_temporal(
+    plan_row: int, values: int, entry: int, cursor: int, end: int, separator: int, has_offset: int
+) -> int:
     """Parse and store a DATE, TIME or TIMESTAMP; return where it ends, or -1 if the text has another form.
 
     Args:
         separator: the byte between a timestamp's date and time.
+        has_offset: timestamps end in an offset from UTC.
     """
     type_ = load_int64(plan_row, decode_plan.TYPE)
     if type_ == decode_plan.TIMESTAMP:
-        micros, cursor = scalar_kernels.parse_timestamp(
-            cursor, end, separator, load_int64(plan_row, decode_plan.SCALE) == 1
-        )
+        zone = scalar_kernels.NO_ZONE
+        if has_offset:
+            zone = scalar_kernels.OFFSET
+        elif load_int64(plan_row, decode_plan.SCALE) == 1:
+            zone = scalar_kernels.UTC
+        micros, cursor = scalar_kernels.parse_timestamp(cursor, end, separator, zone)
         store(values + 8 * entry, micros)
         return -1 if micros == scalar_kernels.INVALID else cursor
     if type_ == decode_plan.DATE:

@@ -19,6 +19,9 @@ NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
 TOO_LONG: Final = 4  # has more digits than always fit into 64 bits
 
+# What follows the time of a timestamp: nothing, Z, or Z or an offset
+NO_ZONE, UTC, OFFSET = range(3)
+
 _MAX_DIGITS: Final = 19  # always fit into 64 bits
 _POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
 _POWERS_FLOAT64: Final = np.array([10.0**e for e in range(23)])  # each is exact
@@ -212,12 +215,12 @@ def parse_time(cursor: int, end: int) -> tuple[int, int]:
 
 
 @helper
-def parse_timestamp(cursor: int, end: int, separator: int, utc: bool) -> tuple[int, int]:
+def parse_timestamp(cursor: int, end: int, separator: int, zone: int) -> tuple[int, int]:
     """Parse a timestamp such as ``2020-12-30 12:13:14.5``.
 
     Args:
         separator: the byte between date and time.
-        utc: whether a ``Z`` must follow.
+        zone: NO_ZONE; UTC if a ``Z`` must follow; OFFSET if a ``Z`` or an offset such as ``+02:00`` must follow.
 
     Returns:
         the microseconds since 1970-01-01, or INVALID, and where it ends.
@@ -228,11 +231,30 @@ def parse_timestamp(cursor: int, end: int, separator: int, utc: bool) -> tuple[i
     nanos, cursor = parse_time(cursor + 11, end)
     if nanos == INVALID:
         return INVALID, cursor
-    if utc:
-        if cursor >= end or load(cursor, types.uint8) != 90:
-            return INVALID, cursor
-        cursor += 1
-    return days * (_SECONDS_PER_DAY * 1_000_000) + nanos // 1000, cursor
+    micros = days * (_SECONDS_PER_DAY * 1_000_000) + nanos // 1000
+    if zone == NO_ZONE:
+        return micros, cursor
+    if cursor >= end:
+        return INVALID, cursor
+    if load(cursor, types.uint8) == 90:
+        return micros, cursor + 1
+    if zone == UTC:
+        return INVALID, cursor
+    minutes, cursor = _parse_offset(cursor, end)
+    return (INVALID if minutes == INVALID else micros - minutes * 60_000_000), cursor
+
+
+@helper
+def _parse_offset(cursor: int, end: int) -> tuple[int, int]:
+    """Parse an offset from UTC such as ``+02:00``; return its minutes, or INVALID, and where it ends."""
+    if end - cursor < 6 or load(cursor + 3, types.uint8) != 58:
+        return INVALID, cursor
+    sign = load(cursor, types.uint8)
+    hours, minutes = _parse_digits(cursor + 1, 2), _parse_digits(cursor + 4, 2)
+    if (sign != 43 and sign != 45) or hours < 0 or hours > 17 or minutes < 0 or minutes > 59:
+        return INVALID, cursor
+    minutes += hours * 60
+    return (-minutes if sign == 45 else minutes), cursor + 6
 
 
 @helper

@@ -14,6 +14,7 @@ from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, parse_dialect
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.formats.java.scalar_text import scalar_text
 from kafka_sql.formats.java.string_buffers import value_offsets_and_bytes
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Options
 
 _MAX_CHECKED: Final = 24  # UTF-16 units beyond which Jackson quotes a text without checking it
@@ -74,8 +75,10 @@ class CsvEncoder:
         if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
             return column.cast(pa.string())
         if pt.is_floating(arrow_type):
-            return pc.replace_substring(scalar_text(column, False, True).array, '"', "")  # NaN and the infinities
-        return scalar_text(column, iso=False, plain_decimals=self._plain_decimals).array
+            return pc.replace_substring(
+                scalar_text(column, TimestampStandard.SQL, True).array, '"', ""
+            )  # NaN and the infinities
+        return scalar_text(column, TimestampStandard.SQL, plain_decimals=self._plain_decimals).array
 
     def _join_elements(self, column: pa.Array) -> pa.StringArray:
         elements = self._scalar(column.flatten()).fill_null(self._null)

@@ -158,11 +158,11 @@ def _text_converter(arrow_type: pa.DataType) -> Convert:
     if pt.is_time(arrow_type):
         return times.parse_local_time
     if pt.is_timestamp(arrow_type):
-        parse_timestamp = times.timestamp_parser(iso=False, local_zone=arrow_type.tz is not None)
+        parse_timestamp = times.timestamp_parser(times.TimestampStandard.SQL, local_zone=arrow_type.tz is not None)
         return lambda text: parse_timestamp(text.strip(_SPACE))
     if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return lambda text: to_bytes(text.strip(_SPACE))
-    convert = scalar_converter(arrow_type, iso=False, as_decimals=False)
+    convert = scalar_converter(arrow_type, times.TimestampStandard.SQL, as_decimals=False)
     if pt.is_decimal(arrow_type):
         return lambda text: convert(text if text == text.strip(_SPACE) else "")
     return convert

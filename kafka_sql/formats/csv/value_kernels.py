@@ -79,7 +79,7 @@ def store_value(plan_row: int, values: int, entry: int, cursor: int, stop: int) 
     if type_ <= decode_plan.DECIMAL:
         end, mantissa, exponent, flags = scan_number(cursor, stop)
         return store_number(plan_row, values, entry, mantissa, exponent, flags) if end == stop else REJECTED
-    end = store_temporal(plan_row, values, entry, cursor, stop, SPACE)
+    end = store_temporal(plan_row, values, entry, cursor, stop, SPACE, 0)
     if end != stop or (type_ == decode_plan.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
         return REJECTED
     return STORED

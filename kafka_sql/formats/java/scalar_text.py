@@ -14,6 +14,7 @@ from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.decimals import to_plain_string, to_stripped_string
 from kafka_sql.formats.java.string_buffers import value_bytes
 from kafka_sql.formats.java.text import quote
+from kafka_sql.formats.java.times import TimestampStandard
 
 _DAY_10000: Final = 2_932_897  # 10000-01-01, the first ISO date with a sign
 
@@ -29,11 +30,11 @@ class ScalarText(NamedTuple):
     needs_quotes: bool
 
 
-def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
+def scalar_text(array: pa.Array, standard: TimestampStandard, plain_decimals: bool) -> ScalarText:
     """Return the text of a column that is not nested.
 
     Args:
-        iso: write timestamps in ISO-8601, not SQL.
+        standard: how to write timestamps.
         plain_decimals: write all digits of a DECIMAL, without an exponent.
 
     Raises:
@@ -51,7 +52,7 @@ def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
     if pt.is_time(arrow_type):
         return ScalarText(_strip_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), needs_quotes=True)
     if pt.is_timestamp(arrow_type):
-        return ScalarText(_timestamp_text(array, iso), needs_quotes=True)
+        return ScalarText(_timestamp_text(array, standard), needs_quotes=True)
     if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return ScalarText(base64.encode(array.cast(pa.binary())), needs_quotes=True)
     return ScalarText(escape(array.cast(pa.string())), needs_quotes=True)
@@ -85,13 +86,14 @@ def _float_text(array: pa.Array) -> pa.StringArray:
     return text
 
 
-def _timestamp_text(array: pa.Array, iso: bool) -> pa.StringArray:
+def _timestamp_text(array: pa.Array, standard: TimestampStandard) -> pa.StringArray:
     utc = array.cast(pa.timestamp("us"))
     text = _strip_zeros(utc.cast(pa.string()))
     text = _add_sign(text, utc.cast(pa.int64()), _DAY_10000 * 86_400_000_000)
-    if iso:
+    if standard is not TimestampStandard.SQL:
         text = pc.replace_substring(text, " ", "T", max_replacements=1)
-    return text if array.type.tz is None else pc.binary_join_element_wise(text, "Z", "")
+    is_utc = array.type.tz is not None or standard is TimestampStandard.ISO_WITH_OFFSET
+    return pc.binary_join_element_wise(text, "Z", "") if is_utc else text
 
 
 def _strip_zeros(text: pa.StringArray) -> pa.StringArray:

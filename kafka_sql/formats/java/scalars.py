@@ -136,11 +136,11 @@ def string_converter(parse: Callable[[str], int]) -> Convert:
     return convert
 
 
-def scalar_converter(arrow_type: pa.DataType, iso: bool, as_decimals: bool) -> Convert:
+def scalar_converter(arrow_type: pa.DataType, standard: times.TimestampStandard, as_decimals: bool) -> Convert:
     """Return the converter to a type that is not nested.
 
     Args:
-        iso: timestamps are ISO-8601, not SQL.
+        standard: how timestamps are written.
         as_decimals: as in ``compact_json``.
     """
     if pt.is_boolean(arrow_type):
@@ -158,7 +158,7 @@ def scalar_converter(arrow_type: pa.DataType, iso: bool, as_decimals: bool) -> C
     if pt.is_time(arrow_type):
         return string_converter(times.parse_time)
     if pt.is_timestamp(arrow_type):
-        return string_converter(times.timestamp_parser(iso, local_zone=arrow_type.tz is not None))
+        return string_converter(times.timestamp_parser(standard, local_zone=arrow_type.tz is not None))
     return (
         to_bytes
         if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)

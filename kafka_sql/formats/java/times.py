@@ -6,6 +6,7 @@ with a time zone) resolve "smart": 30 February is the last day of February, and 
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable
 from typing import Final
@@ -15,9 +16,21 @@ _DATE: Final = r"(\d{4}|\+\d{5,10}|-\d{4,10})-(\d\d)-(\d\d)"
 _SQL_TIME: Final = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?"
 _ISO_TIME: Final = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
 
+# ISO_OFFSET_TIME ignores the case of Z.
+_OFFSET: Final = r"(?:[Zz]|([+-])(\d\d):(\d\d)(?::(\d\d))?)"
+_MAX_OFFSET: Final = 18 * 3600  # seconds, of java.time.ZoneOffset
+
 _MICROS_PER_DAY: Final = 86_400_000_000
 _INT32: Final = range(-(2**31), 2**31)
 _INT64: Final = range(-(2**63), 2**63)
+
+
+class TimestampStandard(enum.Enum):
+    """How timestamps are written; the values are those of Flink's option."""
+
+    SQL = "SQL"
+    ISO = "ISO-8601"
+    ISO_WITH_OFFSET = "ISO-8601-WITH-OFFSET"
 
 
 def parse_date(text: str) -> int:
@@ -60,13 +73,16 @@ def parse_local_time(text: str) -> int:
     return nanos // 1_000_000 * 1_000_000
 
 
-def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
+def timestamp_parser(standard: TimestampStandard, local_zone: bool) -> Callable[[str], int]:
     """Return a parser of timestamps, which returns the microseconds since 1970.
 
     Args:
-        iso: parse ISO-8601, not SQL.
-        local_zone: parse TIMESTAMP_LTZ, which is in UTC and ends in ``Z``.
+        local_zone: parse TIMESTAMP_LTZ, which is in UTC and ends in ``Z``. In ISO_WITH_OFFSET, TIMESTAMP and
+            TIMESTAMP_LTZ end in an offset from UTC and are converted to UTC.
     """
+    if standard is TimestampStandard.ISO_WITH_OFFSET:
+        return _parse_with_offset
+    iso = standard is TimestampStandard.ISO
     separator = "T" if iso else " "
     pattern = re.compile(
         _DATE
@@ -90,6 +106,31 @@ def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
         raise ValueError(expected)
 
     return parse
+
+
+_WITH_OFFSET: Final = re.compile(_DATE + "T" + _ISO_TIME + _OFFSET, re.ASCII)
+
+
+def _parse_with_offset(text: str) -> int:
+    match = _WITH_OFFSET.fullmatch(text)
+    if match:
+        days = _days(match[1], match[2], match[3], smart=True)
+        nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart=True)
+        offset = _offset_seconds(match[8], match[9], match[10], match[11]) if match[8] else 0
+        if days is not None and nanos is not None and offset is not None:
+            micros = days * _MICROS_PER_DAY + nanos // 1000 - offset * 1_000_000
+            if micros in _INT64:
+                return micros
+    raise ValueError("expected a timestamp with an offset, such as '2020-12-30T12:13:14.123+02:00'")
+
+
+def _offset_seconds(sign: str, hour_text: str, minute_text: str, second_text: str | None) -> int | None:
+    """Return the seconds of an offset from UTC, or None if it is invalid."""
+    hour, minute, second = int(hour_text), int(minute_text), int(second_text or "0")
+    seconds = (hour * 60 + minute) * 60 + second
+    if minute > 59 or second > 59 or seconds > _MAX_OFFSET:
+        return None
+    return -seconds if sign == "-" else seconds
 
 
 def _days(year_text: str, month_text: str, day_text: str, smart: bool) -> int | None:

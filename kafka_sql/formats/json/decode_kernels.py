@@ -66,10 +66,12 @@ class JsonRules(NamedTuple):
 
     Attributes:
         date_separator: the byte between a timestamp's date and time.
+        has_offset: timestamps end in an offset from UTC.
         fail_on_missing: a missing field is an error, not null.
     """
 
     date_separator: int
+    has_offset: int
     fail_on_missing: int
 
 
@@ -251,7 +253,7 @@ def _read_scalar(batch: Batch, rules: JsonRules, slot: int, cursor: int, end: in
             if outcome == INEXACT and not defer_float(batch, slot, entry, start, cursor):
                 return report_full_slot(batch, batch.root)
         elif quoted:
-            cursor = store_temporal(plan_row, values, entry, cursor, end, rules.date_separator)
+            cursor = store_temporal(plan_row, values, entry, cursor, end, rules.date_separator, rules.has_offset)
             if cursor < 0:
                 return UNSUPPORTED
         else:

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from kafka_sql.formats.columnar.decode_plan import DecodePlan
 from kafka_sql.formats.columnar.text_decoder import TextDecoder
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json.fallback import Rules, row_reader
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
     IGNORE_PARSE_ERRORS,
-    ISO_8601,
     TIMESTAMP_FORMAT,
     check_decoding,
 )
@@ -42,7 +42,7 @@ class JsonDecoder(TextDecoder):
         self._rules = Rules(
             fail_on_missing=options[FAIL_ON_MISSING_FIELD],
             ignore_errors=options[IGNORE_PARSE_ERRORS],
-            iso=options[TIMESTAMP_FORMAT] == ISO_8601,
+            standard=TimestampStandard(options[TIMESTAMP_FORMAT]),
             fail_on_missing_key=options.key(FAIL_ON_MISSING_FIELD),
             timestamp_format_key=options.key(TIMESTAMP_FORMAT),
         )
@@ -58,7 +58,12 @@ class JsonDecoder(TextDecoder):
     def _loop_options(self) -> tuple[Any, ...]:
         from kafka_sql.formats.json.decode_kernels import JsonRules
 
-        return JsonRules(ord("T" if self._rules.iso else " "), int(self._rules.fail_on_missing))
+        standard = self._rules.standard
+        return JsonRules(
+            date_separator=ord(" " if standard is TimestampStandard.SQL else "T"),
+            has_offset=int(standard is TimestampStandard.ISO_WITH_OFFSET),
+            fail_on_missing=int(self._rules.fail_on_missing),
+        )
 
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
         present: npt.NDArray[np.bool_] = np.diff(offsets) > 0

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.java.scalar_text import ScalarText, escape, scalar_text
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
-    ISO_8601,
     TIMESTAMP_FORMAT,
 )
 from kafka_sql.formats.json.schema import check_schema
@@ -32,7 +32,7 @@ class JsonEncoder:
             SchemaError: the json format does not support a column's type.
         """
         check_schema(schema)
-        self._iso = options[TIMESTAMP_FORMAT] == ISO_8601
+        self._standard = TimestampStandard(options[TIMESTAMP_FORMAT])
         self._plain_decimals = options[DECIMAL_AS_PLAIN_NUMBER]
         self._skip_null = options[IGNORE_NULL_FIELDS]
 
@@ -62,7 +62,7 @@ class JsonEncoder:
         elif pt.is_map(arrow_type):
             text = self._maps(column)
         else:
-            return scalar_text(column, self._iso, self._plain_decimals)
+            return scalar_text(column, self._standard, self._plain_decimals)
         return ScalarText(pc.if_else(column.is_valid(), text, None) if column.null_count else text, needs_quotes=False)
 
     def _maps(self, column: pa.MapArray) -> pa.StringArray:

@@ -19,7 +19,8 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.java import text as java_text
 from kafka_sql.formats.java.jackson import Number, parse_document, with_deep_recursion
 from kafka_sql.formats.java.scalars import scalar_converter, to_string
-from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, ISO_8601, SQL, TIMESTAMP_FORMAT
+from kafka_sql.formats.java.times import TimestampStandard
+from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, TIMESTAMP_FORMAT
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -31,13 +32,13 @@ class Rules:
     Attributes:
         fail_on_missing: a missing field is an error, not null.
         ignore_errors: an undecodable field is null, and an undecodable payload is no row.
-        iso: timestamps are ISO-8601, not SQL.
+        standard: how timestamps are written.
         fail_on_missing_key, timestamp_format_key: the keys of the options in WITH, for errors.
     """
 
     fail_on_missing: bool
     ignore_errors: bool
-    iso: bool
+    standard: TimestampStandard
     fail_on_missing_key: str = FAIL_ON_MISSING_FIELD.key
     timestamp_format_key: str = TIMESTAMP_FORMAT.key
 
@@ -173,7 +174,7 @@ def _value_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -
         return _array_converter(arrow_type, rules, as_decimals)
     if pt.is_map(arrow_type):
         return _map_converter(arrow_type, rules, as_decimals)
-    converter = scalar_converter(arrow_type, rules.iso, as_decimals)
+    converter = scalar_converter(arrow_type, rules.standard, as_decimals)
 
     def convert(value: Any) -> Any:
         try:
@@ -189,22 +190,27 @@ def _timestamp_advice(value: Any, arrow_type: pa.DataType, rules: Rules) -> str:
     if not pt.is_timestamp(arrow_type) or not isinstance(value, str):
         return ""
 
-    def matches(type_: pa.DataType, iso: bool) -> bool:
+    def matches(type_: pa.DataType, standard: TimestampStandard) -> bool:
         try:
-            scalar_converter(type_, iso, as_decimals=False)(value)
+            scalar_converter(type_, standard, as_decimals=False)(value)
         except ValueError:
             return False
         return True
 
-    other_format = f"Set '{rules.timestamp_format_key}' = '{SQL if rules.iso else ISO_8601}'"
-    if matches(arrow_type, not rules.iso):
-        return f". {other_format}"
-    with_time_zone = pa.timestamp(arrow_type.unit, "UTC")
-    if matches(with_time_zone, rules.iso):
+    def set_to(standard: TimestampStandard) -> str:
+        return f". Set '{rules.timestamp_format_key}' = '{standard.value}'"
+
+    own, with_time_zone = rules.standard, pa.timestamp(arrow_type.unit, "UTC")
+    others = [s for s in TimestampStandard if s not in (own, TimestampStandard.ISO_WITH_OFFSET)]
+    for standard in others:
+        if matches(arrow_type, standard):
+            return set_to(standard)
+    if matches(with_time_zone, own):
         return ". It has a time zone: declare the column as TIMESTAMP_LTZ"
-    if matches(with_time_zone, not rules.iso):
-        return f". It has a time zone: declare the column as TIMESTAMP_LTZ. {other_format}"
-    return ""
+    for standard in others:
+        if matches(with_time_zone, standard):
+            return f". It has a time zone: declare the column as TIMESTAMP_LTZ{set_to(standard)}"
+    return set_to(TimestampStandard.ISO_WITH_OFFSET) if matches(arrow_type, TimestampStandard.ISO_WITH_OFFSET) else ""
 
 
 def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:

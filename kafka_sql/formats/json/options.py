@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kafka_sql.errors import ConflictingOptionsError
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Option, Options, boolean, enum, string
 
 FAIL_ON_MISSING_FIELD: Final = boolean(
@@ -20,14 +21,13 @@ IGNORE_PARSE_ERRORS: Final = boolean(
     "record that is not a JSON object is skipped.",
     default="false",
 )
-SQL: Final = "SQL"
-ISO_8601: Final = "ISO-8601"
 TIMESTAMP_FORMAT: Final = enum(
     "json.timestamp-format.standard",
     "How TIMESTAMP and TIMESTAMP_LTZ are read and written: 'SQL' is '2020-12-30 12:13:14.123', 'ISO-8601' is "
-    "'2020-12-30T12:13:14.123'; TIMESTAMP_LTZ is in UTC and ends in 'Z'.",
-    allowed=(SQL, ISO_8601),
-    default=SQL,
+    "'2020-12-30T12:13:14.123'; TIMESTAMP_LTZ is in UTC and ends in 'Z'. With 'ISO-8601-WITH-OFFSET', both types end "
+    "in 'Z' or an offset such as '+02:00'. They are converted to UTC, and written with 'Z'.",
+    allowed=tuple(standard.value for standard in TimestampStandard),
+    default=TimestampStandard.SQL.value,
 )
 MAP_NULL_KEY_MODE: Final = enum(
     "json.map-null-key.mode",

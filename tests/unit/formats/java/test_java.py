@@ -33,9 +33,10 @@ def test_dates_of_distant_years_repeat_after_400_years(year: int, month: int, da
 
 @given(st.datetimes(), st.booleans(), st.booleans())
 def test_timestamps(timestamp: dt.datetime, iso: bool, utc: bool) -> None:
+    standard = times.TimestampStandard.ISO if iso else times.TimestampStandard.SQL
     text = timestamp.isoformat("T" if iso else " ") + ("Z" if utc else "")
     expected = (timestamp - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-    assert times.timestamp_parser(iso, utc)(text) == expected
+    assert times.timestamp_parser(standard, utc)(text) == expected
 
 
 @given(st.lists(st.none() | st.binary(max_size=9)), st.integers(0, 3))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from hypothesis import strategies as st
 
+from kafka_sql.formats.java.times import TimestampStandard
 from tests.unit.formats.random_schemas import NAMES
 
 # fmt: off
@@ -42,11 +43,26 @@ _UNUSUAL: Final = (
     "\0",
     "[" * 1001 + "]" * 1001,
 )
+_OFFSETS: Final = [
+    "Z",
+    "z",
+    "",
+    "+00:00",
+    "-00:00",
+    "+02:00",
+    "-05:30",
+    "+17:59",
+    "+18:00",
+    "+18:01",
+    "+01:02:03",
+    "+0200",
+    "*01:00",
+]
 _SPACE: Final = st.sampled_from(("", "", "", "", " ", "\n", "\t\r"))
 
 
 @st.composite
-def values(draw: st.DrawFn, arrow_type: pa.DataType | None, iso: bool, odd_one_in: int = 8) -> str:
+def values(draw: st.DrawFn, arrow_type: pa.DataType | None, standard: TimestampStandard, odd_one_in: int = 8) -> str:
     """Generate the text of a value of type ``arrow_type``; about one in ``odd_one_in`` is of any type, or malformed."""
     choice = draw(st.integers(0, odd_one_in))
     if arrow_type is None or choice == 0:
@@ -54,18 +70,18 @@ def values(draw: st.DrawFn, arrow_type: pa.DataType | None, iso: bool, odd_one_i
     if choice == 1:
         return "null"
     if pt.is_struct(arrow_type):
-        return draw(objects(list(arrow_type), iso, odd_one_in))
+        return draw(objects(list(arrow_type), standard, odd_one_in))
     if pt.is_list(arrow_type):
-        return "[" + ",".join(draw(st.lists(values(arrow_type.value_type, iso, odd_one_in), max_size=3))) + "]"
+        return "[" + ",".join(draw(st.lists(values(arrow_type.value_type, standard, odd_one_in), max_size=3))) + "]"
     if pt.is_map(arrow_type):
         entries = draw(
-            st.lists(st.tuples(st.sampled_from(NAMES), values(arrow_type.item_type, iso, odd_one_in)), max_size=3)
+            st.lists(st.tuples(st.sampled_from(NAMES), values(arrow_type.item_type, standard, odd_one_in)), max_size=3)
         )
         return "{" + ",".join(f"{json.dumps(k)}:{v}" for k, v in entries) + "}"
-    return draw(_valid_scalars(arrow_type, iso))
+    return draw(_valid_scalars(arrow_type, standard))
 
 
-def _valid_scalars(arrow_type: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
+def _valid_scalars(arrow_type: pa.DataType, standard: TimestampStandard) -> st.SearchStrategy[str]:
     if pt.is_boolean(arrow_type):
         return st.sampled_from(("true", "false"))
     if pt.is_integer(arrow_type):
@@ -81,17 +97,20 @@ def _valid_scalars(arrow_type: pa.DataType, iso: bool) -> st.SearchStrategy[str]
     if pt.is_time(arrow_type):
         return st.times().map(lambda x: f'"{x.isoformat()}"')
     if pt.is_timestamp(arrow_type):
-        zone = "" if arrow_type.tz is None else "Z"
-        return st.datetimes().map(lambda d: f'"{d.isoformat("T" if iso else " ")}{zone}"')
+        separator = " " if standard is TimestampStandard.SQL else "T"
+        zones = _OFFSETS if standard is TimestampStandard.ISO_WITH_OFFSET else ("" if arrow_type.tz is None else "Z",)
+        return st.tuples(st.datetimes(), st.sampled_from(zones)).map(lambda x: f'"{x[0].isoformat(separator)}{x[1]}"')
     return st.tuples(st.text(max_size=8), st.booleans()).map(lambda x: json.dumps(x[0], ensure_ascii=x[1]))
 
 
 @st.composite
-def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, odd_one_in: int = 8) -> str:
+def objects(draw: st.DrawFn, fields: list[pa.Field], standard: TimestampStandard, odd_one_in: int = 8) -> str:
     """Generate the text of an object: a schema's fields in any order, some missing, some repeated, some unknown."""
-    items = [(f.name, draw(values(f.type, iso, odd_one_in))) for f in fields if draw(st.integers(0, 2 * odd_one_in))]
+    items = [
+        (f.name, draw(values(f.type, standard, odd_one_in))) for f in fields if draw(st.integers(0, 2 * odd_one_in))
+    ]
     if draw(st.integers(0, odd_one_in)) == 0:
-        items.append((draw(st.sampled_from((*NAMES, "unknown"))), draw(values(None, iso))))
+        items.append((draw(st.sampled_from((*NAMES, "unknown"))), draw(values(None, standard))))
     text = ",".join(
         draw(_SPACE) + json.dumps(name, ensure_ascii=draw(st.booleans())) + draw(_SPACE) + ":" + draw(_SPACE) + value
         for name, value in draw(st.permutations(items))
@@ -100,9 +119,9 @@ def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, odd_one_in: int 
 
 
 @st.composite
-def payloads(draw: st.DrawFn, schema: pa.Schema, iso: bool, odd_one_in: int = 8) -> bytes | None:
+def payloads(draw: st.DrawFn, schema: pa.Schema, standard: TimestampStandard, odd_one_in: int = 8) -> bytes | None:
     """Generate a payload: mostly an object; sometimes an array, truncated, followed by more text, or null."""
-    text = draw(objects(list(schema), iso, odd_one_in))
+    text = draw(objects(list(schema), standard, odd_one_in))
     match draw(st.integers(0, 40)):
         case 0:
             return draw(

@@ -153,6 +153,24 @@ def test_long_payloads_are_shortened_in_errors() -> None:
             ". It has a time zone: declare the column as TIMESTAMP_LTZ. "
             "Set 'value.json.timestamp-format.standard' = 'ISO-8601'",
         ),
+        (
+            None,
+            "ISO-8601",
+            "2026-11-20T14:11:24+02:00",
+            ". Set 'value.json.timestamp-format.standard' = 'ISO-8601-WITH-OFFSET'",
+        ),
+        (
+            "UTC",
+            "SQL",
+            "2026-11-20T14:11:24-05:30",
+            ". Set 'value.json.timestamp-format.standard' = 'ISO-8601-WITH-OFFSET'",
+        ),
+        (
+            None,
+            "ISO-8601-WITH-OFFSET",
+            "2026-11-20T14:11:24",
+            ". Set 'value.json.timestamp-format.standard' = 'ISO-8601'",
+        ),
         (None, "SQL", "yesterday", ""),
         (None, "SQL", 5, ""),
     ],
@@ -164,8 +182,11 @@ def test_a_timestamp_in_the_other_format_names_the_option(
     decoder = JsonDecoder(pa.schema([("t", pa.timestamp("us", zone))]), options)
     with pytest.raises(DecodeError) as e:
         decoder.decode(pa.array([json.dumps({"t": value}).encode()]))
-    expected = f"2020-12-30{' ' if standard == 'SQL' else 'T'}12:13:14.123{'Z' if zone else ''}"
-    assert e.value.reason == f"found {json.dumps(value)}, expected a timestamp such as '{expected}'{advice}"
+    offset, such_as = "Z" if zone else "", "such as"
+    if standard == "ISO-8601-WITH-OFFSET":
+        offset, such_as = "+02:00", "with an offset, such as"
+    expected = f"2020-12-30{' ' if standard == 'SQL' else 'T'}12:13:14.123{offset}"
+    assert e.value.reason == f"found {json.dumps(value)}, expected a timestamp {such_as} '{expected}'{advice}"
 
 
 def test_errors_name_the_option_of_the_format_that_is_based_on_json() -> None:

@@ -25,6 +25,7 @@ from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.random_schemas import samples, schemas
 
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
+ISO_WITH_OFFSET = {"json.timestamp-format.standard": "ISO-8601-WITH-OFFSET"}
 NO_NULLS = {"json.encode.ignore-null-fields": "true"}
 PLAIN = {"json.encode.decimal-as-plain-number": "true"}
 EXACT = Context(prec=50)
@@ -104,6 +105,9 @@ def test_a_timestamp_has_no_trailing_zeros() -> None:
     assert values(TIMESTAMPS.cast(pa.timestamp("us"))) == [*(f'"{text}"' for text in sql), "null"]
     iso = [f'"{text.replace(" ", "T")}"' for text in sql]
     assert values(TIMESTAMPS.cast(pa.timestamp("us")), ISO) == [*iso, "null"]
+    utc = [f'{text.removesuffix(chr(34))}Z"' for text in iso]
+    assert values(TIMESTAMPS.cast(pa.timestamp("us")), ISO_WITH_OFFSET) == [*utc, "null"]
+    assert values(TIMESTAMPS.cast(pa.timestamp("us", "Europe/Berlin")), ISO_WITH_OFFSET) == [*utc, "null"]
 
 
 def test_timestamp_ltz_is_in_utc() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
@@ -42,12 +43,14 @@ ERROR_OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"jso
 
 
 @examples(100)
-@given(data=st.data(), schema=schemas(), error_options=ERROR_OPTIONS, iso=st.booleans())
+@given(data=st.data(), schema=schemas(), error_options=ERROR_OPTIONS, standard=st.sampled_from(TimestampStandard))
 def test_loop_and_fallback_agree(
-    data: st.DataObject, schema: pa.Schema, error_options: Mapping[str, str], iso: bool
+    data: st.DataObject, schema: pa.Schema, error_options: Mapping[str, str], standard: TimestampStandard
 ) -> None:
-    options = Options(JSON_OPTIONS, error_options | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
-    documents = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
+    options = Options(JSON_OPTIONS, error_options | {"json.timestamp-format.standard": standard.value})
+    documents = data.draw(
+        st.lists(payloads(schema, standard, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6)
+    )
     array = pa.array(documents, pa.binary())
     assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 

@@ -257,6 +257,48 @@ def test_a_timestamp_in_iso_8601(arrow_type: pa.DataType, text: str, expected: A
         assert decode(arrow_type, text, ISO) == expected
 
 
+HOUR, MINUTE, SECOND = 3_600_000_000, 60_000_000, 1_000_000
+
+
+@pytest.mark.parametrize("arrow_type", [TS, LTZ])
+@pytest.mark.parametrize(
+    ("text", "expected"),  # of java.time's formatter ISO_LOCAL_DATE 'T' ISO_OFFSET_TIME
+    [
+        ("2020-01-01T00:00:00.1Z", NEW_YEAR + 100_000),
+        ("2020-01-01T00:00:00z", NEW_YEAR),
+        ("2020-01-01T02:00:00+02:00", NEW_YEAR),
+        ("2020-01-01T00:00+02:00", NEW_YEAR - 2 * HOUR),
+        ("2020-01-01T00:00:00.123456789-05:30", NEW_YEAR + 5 * HOUR + 30 * MINUTE + 123_456),
+        ("2020-01-01T00:00:00-00:00", NEW_YEAR),
+        ("2020-01-01T00:00:00+18:00", NEW_YEAR - 18 * HOUR),
+        ("2020-01-01T00:00:00+17:59", NEW_YEAR - 17 * HOUR - 59 * MINUTE),
+        ("2020-01-01T00:00:00+01:02:03", NEW_YEAR - HOUR - 2 * MINUTE - 3 * SECOND),
+        ("2020-01-01T24:00:00+00:00", NEW_YEAR + DAY),
+        ("2020-02-31T00:00:00Z", NEW_YEAR + 59 * DAY),
+        ("+10000-01-01T00:00:00+01:00", 253_402_300_800_000_000 - HOUR),
+        ("2020-01-01T00:00:00", ERROR),
+        ("2020-01-01 00:00:00+02:00", ERROR),
+        ("2020-01-01t00:00:00Z", ERROR),
+        ("2020-01-01T00:00:00 +02:00", ERROR),
+        ("2020-01-01T00:00:00+0200", ERROR),
+        ("2020-01-01T00:00:00+02", ERROR),
+        ("2020-01-01T00:00:00+2:00", ERROR),
+        ("2020-01-01T00:00:00+18:01", ERROR),
+        ("2020-01-01T00:00:00-18:00:01", ERROR),
+        ("2020-01-01T00:00:00+01:60", ERROR),
+        ("2020-01-01T00:00:00+01:00Z", ERROR),
+        ("2020-01-01T00:00:00+01:00[Europe/Berlin]", ERROR),
+    ],
+)
+def test_a_timestamp_in_iso_8601_with_offset(arrow_type: pa.DataType, text: str, expected: Any) -> None:
+    options = {"json.timestamp-format.standard": "ISO-8601-WITH-OFFSET"}
+    if expected is ERROR:
+        with pytest.raises(DecodeError):
+            decode(arrow_type, f'"{text}"', options)
+    else:
+        assert decode(arrow_type, f'"{text}"', options) == expected
+
+
 def test_with_a_decimal_column_numbers_inside_a_string_column_are_decimals() -> None:
     schema = pa.schema([("a", pa.string()), ("d", pa.decimal128(10, 2))])
     payload = b'{"a":{"x":1.50,"y":[1e10,-0,-0.0,1E-10,100.00,0.000]}}'

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.formats.java.scalar_text import scalar_text
 from kafka_sql.formats.java.text import double_text
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
@@ -88,7 +89,7 @@ DOUBLES = st.floats() | st.integers(-(10**11), 10**11).map(lambda n: n / 10_000)
 def test_the_compiled_loop_arrow_and_python_write_the_same_double(arrow_type: pa.DataType, number: float) -> None:
     array = pa.array([number], pa.float64()).cast(arrow_type)
     value = array[0].as_py()
-    (arrow,) = scalar_text(array, iso=False, plain_decimals=False).array.to_pylist()
+    (arrow,) = scalar_text(array, TimestampStandard.SQL, plain_decimals=False).array.to_pylist()
     # alone, a double of few decimals is written from ten-thousandths; beside 1/3, from Arrow's text
     for column in (array, pa.concat_arrays([array, pa.array([1 / 3], pa.float64()).cast(arrow_type)])):
         assert encode(pa.RecordBatch.from_pydict({"n": column}))[0].decode() == f'{{"n":{arrow}}}'
