@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.runtime.gc_freeze import freeze_modules
+from kafka_sql.runtime.micro_batch import start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.sink.batch_reports import query_and_batch, report_batch
 from kafka_sql.sink.exactly_once import driver
@@ -55,6 +56,7 @@ class _TableWriter(QuickAckMixin):
         self._timeout = transaction_timeout(definition) if definition.is_exactly_once else None  # milliseconds
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        start_task()
         message = self._write_rows(batches)
         freeze_modules()
         return message

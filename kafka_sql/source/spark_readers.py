@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -13,6 +13,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
+from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.dead_letter_topic import batch_dead_letter_topic, stream_dead_letter_topic
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 Json = dict[str, Any]
-
-_BATCH_ID: Final = "streaming.sql.batchId"  # a local property of the tasks of micro-batches
 
 
 class TaskPartition(InputPartition):
@@ -66,6 +65,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         # lazy: loads the compiled kernels, which planning does not need
         from kafka_sql.source.reader import split_reader
 
+        start_task()
         read = split_reader.read_content if self._definition.reads_content else split_reader.read_split
         if self._is_static_side():
             read = split_reader.read_current
@@ -76,8 +76,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
 
     def _is_static_side(self) -> bool:
         """Return whether a micro-batch of a stream reads the table, and splits are whole partitions."""
-        context = TaskContext.get()
-        if context is None or context.getLocalProperty(_BATCH_ID) is None:
+        if not is_in_micro_batch():
             return False
         return self._definition.reads_content or self._definition.options.get(opt.SCAN_PARALLELISM) is None
 
@@ -141,6 +140,7 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         """Read the rows of one task."""
         from kafka_sql.source.reader.split_reader import read_split  # lazy, as above
 
+        start_task()
         is_first_batch = isinstance(partition, TaskPartition) and partition.is_in_first_batch
         dead_letter_topic = stream_dead_letter_topic(self._definition, is_first_batch)
         for split, config in _splits_with_config(self._definition, partition):

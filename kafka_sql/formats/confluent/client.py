@@ -17,10 +17,14 @@ from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
 from kafka_sql.options import allow_lists, allowed_paths
 from kafka_sql.runtime.bounded_http import ResponseTooLargeError, create_client, send_request
+from kafka_sql.runtime.continuous_task import is_continuous_task
 
 T = TypeVar("T")
 
 RETRY_TIMEOUT: Final = 60.0  # seconds for which a failed request is retried
+# the same for a registry that has not responded to this client yet, except in tasks of continuous queries; Confluent's
+# client retries three times, after 1, 2 and 4 s (max.retries, retries.wait.ms)
+_FIRST_TIMEOUT: Final = 5.0
 _TIMEOUT: Final = 10.0  # seconds to wait for a connection, and for the next bytes of a response
 _BACKOFF: Final = 0.1  # seconds before the first retry; doubled up to the maximum
 _MAX_BACKOFF: Final = 2.0
@@ -30,7 +34,6 @@ _MAX_MESSAGE: Final = 2000  # characters of a registry's message in errors
 _MAX_REFERENCES: Final = 1000
 _MAX_SHOWN: Final = 200  # characters of a chain of references in errors
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
-_CHECK_URL: Final = "Check the option 'url'."
 _Auth = tuple[str, str] | None  # user and password
 
 
@@ -68,8 +71,10 @@ class SchemaRegistry:
         if settings.token:
             headers["Authorization"] = f"Bearer {settings.token}"
         uses_tls = any(url.startswith("https:") for url in settings.urls)
+        self._format = settings.format
         self.schema_type_name = SCHEMA_TYPE_NAMES[settings.schema_type]
         self._urls, self._current, self._schema_type = _parse_urls(settings), 0, settings.schema_type
+        self._has_responded = False
         self._client = create_client(ssl_context(settings) if uses_tls else False, _TIMEOUT, headers)
         self._schemas: dict[int, RegisteredSchema] = {}
         self._ids: dict[tuple[str, str], int] = {}
@@ -210,27 +215,37 @@ class SchemaRegistry:
 
         Args:
             resource: what is requested, for errors: ``subject 'orders-value'``.
-            deadline: until when, in seconds of ``time.monotonic``; by default RETRY_TIMEOUT from now.
+            deadline: until when, in seconds of ``time.monotonic``; by default RETRY_TIMEOUT from now. A registry that
+                has not responded yet is given less time.
         """
-        deadline = time.monotonic() + RETRY_TIMEOUT if deadline is None else deadline
+        start = time.monotonic()
+        deadline = start + RETRY_TIMEOUT if deadline is None else deadline
         backoff, attempts = _BACKOFF, 0
         while True:
             url, auth = self._urls[self._current]
             try:
                 response = self._send(method, url + path, auth, resource, body, deadline)
+                self._has_responded = True
                 if response.status_code not in _RETRIABLE_STATUSES:
-                    return _parse_response(response, url, resource)
+                    return self._parse_response(response, url, resource)
                 reason = f"{response.status_code} {response.reason_phrase}"
             except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
-                    raise SchemaRegistryError(f"No TLS connection to the schema registry {url}: {e}.", url=url) from e
+                    raise SchemaRegistryError(
+                        f"No TLS connection to the schema registry {url}: {e}. Check the options '{self._format}.url' "
+                        f"and '{self._format}.ssl.truststore.location'.",
+                        url=url,
+                    ) from e
                 reason = str(e) or type(e).__name__
             self._current, attempts = (self._current + 1) % len(self._urls), attempts + 1
-            if time.monotonic() + backoff > deadline:
+            now, is_first = time.monotonic(), not (self._has_responded or is_continuous_task())
+            has_tried_all = attempts >= len(self._urls)
+            if now + backoff > deadline or (is_first and has_tried_all and now + backoff > start + _FIRST_TIMEOUT):
                 urls = ", ".join(url for url, _ in self._urls)
                 raise SchemaRegistryError(
-                    f"The schema registry did not respond within {RETRY_TIMEOUT:g} s to a request for {resource}: "
-                    f"{urls}: {reason}. Check that it is running, and the option 'url'."
+                    f"The schema registry did not respond within {now - start:.1f} s to a request for {resource}: "
+                    f"{urls}: {reason}. Check that it is running, and the option '{self._format}.url'.",
+                    url=url,
                 )
             if attempts % len(self._urls) == 0:  # each URL has failed once more
                 time.sleep(backoff * random.uniform(0.5, 1))
@@ -245,40 +260,40 @@ class SchemaRegistry:
         except ResponseTooLargeError:
             raise SchemaRegistryError(
                 f"Invalid schema registry response for {resource}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
-                f"{_CHECK_URL}"
+                f"Check the option '{self._format}.url'."
             ) from None
 
+    def _parse_response(self, response: httpx.Response, url: str, resource: str) -> dict[str, Any]:
+        """Return the JSON object of a response.
 
-def _parse_response(response: httpx.Response, url: str, resource: str) -> dict[str, Any]:
-    """Return the JSON object of a response.
-
-    Raises:
-        SchemaRegistryError: the response is an error, or not a JSON object.
-    """
-    document, registry = _parse_json(response), f"The schema registry {url}"
-    if response.is_success:
-        if not isinstance(document, dict):
+        Raises:
+            SchemaRegistryError: the response is an error, or not a JSON object.
+        """
+        document, registry = _parse_json(response), f"The schema registry {url}"
+        if response.is_success:
+            if not isinstance(document, dict):
+                raise SchemaRegistryError(
+                    f"Invalid schema registry response for {resource} from {url}: not a JSON object. "
+                    f"Check the option '{self._format}.url'.",
+                    url=url,
+                )
+            return document
+        reason = _error_of(document) or f"{response.status_code} {response.reason_phrase}"
+        if response.status_code in (401, 403):
             raise SchemaRegistryError(
-                f"Invalid schema registry response for {resource} from {url}: not a JSON object. {_CHECK_URL}",
+                f"{registry} rejected the credentials for {resource} ({reason}). Check "
+                f"'{self._format}.basic-auth.user-info' or '{self._format}.bearer-auth.token'.",
                 url=url,
             )
-        return document
-    reason = _error_of(document) or f"{response.status_code} {response.reason_phrase}"
-    if response.status_code in (401, 403):
-        raise SchemaRegistryError(
-            f"{registry} rejected the credentials for {resource} ({reason}). Check 'basic-auth.user-info' or "
-            "'bearer-auth.token'.",
-            url=url,
-        )
-    if response.status_code == 409:
-        raise IncompatibleSchemaError(
-            f"{registry} rejected the table's schema for {resource}: it is incompatible with an earlier schema "
-            f"({reason}). Change the columns, or the subject's compatibility mode.",
-            url=url,
-        )
-    if response.status_code == 404:
-        raise SchemaNotFoundError(f"{registry}: {resource} not found ({reason}).", url=url)
-    raise SchemaRegistryError(f"{registry} rejected a request for {resource} ({reason}).", url=url)
+        if response.status_code == 409:
+            raise IncompatibleSchemaError(
+                f"{registry} rejected the table's schema for {resource}: it is incompatible with an earlier schema "
+                f"({reason}). Change the columns, or the subject's compatibility mode.",
+                url=url,
+            )
+        if response.status_code == 404:
+            raise SchemaNotFoundError(f"{registry}: {resource} not found ({reason}).", url=url)
+        raise SchemaRegistryError(f"{registry} rejected a request for {resource} ({reason}).", url=url)
 
 
 def _error_of(document: Any) -> str | None:
@@ -306,7 +321,8 @@ def _require_field(document: Any, key: str, type_: type[T], resource: str) -> T:
     value = document.get(key) if isinstance(document, dict) else None
     if not isinstance(value, type_):
         raise SchemaRegistryError(
-            f"Invalid schema registry response for {resource}: '{key}' is missing or malformed. {_CHECK_URL}"
+            f"Invalid schema registry response for {resource}: '{key}' is missing or malformed. Check the format's "
+            "option 'url'."
         )
     return value
 

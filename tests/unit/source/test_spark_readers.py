@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from pyspark import cloudpickle
 from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.runtime import micro_batch
+from kafka_sql.runtime.continuous_task import is_continuous_task, set_continuous_task
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
 from kafka_sql.source.stream import read_limits
@@ -114,6 +117,24 @@ def test_tables_with_a_row_per_key_read_the_latest_rows_of_a_whole_partition(
 def test_spark_reads_nothing_if_there_are_no_splits(requests: list[Any]) -> None:
     assert list(BatchReader(define(), SCHEMA).read(None)) == []  # type: ignore[arg-type]
     assert requests == []
+
+
+def test_tasks_of_micro_batches_are_continuous(
+    cluster: FakeCluster, requests: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    properties = {"streaming.sql.batchId": "7"}
+    context = SimpleNamespace(getLocalProperty=properties.get)
+    monkeypatch.setattr(micro_batch, "TaskContext", SimpleNamespace(get=lambda: context))
+    batch, stream = BatchReader(define(properties_group_id="g"), SCHEMA), StreamReader(define(), SCHEMA)
+    assert not is_continuous_task()
+    for reader in (stream, batch):  # a batch read of a static side
+        assert list(reader.read(TaskPartition([]))) == []
+        assert is_continuous_task()
+        set_continuous_task(False)
+    properties.clear()
+    set_continuous_task(True)  # of the task before, in the same worker
+    assert list(batch.read(TaskPartition([]))) == []
+    assert not is_continuous_task()
 
 
 def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) -> None:
