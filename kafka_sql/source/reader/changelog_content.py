@@ -20,8 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
-from kafka_sql.source.reader.key_value_join import row_payloads
-from kafka_sql.source.reader.metadata import read_metadata
+from kafka_sql.source.reader.key_value_join import RowOrigins, row_payloads
 from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import IS_DELETED, ROW_INDEX, comparable_columns, is_retraction, last_row_per_key
 
@@ -111,9 +110,8 @@ def upsert_changes(decoder: RowDecoder, records: Records) -> Changes:
     columns = dict(zip(decoder.key_columns, keys.columns, strict=True))
     key_count = len(keys.columns[0])
     key_records = row_payloads(keys, len(tombstones.offsets)).astype(np.int64)
-    for c in decoder.metadata:
-        values = c.cast(read_metadata(c.key, tombstones, decoder.split), decoder.time_zone)
-        columns[c.name] = values.cast(decoder.schema.field(c.name).type).take(pa.array(key_records))
+    origins = RowOrigins(None, None, pa.array(key_records))
+    columns |= {c.name: decoder.read_record_metadata(c, tombstones, origins) for c in decoder.metadata}
     deletions = pa.table(
         [columns.get(f.name, pa.nulls(key_count, f.type)) for f in decoder.schema], names=decoder.schema.names
     )

@@ -57,6 +57,9 @@ class RowOrigins:
         return _take([column], self._records)[0]
 
 
+EACH_RECORD: Final = RowOrigins(None, None, None)  # each record is one row
+
+
 def join_key_and_value(record_count: int, keys: Decoded | None, values: Decoded) -> RowOrigins:
     """Return the origins of the joined rows.
 

@@ -15,8 +15,14 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.reader.bad_records import BadRecordHandler
-from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
-from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
+from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value
+from kafka_sql.source.reader.metadata import (
+    FORMAT_PREFIX,
+    DeclaredMetadataColumn,
+    metadata_columns,
+    read_metadata,
+    required_fields,
+)
 from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
 
 
@@ -93,13 +99,19 @@ class RowDecoder:
         for c in self.metadata:
             if c.from_format:
                 array = format_metadata[c.key.removeprefix(FORMAT_PREFIX)]
+                columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
             else:
-                values_by_record = read_metadata(c.key, records, self.split)
-                order_or_take = origins.order_rows if c.name == ROW_ORDER_NAME else origins.take_records
-                array = order_or_take(values_by_record)
-            columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
+                columns[c.name] = self.read_record_metadata(c, records, origins)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
         return DecodedRows(rows, origins, format_metadata.get(ROW_KIND))
+
+    def read_record_metadata(
+        self, column: DeclaredMetadataColumn, records: Records, origins: RowOrigins = EACH_RECORD
+    ) -> pa.Array:
+        """Return a metadata column that describes the records, and not their values, with one value per row."""
+        values = read_metadata(column.key, records, self.split)
+        array = origins.order_rows(values) if column.name == ROW_ORDER_NAME else origins.take_records(values)
+        return column.cast(array, self.time_zone).cast(self.schema.field(column.name).type)
 
     def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
         """Decode the keys of records.
@@ -172,10 +184,9 @@ class TolerantRowDecoder(RowDecoder):
             if c.from_format:
                 continue
             if c.key == ERROR:
-                array = pa.array([str(e) for e in errors], pa.string())
+                columns[c.name] = pa.array([str(e) for e in errors], pa.string()).cast(self.schema.field(c.name).type)
             else:
-                array = read_metadata(c.key, bad_records, self.split)
-            columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
+                columns[c.name] = self.read_record_metadata(c, bad_records)
         return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
 
 

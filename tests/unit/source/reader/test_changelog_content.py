@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from kafka_sql.source.reader.changelog_content import (
 )
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.source.reader.spilled_changes import SpilledChanges
+from kafka_sql.table.changelog import ROW_ORDER_NAME
 from kafka_sql.table.declaration import Column, Table
 from tests.hypothesis_examples import examples
 from tests.unit.source.upsert_table import COLUMNS, OPTIONS
@@ -75,6 +77,20 @@ def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | 
     decoder = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
     rows = content(decoder, record_batches(), upsert_changes, limits)
     assert rows == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
+
+
+ROW_ORDER = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtual=True)
+
+
+@given(CHANGES)
+def test_upserts_and_tombstones_are_in_the_order_of_their_offsets(changes: list[Any]) -> None:
+    definition = validate_table(Table(("t",), (*COLUMNS, ROW_ORDER), OPTIONS, primary_key=("k",)))
+    schema = SCHEMA.append(pa.field(ROW_ORDER_NAME, pa.int64()))
+    rows = upsert_changes(RowDecoder(definition, schema, Split("t", 0, 0, 99)), records(changes, 0)).to_pylist()
+    offsets = [row["o"] for row in rows]
+    assert offsets == sorted(offsets)
+    order = [row[ROW_ORDER_NAME] for row in rows]
+    assert all(before < after for before, after in pairwise(order))
 
 
 def content(
