@@ -6,76 +6,29 @@ in the middle.
 
 from __future__ import annotations
 
-import json
-import random
 from collections import defaultdict
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
+from tests.changelog_histories import (
+    COLUMNS,
+    PARTITIONS,
+    Change,
+    Key,
+    Row,
+    decimal,
+    final_content,
+    interleave,
+    make_history,
+    write,
+)
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 
-Row: TypeAlias = dict[str, Any]
-Key: TypeAlias = tuple[int, int]
-Change: TypeAlias = tuple[Key, Row | None, Row | None]  # the row's key, the old row, the new row
-
-PARTITIONS = 3
-KEYS = 8
 HISTORIES, COUNT = 120, 60  # of queries with state
-COLUMNS = "h INT, k INT, g INT, v DECIMAL(10, 2)"
-
-
-def make_history(number: int, count: int) -> list[Change]:
-    """Return random changes of a table of a few rows."""
-    randoms = random.Random(number)
-    rows: dict[Key, Row] = {}
-    changes: list[Change] = []
-    for _ in range(count):
-        key = number, randoms.randrange(KEYS)
-        old = rows.pop(key, None)
-        new = None
-        if old is None or randoms.random() < 0.7:
-            value = None if randoms.random() < 0.1 else randoms.randrange(-999, 9999) / 100
-            new = {"h": number, "k": key[1], "g": randoms.randrange(3), "v": value}
-            rows[key] = new
-        changes.append((key, old, new))
-    return changes
-
-
-def final_content(changes: list[Change]) -> dict[Key, Row]:
-    content = {key: new for key, _, new in changes}
-    return {key: row for key, row in content.items() if row is not None}
-
-
-def to_debezium(change: Change) -> bytes:
-    _, old, new = change
-    op = "c" if old is None else "d" if new is None else "u"
-    return json.dumps({"before": old, "after": new, "op": op}).encode()
-
-
-def interleave(histories: list[list[Change]], part: slice) -> list[Change]:
-    """Return the next change of each history, round by round."""
-    return [change for changes in zip(*(history[part] for history in histories), strict=True) for change in changes]
-
-
-def write(topics: Topics, cdc: str, upserts: str, changes: list[Change], partitions: int = PARTITIONS) -> None:
-    for partition in range(partitions):
-        own = [change for change in changes if sum(change[0]) % partitions == partition]
-        topics.produce(cdc, *map(to_debezium, own), partition=partition)
-    topics.produce_all(
-        upserts,
-        [
-            (json.dumps({"h": h, "k": k}).encode(), None if new is None else json.dumps(new).encode())
-            for (h, k), _, new in changes
-        ],
-    )
-
-
-def decimal(row: Row) -> Decimal | None:
-    return None if row["v"] is None else Decimal(str(row["v"])).quantize(Decimal("0.01"))
 
 
 def expected_groups(content: dict[Key, Row]) -> set[tuple[Any, ...]]:
