@@ -17,7 +17,7 @@ from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]  # Flink's libraries are 312 MB
 
-HISTORIES, COUNT = 50, 40
+HISTORIES, COUNT = 1000, 200
 KEY, GROUP = "PRIMARY KEY (h, k) NOT ENFORCED", "PRIMARY KEY (h, g) NOT ENFORCED"
 VALUES = (
     f"h INT, g INT, n BIGINT, c BIGINT, s DECIMAL(38, 2), low DECIMAL(10, 2), high DECIMAL(10, 2), d BIGINT, {GROUP}"
