@@ -23,6 +23,8 @@ class ApplicationTables:
         statements: the store's statements as last read or written.
         private_database: the database in Spark's catalog for all tables of a Spark Connect client, whose names are
             temporary views; None if tables are created under their names.
+        view_hints: tables of hints in views -> the options of the hint; also of tables that were dropped, whose views
+            remain. May contain secrets.
     """
 
     def __init__(self, private_database: str | None = None) -> None:
@@ -33,6 +35,7 @@ class ApplicationTables:
         self.tables: dict[TableName, CatalogTable] = {}
         self.store: FileCatalogStore | None = None
         self.statements: dict[TableName, str] = {}
+        self.view_hints: dict[TableName, dict[str, str]] = {}
         self._storage_names: set[TableName] = set()
 
     def attach(self, store: FileCatalogStore) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog import view_hints
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.catalog_sync import CatalogSync
 from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table, make_changes_table
@@ -25,14 +27,14 @@ from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.storage_names import SUFFIX
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.errors import MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
-from kafka_sql.options import connector as opt
+from kafka_sql.errors import KafkaSqlError, MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
 from kafka_sql.table.declaration import Column, Table
 
 __all__ = ["CatalogTable", "Tables"]
 
+_LOG = logging.getLogger(__name__)
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
 # suffixes of storage names
 _TEMPORARY_SUFFIX, _HINTED_SUFFIX = f"{SUFFIX}_temporary", f"{SUFFIX}_hinted"
@@ -139,7 +141,12 @@ class Tables:
             OptionError, SchemaError: the declaration is invalid; nothing changes.
             TableExistsError: the name is in use, and the statement has neither IF NOT EXISTS nor OR REPLACE.
         """
-        name = self._target_name(table)
+        entry = self._create(self._target_name(table), table, replace)
+        if entry is not None:
+            self._update_tables_of_views(entry)
+        return entry
+
+    def _create(self, name: TableName, table: Table, replace: bool) -> CatalogTable | None:
         with self._write_lock(name):
             old = self._get(name)
             try:
@@ -162,8 +169,10 @@ class Tables:
         Raises:
             OptionError, SchemaError: the declaration is invalid; nothing changes.
         """
+        self._remember_hints(entry)
         with self._write_lock(entry.name):
-            self._put(self._make_table(entry.name, table), entry)
+            altered = self._put(self._make_table(entry.name, table), entry)
+        self._update_tables_of_views(altered)
 
     def rename(self, entry: CatalogTable, name: tuple[str, ...]) -> None:
         """Rename a table.
@@ -212,6 +221,8 @@ class Tables:
             else:
                 self._sync.remove(entry.name)
                 self._permanent.remove(entry.name)
+        for derived in self._remember_hints(entry):
+            self.remove(derived)
 
     def with_options(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
         """Return the table with some options replaced, for ``/*+ OPTIONS(...) */``.
@@ -223,18 +234,62 @@ class Tables:
         with self._permanent.lock:
             if (cached := self._find_hidden(key, entry)) is not None:
                 return cached
-            inherited = dict(entry.table.options)
-            if options.get(opt.ERROR_HANDLING.key, opt.LOG).lower() != opt.LOG:
-                inherited.pop(opt.ERROR_TARGET.key, None)  # it requires 'log'
-            table = with_fields(entry.table, options={**inherited, **options})
-            try:
-                check_inherited_secrets(entry.table.options, table.options, options)
-            except MissingOptionError as e:
-                raise e.with_prefix(f"OPTIONS hint of table '{entry.definition.name}': ") from None
+            table = _with_hint(entry, options)
             definition = with_fields(self._validate(table), statement_options=frozenset(options))
             hinted = self._create_hidden(entry, definition)
             self._hinted[key] = entry, hinted
             return hinted
+
+    def with_options_for_view(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
+        """Return the table with some options replaced, for a view with ``/*+ OPTIONS(...) */``.
+
+        Unlike that of ``with_options``, it has a name in Spark's catalog that a view can store. It changes with
+        ``entry`` and is dropped with it.
+
+        Raises:
+            OptionError: an option is invalid, or changes where the table's secrets are sent.
+        """
+        table = _with_hint(entry, options)
+        hints = self._permanent.view_hints
+        with self._permanent.lock:
+            for derived in self._remember_hints(entry):
+                if hints[derived.name] == options and derived.table.options == table.options:
+                    return derived
+            names = {*hints, *(e.name for e in self)}
+            name = view_hints.free_name(entry.name, names)
+            created = self._create(name, with_fields(table, name=name, if_not_exists=False), replace=False)
+            assert created is not None
+            hints[name] = dict(options)
+            return created
+
+    def _remember_hints(self, entry: CatalogTable) -> list[CatalogTable]:
+        """Return the tables of views' hints on a table; keep the hints of those that a catalog folder declares."""
+        derived = [e for e in self if view_hints.base_of(e.name) == entry.name]
+        for e in derived:
+            self._permanent.view_hints.setdefault(e.name, view_hints.hint_of(entry.table, e.table))
+        return derived
+
+    def hints_of_views(self) -> Iterator[tuple[CatalogTable, CatalogTable, Mapping[str, str]]]:
+        """Yield the tables of hints in views, each with the table that the hint is on, and the options of the hint."""
+        for entry in self:
+            base_name = view_hints.base_of(entry.name)
+            base = self._get(base_name) if base_name is not None else None
+            if base is not None:
+                hint = self._permanent.view_hints.get(entry.name) or view_hints.hint_of(base.table, entry.table)
+                yield entry, base, hint
+
+    def _update_tables_of_views(self, entry: CatalogTable) -> None:
+        """Recreate the tables of hints in views after the table that the hints are on has changed."""
+        hints = self._permanent.view_hints
+        for name in view_hints.derived_names(entry.name, iter(hints)):
+            try:
+                table = with_fields(_with_hint(entry, hints[name]), name=name, if_not_exists=False)
+                self._create(name, table, replace=True)
+            except KafkaSqlError as e:
+                _LOG.warning("The hint of a view on table %s is no longer valid: %s", entry.definition.name, e)
+                derived = self._get(name)
+                if derived is not None:
+                    self.remove(derived)
 
     def with_changes(self, entry: CatalogTable) -> CatalogTable:
         """Return the table with the row kind and the order of each change, to read its changes or to write them.
@@ -286,7 +341,8 @@ class Tables:
 
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
-        return self._permanent.internal_names() | self.stream_views | set(self.names_of_calls.values())
+        of_views = {entry.name[1] for entry in self if view_hints.base_of(entry.name) is not None}
+        return self._permanent.internal_names() | self.stream_views | set(self.names_of_calls.values()) | of_views
 
     def _get(self, name: TableName) -> CatalogTable | None:
         """Return the permanent table with a name, or the temporary one if the name has no database."""
@@ -373,6 +429,20 @@ class Tables:
                     "Over Spark Connect, tables are temporary views, which have no database. Choose another name.",
                     table=entry.definition.name,
                 )
+
+
+def _with_hint(entry: CatalogTable, options: Mapping[str, str]) -> Table:
+    """Return the declaration of a table with the options of a hint.
+
+    Raises:
+        MissingOptionError: an option changes where the table's secrets are sent.
+    """
+    table = with_fields(entry.table, options=view_hints.merge_options(entry.table, options))
+    try:
+        check_inherited_secrets(entry.table.options, table.options, options)
+    except MissingOptionError as e:
+        raise e.with_prefix(f"OPTIONS hint of table '{entry.definition.name}': ") from None
+    return table
 
 
 def _valid_name(name: str) -> str:

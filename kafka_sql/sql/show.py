@@ -16,7 +16,7 @@ from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import dataframe
-from kafka_sql.sql.declarations.render import render_masked
+from kafka_sql.sql.declarations.render import quote_string, render_masked
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
 from kafka_sql.sql.rewrite.views import find_view
@@ -155,15 +155,22 @@ def show_create_view(spark: SparkSession, tables: Tables, name: tuple[str, ...])
     if len(name) == 1 and tables.is_hidden_by_view(name[0]):  # Spark's SHOW CREATE TABLE rejects temporary views
         view = find_view(tables, name)
         if view is not None:
-            statement = f"CREATE TEMPORARY VIEW {quote(name[0])} AS {view.text}"
+            statement = f"CREATE TEMPORARY VIEW {quote(name[0])} AS {_show_hints(tables, view.text)}"
             return dataframe(spark, {"result": pa.string()}, [(statement,)])
         raise TableNotFoundError(
             f"SHOW CREATE VIEW: temporary view '{name[0]}' has no SQL text: it was created from a DataFrame.",
             table=name[0],
         )
-    return tables.spark_sql(f"SHOW CREATE TABLE {qualified_name(strip_catalog(name))}").withColumnRenamed(
-        "createtab_stmt", "result"
-    )
+    created = tables.spark_sql(f"SHOW CREATE TABLE {qualified_name(strip_catalog(name))}").collect()
+    return dataframe(spark, {"result": pa.string()}, [(_show_hints(tables, row.createtab_stmt),) for row in created])
+
+
+def _show_hints(tables: Tables, text: str) -> str:
+    """Return a view's text with the hints that its tables stand for; secrets are masked."""
+    for derived, base, options in tables.hints_of_views():
+        hint = ", ".join(f"{quote_string(k)} = {quote_string(mask_value(k, v))}" for k, v in options.items())
+        text = text.replace(quoted_name(derived.view_name), f"{quoted_name(base.view_name)} /*+ OPTIONS({hint}) */")
+    return text
 
 
 def show_create_table(spark: SparkSession, entry: CatalogTable) -> DataFrame:

@@ -39,7 +39,8 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     """Rewrite the query of Spark's CREATE VIEW; return other statements unchanged.
 
     Raises:
-        UnsupportedSqlError: the query has an OPTIONS hint or a temporal join, which a view cannot store.
+        UnsupportedSqlError: the query has a temporal join, or STREAM with a hint, which a view cannot store.
+        KafkaSqlError: an invalid hint.
     """
     start = _query_start(text, "VIEW") if tables and may_need_rewrite(tables, text) else None
     if start is None:
@@ -60,13 +61,14 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     )
     if not has_hint and not has_special_name and not replace_proctime(query):
         return text
-    rewrite = rewrite_query(tables, query, streaming=False)
-    if has_hint and rewrite.kafka_tables:
+    streamed = [".".join(reference.name) for reference in references if reference.is_stream]
+    if has_hint and streamed:
         raise UnsupportedSqlError(
-            f"CREATE VIEW: the OPTIONS hint on table '{rewrite.kafka_tables[0].definition.name}' cannot be stored in "
-            "a view. Create a second table with CREATE TABLE ... LIKE and use that, or use the hint in each query.",
-            table=rewrite.kafka_tables[0].definition.name,
+            f"CREATE VIEW: STREAM {streamed[0]} with an OPTIONS hint cannot be stored in a view. Remove STREAM: in "
+            "streaming mode, the table is a stream in every query of the view.",
+            table=streamed[0],
         )
+    rewrite = rewrite_query(tables, query, streaming=False, is_view=True)
     return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 

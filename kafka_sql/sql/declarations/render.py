@@ -26,8 +26,8 @@ def render_create_table(table: Table) -> str:
         name = f"CONSTRAINT {quote(table.primary_key_name)} " if table.primary_key_name is not None else ""
         elements.append(f"{name}PRIMARY KEY ({', '.join(map(quote, table.primary_key))}) NOT ENFORCED")
     head = f"CREATE {'TEMPORARY ' if table.temporary else ''}TABLE {'IF NOT EXISTS ' if table.if_not_exists else ''}"
-    comment = f" COMMENT {_quote_string(table.comment)}" if table.comment is not None else ""
-    options = [f"{_quote_string(k)} = {_quote_string(v)}" for k, v in table.options.items()]
+    comment = f" COMMENT {quote_string(table.comment)}" if table.comment is not None else ""
+    options = [f"{quote_string(k)} = {quote_string(v)}" for k, v in table.options.items()]
     create = f"{head}{qualified_name(table.name)}"
     return f"{create} (\n  {_join_lines(elements)}\n){comment} WITH (\n  {_join_lines(options)}\n)"
 
@@ -38,16 +38,17 @@ def _join_lines(parts: list[str]) -> str:
 
 def _render_column(column: Column) -> str:
     name = quote(column.name)
-    comment = f" COMMENT {_quote_string(column.comment)}" if column.comment is not None else ""
+    comment = f" COMMENT {quote_string(column.comment)}" if column.comment is not None else ""
     if column.expression is not None:
         return f"{name} AS {column.declared}{comment}"
     text = f"{name} {column.declared}{'' if column.nullable else ' NOT NULL'}"
     if column.metadata is not None:
         text += " METADATA"
-        text += "" if column.metadata == column.name else f" FROM {_quote_string(column.metadata)}"
+        text += "" if column.metadata == column.name else f" FROM {quote_string(column.metadata)}"
         text += " VIRTUAL" if column.virtual else ""
     return text + comment
 
 
-def _quote_string(text: str) -> str:
+def quote_string(text: str) -> str:
+    """Return a string literal of Flink's DDL."""
     return "'" + text.replace("'", "''") + "'"

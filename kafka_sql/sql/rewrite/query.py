@@ -75,13 +75,16 @@ def may_need_rewrite(tables: Tables, query: str) -> bool:
     return _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
 
 
-def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | None = None) -> QueryRewrite:
+def rewrite_query(
+    tables: Tables, query: str, streaming: bool, database: str | None = None, is_view: bool = False
+) -> QueryRewrite:
     """Rewrite a query so that Spark reads the session's Kafka tables.
 
     Args:
         streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
             ones with the STREAM keyword.
         database: the database of unqualified names if the query is the text of a view.
+        is_view: the result is to be stored as the text of a view.
 
     Raises:
         ConflictingOptionsError: two different hints on one table.
@@ -121,6 +124,11 @@ def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | N
                 f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
                 table=entry.definition.name,
             )
+        if is_view and hint is not None and hint.options:
+            derived = tables.with_options_for_view(entry, hint.options)
+            edits += _replace_name(reference, hint.end, f"SELECT * FROM {quoted_name(derived.view_name)}")
+            aliases |= {} if reference.has_alias else dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
+            continue
         edits += _edit_reference(tables, entry, reference, hint, reads_stream, name)
         read_tables = result.streamed_tables if reads_stream else result.static_tables
         read_tables.append(tables.with_options(entry, hint.options) if hint is not None and hint.options else entry)

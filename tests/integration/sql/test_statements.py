@@ -255,6 +255,53 @@ def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
     assert values(topics, two, 1) == [{"a": 3}]
 
 
+def test_hints_in_views(spark: Any, streaming: Any, topics: Topics) -> None:
+    sql, one, two = streaming, topics.create(), topics.create()
+    sql("SET 'execution.runtime-mode' = 'batch'")
+    topics.produce(one, b'{"a": 1}', b'{"a": 2}')
+    sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(one, **{'scan.startup.mode': 'latest-offset'})}")
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(two)}")
+    hint = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
+    sql(f"CREATE VIEW permanent AS SELECT x.a, default.src.b FROM src {hint} JOIN src {hint} AS x ON x.a = src.a")
+    sql(f"CREATE OR REPLACE TEMPORARY VIEW temporary_view AS SELECT b AS c FROM src {hint} WHERE src.a > 1")
+    try:
+        assert sql("SELECT a FROM src").collect() == []
+        assert sql("SELECT * FROM permanent ORDER BY a").collect() == [(1, 2), (2, 3)]
+        assert spark.table("temporary_view").collect() == [(3,)]
+        assert "__" not in str(sql("SHOW TABLES").collect() + sql("SHOW VIEWS").collect())
+        assert "__" not in str(spark.catalog.listTables())
+        for view in ("permanent", "temporary_view"):
+            ((created,),) = sql(f"SHOW CREATE VIEW {view}").collect()
+            assert f"`spark_catalog`.`default`.`src` {hint}" in created
+            sql(f"DROP VIEW {view}")
+            sql(created)
+        assert sql("SELECT * FROM permanent ORDER BY a").collect() == [(1, 2), (2, 3)]
+
+        sql("SET 'execution.runtime-mode' = 'streaming'")
+        assert finish(spark, sql("INSERT INTO tgt SELECT c FROM temporary_view")) == ["insert-into_default.tgt"]
+        assert values(topics, two, 1) == [{"a": 3}]
+        sql("SET 'execution.runtime-mode' = 'batch'")
+
+        sql(f"ALTER TABLE src SET ('topic' = '{two}', 'scan.startup.mode' = 'group-offsets')")
+        assert sql("SELECT * FROM temporary_view").collect() == [(4,)]
+        sql("DROP TABLE src")
+        with pytest.raises(Exception, match="cannot be found"):
+            sql("SELECT * FROM temporary_view").collect()
+        sql(f"CREATE TABLE src (a INT, b AS a * 10) {topics.with_options(two)}")
+        assert sql("SELECT * FROM temporary_view").collect() == [(30,)]
+        for query, error, message in [
+            ("SELECT * FROM STREAM src " + hint, UnsupportedSqlError, "Remove STREAM"),
+            ("SELECT * FROM src /*+ OPTIONS('x' = 'y') */", Exception, "'x'"),
+            (f"SELECT * FROM src AS x {hint}", UnsupportedSqlError, "directly follow the name"),
+        ]:
+            with pytest.raises(error, match=message):
+                sql(f"CREATE VIEW refused AS {query}")
+    finally:
+        sql("SET 'execution.runtime-mode' = 'batch'")
+        sql("DROP VIEW IF EXISTS temporary_view")
+        sql("DROP VIEW IF EXISTS permanent")
+
+
 def test_names_with_catalogs(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b'{"a": 1}')

@@ -1,0 +1,48 @@
+"""Name the tables that views with ``/*+ OPTIONS(...) */`` read.
+
+Spark cannot store such a hint in a view. The view reads a table with the options of the hint instead, whose name users
+do not see: ``orders__view_options_1`` for a hint on ``orders``. It follows the changes of ``orders``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Container, Iterator, Mapping
+from typing import Final
+
+from kafka_sql.catalog.file_store import TableName
+from kafka_sql.options import connector as opt
+from kafka_sql.table.declaration import Table
+
+_NAME: Final = re.compile(r"(.+)__view_options_\d+")
+
+
+def base_of(name: TableName) -> TableName | None:
+    """Return the name of the table that the hint of a view is on; None if the name is that of another table."""
+    match = _NAME.fullmatch(name[1])
+    return (name[0], match[1]) if match else None
+
+
+def free_name(base: TableName, names: Container[TableName]) -> TableName:
+    """Return a name that is not in use for a table with the options of a hint on ``base``."""
+    candidates = ((base[0], f"{base[1]}__view_options_{number}") for number in itertools.count(1))
+    return next(name for name in candidates if name not in names)
+
+
+def merge_options(table: Table, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a table with those of a hint."""
+    inherited = dict(table.options)
+    if options.get(opt.ERROR_HANDLING.key, opt.LOG).lower() != opt.LOG:
+        inherited.pop(opt.ERROR_TARGET.key, None)  # it requires 'log'
+    return {**inherited, **options}
+
+
+def hint_of(base: Table, derived: Table) -> dict[str, str]:
+    """Return the options in which a table differs from the one that it was made from."""
+    return {key: value for key, value in derived.options.items() if base.options.get(key) != value}
+
+
+def derived_names(base: TableName, names: Iterator[TableName]) -> list[TableName]:
+    """Return the names of the tables with the options of hints on ``base``."""
+    return [name for name in names if base_of(name) == base]
