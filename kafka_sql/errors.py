@@ -381,6 +381,10 @@ class DecodeError(FormatError):
         """Return the same error with its location in Kafka, ``topic[partition]@offset``."""
         return type(self)(self.row, self.field, self.reason, where)
 
+    def with_advice(self, advice: str) -> DecodeError:
+        """Return the same error with advice after the reason."""
+        return self.with_message(f"{self.message} ({advice})")
+
 
 class EncodeError(FormatError):
     """A row cannot be written in the format."""

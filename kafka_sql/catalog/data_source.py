@@ -113,9 +113,10 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
                 table=definition.name,
             )
         if _without_time_precision(field.dataType) != _without_time_precision(expected[field.name]):
+            type = expected[field.name].simpleString()
             raise SchemaError(
-                f"Table '{definition.name}': column '{field.name}' is {expected[field.name].simpleString()}, but the "
-                f"query writes {field.dataType.simpleString()}. Cast it.",
+                f"Table '{definition.name}': column '{field.name}' is {type}, but the query writes "
+                f"{field.dataType.simpleString()}. Cast it: CAST({field.name} AS {type}).",
                 column=field.name,
                 table=definition.name,
             )

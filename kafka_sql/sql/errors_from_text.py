@@ -22,7 +22,7 @@ _FACTS: Final = tuple(
 )
 _DECODE_MESSAGE: Final = re.compile(
     r"(?:record (?P<row>\d+) of the buffer|(?P<where>\S+\[\d+\]@\d+(?: \(key\))?))"
-    r"(?:, field '(?P<field>.*?)')?: (?P<reason>.*)",
+    r"(?:, field '(?P<field>.*?)')?: (?P<reason>.*?)(?P<advice> \(to tolerate such records, .*\))?",
     re.DOTALL,
 )
 
@@ -45,4 +45,4 @@ def _decode_error(error_class: type[DecodeError], message: str) -> DecodeError:
     if match is None:
         return error_class(-1, None, message).with_message(message)
     row = int(match["row"] or -1)
-    return error_class(row, match["field"], match["reason"], match["where"])
+    return error_class(row, match["field"], match["reason"], match["where"]).with_message(message)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.payload import Payload
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
@@ -21,6 +22,16 @@ from kafka_sql.source.reader.record_counters import count_bad_records
 
 _LOG = logging.getLogger("kafka_sql.source")
 _MAX_LOGGED: Final = 10  # errors of a split that are logged individually
+
+
+def how_to_tolerate(payload: Payload) -> str:
+    """Return advice for an error of a key or a value: which options make a query continue."""
+    mode = f"'{opt.ERROR_HANDLING.key}' = '{opt.IGNORE}' or '{opt.LOG}'"
+    keys = {option.key.removeprefix(f"{payload.format.identifier}."): option for option in payload.format.options}
+    ignore, strict = keys.get("ignore-parse-errors"), keys.get("fail-on-missing-field")
+    if ignore is None or payload.options[ignore] or (strict is not None and payload.options[strict]):
+        return f"to tolerate such records, set {mode}"
+    return f"to tolerate such records, set '{payload.prefix}{ignore.key}' = 'true', or {mode}"
 
 
 @dataclass

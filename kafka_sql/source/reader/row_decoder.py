@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_time_zone
-from kafka_sql.source.reader.bad_records import BadRecordHandler
+from kafka_sql.source.reader.bad_records import BadRecordHandler, how_to_tolerate
 from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value
 from kafka_sql.source.reader.metadata import (
     FORMAT_PREFIX,
@@ -24,6 +25,8 @@ from kafka_sql.source.reader.metadata import (
     required_fields,
 )
 from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
+
+_KEY: Final = " (key)"  # in errors, after the location of the record
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ class RowDecoder:
         if definition.is_changelog and ROW_KIND not in self._format_metadata:
             self._format_metadata.append(ROW_KIND)
         self.value = definition.value.create_decoder(schema, tuple(self._format_metadata))
+        self._advice = {"": how_to_tolerate(definition.value)}
+        if definition.key is not None:
+            self._advice[_KEY] = how_to_tolerate(definition.key)
         self._value_columns = definition.value.columns
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
@@ -123,7 +129,7 @@ class RowDecoder:
             DecodeError: a key does not match the declaration, and ``errors`` is None.
         """
         assert self._key is not None
-        return self._decode_payloads(self._key, records.keys, records, errors, " (key)")
+        return self._decode_payloads(self._key, records.keys, records, errors, _KEY)
 
     def _decode_payloads(
         self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, errors: ErrorSink, part: str = ""
@@ -135,7 +141,7 @@ class RowDecoder:
         try:
             decoded = decoder.decode(payloads, None if errors is None else new_errors)
         except DecodeError as e:
-            raise with_location(e) from e
+            raise with_location(e).with_advice(self._advice[part]) from e
         if errors is not None:
             errors += sorted(map(with_location, new_errors), key=lambda e: e.row)
         return decoded

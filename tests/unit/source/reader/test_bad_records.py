@@ -25,9 +25,10 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
-from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
+from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, how_to_tolerate
 from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
+from kafka_sql.sql.errors_from_text import error_from_message
 from kafka_sql.table.declaration import Column, Table
 
 OPTIONS = {
@@ -223,3 +224,50 @@ def test_error_columns_are_rejected_if_a_query_returns_the_content_of_a_changelo
         SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*an undecodable record is no change"
     ):
         validate_table(Table(("t",), (N, ERROR), options, primary_key=("n",)))
+
+
+STRICT = {key: value for key, value in OPTIONS.items() if key != "error-handling.mode"}
+MODE = "'error-handling.mode' = 'ignore' or 'log'"
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({}, f"set 'json.ignore-parse-errors' = 'true', or {MODE}"),
+        ({"json.ignore-parse-errors": "true"}, f"set {MODE}"),
+        ({"json.fail-on-missing-field": "true"}, f"set {MODE}"),  # excludes the other
+        ({"format": "raw"}, f"set {MODE}"),
+    ],
+)
+def test_options_that_tolerate_a_record(options: dict[str, str], advice: str) -> None:
+    definition = validate_table(Table(("t",), (N,), {**STRICT, **options}))
+    assert how_to_tolerate(definition.value) == f"to tolerate such records, {advice}"
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [(b'{"n": "x"}', 'found "x", expected BIGINT'), (b"{", "the payload is not valid JSON: ")],
+)
+def test_errors_name_the_options_that_tolerate_the_record(payload: bytes, reason: str) -> None:
+    strict = RowDecoder(validate_table(Table(("t",), (N,), STRICT)), schema(N), Split("t", 0, 0, 10))
+    with pytest.raises(DecodeError) as raised:
+        strict.decode(records([payload]))
+    error = raised.value
+    advice = f" (to tolerate such records, set 'json.ignore-parse-errors' = 'true', or {MODE})"
+    assert str(error).endswith(advice)
+    assert error.reason.startswith(reason)
+    assert "tolerate" not in error.reason
+    recovered = error_from_message(DecodeError, error.message)  # as from a task
+    assert str(recovered) == str(error)
+    assert (vars(recovered)["reason"], vars(recovered)["where"]) == (error.reason, "t[0]@0")
+
+
+def test_errors_of_keys_name_the_options_of_the_key() -> None:
+    options = {**STRICT, "key.format": "csv", "key.fields": "n", "value.format": "json"}
+    del options["format"]
+    definition = validate_table(Table(("t",), (N,), options))
+    strict = RowDecoder(definition, schema(N), Split("t", 0, 0, 10))
+    with pytest.raises(
+        DecodeError, match=r"^\[DECODE\] t\[0\]@0 \(key\).*set 'key\.csv\.ignore-parse-errors' = 'true'"
+    ):
+        strict.decode(records([b"{}"], [b"x"]))
