@@ -13,11 +13,18 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    SqlSyntaxError,
+    UnknownOptionError,
+    UnsupportedSqlError,
+)
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.table_references import TableFunction, find_table_functions
+from kafka_sql.suggestions import did_you_mean
 
 FUNCTION: Final = "read_kafka"
 
@@ -35,6 +42,13 @@ _OPTIONS: Final = {
     "minoffsetspertrigger": opt.MIN_OFFSETS.key,
     "maxtriggerdelay": opt.MAX_TRIGGER_DELAY.key,
 }
+_DATABRICKS_NAMES: Final = (
+    *("bootstrapServers", "subscribe", "subscribePattern", _STARTING_OFFSETS, _ENDING_OFFSETS, _INCLUDE_HEADERS),
+    *("failOnDataLoss", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"),
+)
+_OPTION_KEYS: Final = frozenset(  # those without a dot
+    key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS) for key in option.keys if "." not in key
+)
 _STARTUP_MODES: Final = {"earliest": opt.EARLIEST, "latest": opt.LATEST}
 
 
@@ -175,6 +189,13 @@ def _convert(name: str, value: str, reads_stream: bool) -> tuple[str, str] | Non
     if lower_name.startswith(_KAFKA):
         return opt.PROPERTIES_PREFIX + name[len(_KAFKA) :], value
     key = _OPTIONS.get(lower_name, name)
+    if "." not in key and key not in _OPTION_KEYS:
+        names = [*_DATABRICKS_NAMES, *sorted(_OPTION_KEYS)]
+        raise UnknownOptionError(
+            f"{FUNCTION}: unknown argument '{name}'.{did_you_mean(name, names)} Arguments are {', '.join(names)}, and "
+            "other options of WITH in backticks.",
+            option=name,
+        )
     return key, ";".join(value.split(",")) if lower_name == "subscribe" else value
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    SqlSyntaxError,
+    UnknownOptionError,
+    UnsupportedSqlError,
+)
 from kafka_sql.sql.rewrite.read_kafka_calls import find_calls
 
 SERVERS = "properties.bootstrap.servers"
@@ -40,8 +46,8 @@ def options(arguments: str, streaming: bool = False) -> dict[str, str]:
         ("topic => 'x', format => 'json'", {"topic": "x", "format": "json"}),
         ("`scan.startup.timestamp-millis` => 17", {"scan.startup.timestamp-millis": "17"}),
         ("connector => 'upsert-kafka'", {"connector": "upsert-kafka"}),
-        (r"""topic => "it's", format => r'\d', b => 'it\'s', c => 'two
-lines'""", {"topic": "it's", "format": r"\d", "b": "it's", "c": "two\nlines"}),
+        (r"""topic => "it's", format => r'\d', `x.b` => 'it\'s', `x.c` => 'two
+lines'""", {"topic": "it's", "format": r"\d", "x.b": "it's", "x.c": "two\nlines"}),
         ("/* a */ topic -- b\n => 'x' -- c\n", {"topic": "x"}),
     ],
 )  # fmt: skip
@@ -119,3 +125,15 @@ def test_errors_do_not_show_values() -> None:
 def test_calls_outside_of_from_are_rejected(sql: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=r"read_kafka in line 1: it is only supported in FROM and JOIN"):
         find_calls(sql, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("bootstrapServer", "bootstrapServers"), ("startingOffset", "startingOffsets"), ("fromat", "format")],
+)
+def test_unknown_arguments_suggest_the_nearest(name: str, suggestion: str) -> None:
+    with pytest.raises(UnknownOptionError) as raised:
+        options(f"{name} => 'x'")
+    message = f"[UNKNOWN_OPTION] read_kafka: unknown argument '{name}'. Did you mean '{suggestion}'? Arguments are "
+    assert str(raised.value).startswith(message)
+    assert raised.value.option == name
