@@ -12,11 +12,10 @@ from kafka_sql.catalog.data_source import KafkaTable, make_data_source
 from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
+from kafka_sql.catalog.storage_names import CHANGES_SUFFIX
 from kafka_sql.definition import Definition
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 from kafka_sql.table.declaration import Column, Table
-
-_CHANGES_SUFFIX: Final = "-changes"  # of a provider; no table has a name with a hyphen in Spark's catalog
 
 OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 
@@ -107,7 +106,7 @@ def make_changes_table(entry: CatalogTable) -> CatalogTable:
 
 def changes_provider(entry: CatalogTable) -> str:
     """Return the provider of a table's changes."""
-    return f"{entry.provider}{_CHANGES_SUFFIX}"
+    return f"{entry.provider}{CHANGES_SUFFIX}"
 
 
 def create_table_statement(entry: CatalogTable, owner: str) -> str:

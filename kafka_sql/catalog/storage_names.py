@@ -12,6 +12,8 @@ from kafka_sql.catalog.file_store import TableName
 
 SUFFIX: Final = "__kafka"
 """Storage names contain it: those of views, temporary tables and tables with hints."""
+CHANGES_SUFFIX: Final = "-changes"
+"""Providers of the changes of a table end with it; no table has a name with a hyphen in Spark's catalog."""
 
 _names: dict[TableName, TableName] = {}  # of all sessions of this process, by storage name
 # as Spark writes it: spark_catalog.default.t__kafka, `default`.`t__kafka`, [spark_catalog, default, t__kafka]
@@ -20,6 +22,7 @@ _STORAGE_NAME: Final = re.compile(
     rf"(?P<quote>`?)(?P<name>\w+?{SUFFIX}\w*)(?P=quote)",
     re.ASCII,
 )
+_CHANGES_PROVIDER: Final = re.compile(rf"\b(kafka\.[\w.]+){CHANGES_SUFFIX}\b")
 _PROVIDER_IN_ERROR: Final = re.compile(r"(?<=Cannot write to )`kafka`\.(?=`)")  # of columns: the provider, kafka.orders
 
 
@@ -36,6 +39,7 @@ def remove_storage_name(storage_name: TableName) -> None:
 
 def show_table_names(text: str) -> str:
     """Return one of Spark's texts with the names of tables in place of storage names. Other names stay."""
+    text = _CHANGES_PROVIDER.sub(r"\1", text) if CHANGES_SUFFIX in text else text
     return _STORAGE_NAME.sub(_table_name, text) if SUFFIX in text else text
 
 
