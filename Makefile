@@ -17,7 +17,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix release mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos test-clouds proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix release mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos (once) an
 	@tools/kerberos.sh build $(PY)
 	PATH="$$PATH:/usr/sbin:/sbin" PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
 	  tests/integration/kafka/config/test_kerberos.py tests/integration/sink/exactly_once/test_kerberos.py
+
+test-clouds: $(INSTALLED) ## Install the packages for tokens of AWS, Google and Azure, and test them with stubs of these clouds
+	$(PY) -m pip install --disable-pip-version-check --quiet --editable '.[aws,gcp,azure]'
+	$(PY) -m pytest tests/clouds
 
 fuzz: java $(INSTALLED) ## Fuzz all parsers with a million inputs each (hours). FUZZ='--only jaas --count 1000'
 	$(PY) -m tests.fuzz $(FUZZ)

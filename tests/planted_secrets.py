@@ -20,6 +20,7 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
+from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.sql.jobs.settings import SETTINGS
 from tests.certificates import create_authority, sign_certificate
@@ -106,7 +107,8 @@ PUBLIC: Final = frozenset(
     properties.sasl.oauthbearer.expected.audience properties.sasl.oauthbearer.expected.issuer
     properties.sasl.oauthbearer.jwt.retriever.class properties.sasl.oauthbearer.jwt.validator.class
     properties.sasl.oauthbearer.scope properties.sasl.oauthbearer.scope.claim.name
-    properties.sasl.oauthbearer.sub.claim.name properties.sasl.username properties.security.protocol
+    properties.sasl.oauthbearer.sub.claim.name properties.sasl.oauthbearer.token-provider
+    properties.sasl.username properties.security.protocol
     properties.security.providers properties.share.acknowledgement.mode properties.share.acquire.mode
     properties.ssl.ca.location properties.ssl.ca.pem properties.ssl.certificate.location
     properties.ssl.cipher.suites properties.ssl.crl.location properties.ssl.curves.list
@@ -159,7 +161,7 @@ def free_text_options() -> set[str]:
     types = java_types()
     properties = {key for key in JAVA_PROPERTIES if types.get(key, "STRING") in _JAVA_TEXT}
     properties |= {key for key in ALLOWED_OPTIONS - types.keys() if find_rejected({key: "any text"}) is None}
-    return keys | {f"properties.{key}" for key in properties}
+    return keys | {f"properties.{key}" for key in properties | OWN_PROPERTIES.keys()}
 
 
 @dataclass(frozen=True)

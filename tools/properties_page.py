@@ -8,6 +8,7 @@ from pathlib import Path
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
 from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
+from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.kafka.direct.eligibility import (
     HONORED,
     NO_MEANING,
@@ -55,6 +56,14 @@ def page() -> str:
         "| property | reason |",
         "|---|---|",
         *(f"| `{key}` | {reason} |" for key, reason in sorted(REJECTED_OPTIONS.items())),
+        "",
+        "## Added",
+        "",
+        "Neither Java's clients nor librdkafka have these.",
+        "",
+        "| property | meaning |",
+        "|---|---|",
+        *(f"| `{key}` | {meaning} |" for key, meaning in sorted(OWN_PROPERTIES.items())),
         "",
         *_direct_client(),
         "## Defaults",

@@ -13,6 +13,7 @@ from kafka_sql.checks.encryption import check_encryption
 from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.checks.permissions import check_permissions
 from kafka_sql.checks.schemas import check_schemas
+from kafka_sql.checks.tokens import check_tokens
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
@@ -39,6 +40,7 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
         yield from _check_clients(definition)
         yield from check_encryption(definition)
         yield from check_permissions(definition)
+        yield from check_tokens(definition)
         yield from _check_brokers(definition)
     yield from check_schemas(definition, schema)
 

@@ -47,6 +47,10 @@ _SECRET_FILES: Final = frozenset(
         "properties.schema.registry.ssl.keystore.location",
     }
 )
+# What creates tokens for the identity of the machine.
+_TOKEN_SOURCES: Final = frozenset({"sasl.oauthbearer.token-provider", "sasl.oauthbearer.metadata.authentication.type"})
+_HANDLERS: Final = ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class")
+_OIDC_HANDLER: Final = "OAuthBearerLoginCallbackHandler"  # which sends the table's client secret
 # The values of an option from the weakest protection to the strongest. A stronger one sends no secret elsewhere.
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _STRENGTH: Final[Mapping[str, tuple[str, ...]]] = {
@@ -94,12 +98,13 @@ def check_inherited_secrets(
 
 
 def _is_secret(name: str, key: str, value: str) -> bool:
-    """Whether an option holds a secret, refers to one, or names a file of secrets.
+    """Whether an option holds a secret, refers to one, or names a file of secrets or what creates tokens.
 
     Args:
         name: the key without the prefix of its destination.
     """
-    return name in _SECRET_FILES or has_reference(value) or mask_value(key, value) != value
+    creates_tokens = name in _TOKEN_SOURCES or (name in _HANDLERS and not value.strip().endswith(_OIDC_HANDLER))
+    return creates_tokens or name in _SECRET_FILES or has_reference(value) or mask_value(key, value) != value
 
 
 def _changed_protection(prefix: str, base: Mapping[str, str], options: Mapping[str, str]) -> str | None:

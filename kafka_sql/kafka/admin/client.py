@@ -26,6 +26,7 @@ from kafka_sql.kafka.config.properties import (
 from kafka_sql.kafka.error_codes import is_retriable
 from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 from kafka_sql.kafka.protocol.codec import ApiKey
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -77,8 +78,9 @@ def open_temporary_client(client_class: Any, config: Mapping[str, str], settings
     """
     resolved = resolve_config({k: v for k, v in config.items() if k != API_TIMEOUT})
     events = _ClientEvents(config, resolved)
+    accepted = add_token_callback(resolved, config, events.auth_failures.note_provider_failure)
     try:
-        client = client_class({**resolved, **settings, "logger": SimpleNamespace(log=events.log)})
+        client = client_class({**accepted, **settings, "logger": SimpleNamespace(log=events.log)})
     except KafkaException as e:
         raise BrokerError(f"The Kafka client could not start: {events.mask(str(e.args[0]))}.") from None
     client.poll(0)  # creates an unsecured bearer token, which authentication needs
@@ -106,8 +108,9 @@ class Admin:
 
         Raises:
             BrokerError: librdkafka rejects the settings.
+            KafkaSqlError: 'properties.sasl.oauthbearer.token-provider' returned no token.
         """
-        self.settings, self.servers = settings, config["bootstrap.servers"]
+        self.settings, self._config, self.servers = settings, config, config["bootstrap.servers"]
         self.request_timeout = self.timeout = connect_timeout(config)
         self._api_timeout = api_timeout(config)
         # the callbacks must not reference the client itself: it would never be closed
@@ -116,9 +119,10 @@ class Admin:
         self.api: AdminClient = self._open_client(AdminClient, {})
 
     def _open_client(self, client_class: Any, settings: Mapping[str, str]) -> Any:
+        accepted = add_token_callback(self.settings, self._config, self._events.auth_failures.note_provider_failure)
         callbacks: dict[str, Any] = {"error_cb": self._events.on_error, "logger": SimpleNamespace(log=self._events.log)}
         try:
-            client = client_class({**self.settings, **settings, **callbacks})
+            client = client_class({**accepted, **settings, **callbacks})
         except KafkaException as e:  # without its cause, which may quote a resolved secret
             raise BrokerError(f"The Kafka client could not start: {self.mask(str(e.args[0]))}.") from None
         client.poll(0)  # creates an unsecured bearer token, which authentication needs

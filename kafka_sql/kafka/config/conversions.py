@@ -10,6 +10,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
+from kafka_sql.kafka.config.token_providers import convert_handlers
 from kafka_sql.options.secret_references import has_reference, is_reference
 from kafka_sql.options.secrets import mask_user_info
 
@@ -54,7 +55,6 @@ TLS_1_3_ONLY: Final = "PSK-AES128-GCM-SHA256"
 offers no suite of TLS 1.2. librdkafka has no option for the TLS version, and requires a suite of TLS 1.2 or older."""
 _TLS_VERSIONS: Final = {name.lower(): name for name in ("TLSv1.3", "TLSv1.2", "TLSv1.1", "TLSv1")}
 _DIGITS: Final = re.compile(r"0*\d{1,19}", re.ASCII)
-_OIDC_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
 
 def parse_digits(text: str) -> int | None:
@@ -126,17 +126,8 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
-    handler = properties.get("sasl.login.callback.handler.class", "")
     retriever = properties.get("sasl.oauthbearer.jwt.retriever.class", "")
-    config: dict[str, str] = {}
-    if handler:
-        if handler.rpartition(".")[2] != _OIDC_HANDLER:
-            raise UnsupportedOptionError(
-                f"Option 'properties.sasl.login.callback.handler.class' = '{mask_user_info(handler)}' is not "
-                f"supported: it is a Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect.",
-                option="properties.sasl.login.callback.handler.class",
-            )
-        config["sasl.oauthbearer.method"] = "oidc"
+    config = convert_handlers(properties)
     if retriever:
         name = retriever.rpartition(".")[2]
         if name not in _JWT_RETRIEVERS:
@@ -151,7 +142,10 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
     mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms"))
     if mechanism == "OAUTHBEARER" and "sasl.oauthbearer.token.endpoint.url" in properties:
         config["sasl.oauthbearer.method"] = "oidc"  # as Java's default handler since 4.1
-    return {} if "sasl.oauthbearer.method" in properties else config
+    if "sasl.oauthbearer.method" in properties:
+        config.pop("sasl.oauthbearer.method", None)
+        config.pop("sasl.oauthbearer.grant.type", None)
+    return config
 
 
 def _tls_versions(text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Final
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.kafka.config.conversions import JAAS
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
+from kafka_sql.kafka.config.token_providers import PROVIDER, check_provider
 
 _PACKAGE: Final = "org.apache.kafka.common.security"
 _LOGIN_MODULES: Final = {
@@ -35,7 +36,9 @@ def check_credentials(config: Mapping[str, str]) -> None:
 
     Raises:
         MissingOptionError: a user name or a password is missing, or no token can be requested.
+        OptionError: as ``check_provider``.
     """
+    check_provider(config)
     mechanism = sasl_mechanism(config)
     if mechanism is None or config.get(JAAS):  # the whole JAAS string is a reference
         return
@@ -46,12 +49,14 @@ def check_credentials(config: Mapping[str, str]) -> None:
                 f"'{mechanism}' requires a user name and a password. Missing: {', '.join(missing)}",
                 f'{_PACKAGE}.{_LOGIN_MODULES[mechanism]} required username="..." password="...";',
             )
-    if mechanism == "OAUTHBEARER" and all(
-        config.get(key, default) == default for key, default in _TOKEN_SOURCES.items()
+    if (
+        mechanism == "OAUTHBEARER"
+        and PROVIDER not in config
+        and all(config.get(key, default) == default for key, default in _TOKEN_SOURCES.items())
     ):
         raise _missing(
             "'OAUTHBEARER' requires 'properties.sasl.oauthbearer.token.endpoint.url', from which clients request "
-            "tokens, and the client's id and secret",
+            f"tokens, and the client's id and secret; or 'properties.{PROVIDER}', a Python function that returns them",
             f'{_PACKAGE}.oauthbearer.OAuthBearerLoginModule required clientId="..." clientSecret="...";',
         )
 

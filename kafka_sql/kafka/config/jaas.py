@@ -12,9 +12,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, UnsupportedOptionError
+from kafka_sql.kafka.config.token_providers import AWS_MECHANISM, PARAMETERS
 from kafka_sql.suggestions import did_you_mean
 
 _OPTION: Final = "properties.sasl.jaas.config"
+_AWS_OPTIONS: Final = {  # of aws-msk-iam-auth, for ``token_providers``
+    "awsProfileName": "profile",
+    "awsRoleArn": "role-arn",
+    "awsRoleSessionName": "role-session-name",
+    "awsRoleExternalId": "role-external-id",
+    "awsRoleAccessKeyId": "access-key-id",
+    "awsRoleSecretAccessKey": "secret-access-key",
+    "awsRoleSessionToken": "session-token",
+    "awsStsRegion": "sts-region",
+}
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 # a reference to a secret needs no quotes
 _TOKEN: Final = re.compile(
@@ -141,13 +152,19 @@ def _oauth_bearer(module: LoginModule) -> dict[str, str]:
     if subject is not None:
         config["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
         config["sasl.oauthbearer.config"] = f"principal={subject}"
-    return config
+    return config | _aws(module)
+
+
+def _aws(module: LoginModule) -> dict[str, str]:
+    names = {option: f"{PARAMETERS}{name}" for option, name in _AWS_OPTIONS.items()}
+    return {names[option]: value for option, value in module.options.items() if option in names and value}
 
 
 _MODULES: Final[Mapping[str, Callable[[LoginModule], dict[str, str]]]] = {
     "PlainLoginModule": _password,
     "ScramLoginModule": _password,
     "OAuthBearerLoginModule": _oauth_bearer,
+    "IAMLoginModule": _aws,
     "Krb5LoginModule": _kerberos,
 }
 
@@ -155,6 +172,7 @@ _MECHANISMS: Final[Mapping[str, tuple[str, ...]]] = {
     "PlainLoginModule": ("PLAIN",),
     "ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     "OAuthBearerLoginModule": ("OAUTHBEARER",),
+    "IAMLoginModule": (AWS_MECHANISM, "OAUTHBEARER"),  # which replaces it
     "Krb5LoginModule": ("GSSAPI",),
 }
 

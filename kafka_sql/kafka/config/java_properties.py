@@ -122,9 +122,12 @@ _CONVERTED: Final = (
         "connections.max.idle.ms": "-1 (never) becomes 0",
         "fetch.max.bytes": "raised to message.max.bytes, librdkafka's minimum",
         "partitioner.ignore.keys": "true becomes partitioner = random",
-        "sasl.jaas.config": "Plain, Scram, OAuthBearer and Krb5 login modules become librdkafka's sasl.*",
+        "sasl.jaas.config": "Plain, Scram, OAuthBearer, Krb5 and AWS's IAM login modules become librdkafka's sasl.*",
+        "sasl.client.callback.handler.class": "AWS's IAMClientCallbackHandler becomes "
+        "sasl.oauthbearer.token-provider = aws; others are rejected",
         "sasl.login.callback.handler.class": "OAuthBearerLoginCallbackHandler becomes sasl.oauthbearer.method = oidc; "
-        "others are rejected",
+        "those of AWS, Google and Azure become sasl.oauthbearer.token-provider = aws, gcp or azure; others are "
+        "rejected",
         "sasl.oauthbearer.jwt.retriever.class": "the default, ClientCredentialsJwtRetriever and JwtBearerJwtRetriever "
         "become sasl.oauthbearer.method = oidc with a grant type; others are rejected",
         "ssl.cipher.suites": "Java's names become OpenSSL's; those of TLS 1.3 are always enabled",
@@ -217,7 +220,6 @@ _REJECTED: Final = {
     "interceptor.classes": _JVM,
     "key.serializer": "the table's format encodes",
     "partitioner.class": _JVM + "; use 'sink.partitioner'",
-    "sasl.client.callback.handler.class": _JVM,
     "sasl.login.class": _JVM,
     "security.providers": _JVM,
     "ssl.engine.factory.class": _JVM,

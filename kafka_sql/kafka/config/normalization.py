@@ -11,6 +11,7 @@ from typing import Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError
 from kafka_sql.kafka.config.conversions import to_openssl_ciphers
+from kafka_sql.kafka.config.token_providers import AWS_MECHANISM
 from kafka_sql.options.secret_references import has_reference
 
 HOST_NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
@@ -24,6 +25,8 @@ def _spellings(*values: str) -> dict[str, str]:
     return {value.lower(): value for value in values}
 
 
+_MECHANISMS: Final = _spellings("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", AWS_MECHANISM)
+
 # the normalized value by each accepted one in lower case
 NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     "acks": {"all": "all", "-1": "all", "1": "1", "0": "0"},
@@ -31,8 +34,8 @@ NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     "enable.sasl.oauthbearer.unsecure.jwt": _BOOLEAN,
     "enable.ssl.certificate.verification": _BOOLEAN,
     "isolation.level": _spellings("read_uncommitted", "read_committed"),
-    "sasl.mechanism": _spellings("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"),
-    "sasl.mechanisms": _spellings("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"),
+    "sasl.mechanism": _MECHANISMS,
+    "sasl.mechanisms": _MECHANISMS,
     "sasl.oauthbearer.assertion.algorithm": _spellings("RS256", "ES256"),
     "sasl.oauthbearer.assertion.claim.jti.include": _BOOLEAN,
     "sasl.oauthbearer.grant.type": _spellings("client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"),

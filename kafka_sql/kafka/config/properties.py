@@ -16,6 +16,12 @@ from kafka_sql.kafka.config.credentials import check_credentials
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
+from kafka_sql.kafka.config.token_providers import (
+    OWN_PROPERTIES,
+    check_provider,
+    is_provider_setting,
+    use_oauthbearer,
+)
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
@@ -77,6 +83,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
         config.update(_convert_property(key, value))
     config.update(convert_properties(properties))
     security.check_stores(config)
+    check_provider(config)
     kerberos.check_kerberos_support(config)
     _adjust(config, properties)
     original_names = {(JAVA_PROPERTIES[k].librdkafka_name if k in JAVA_PROPERTIES else "") or k: k for k in properties}
@@ -93,7 +100,8 @@ def resolve_config(config: Mapping[str, str]) -> dict[str, str]:
         OptionError: a resolved value is invalid; the message does not contain it.
         KeyStoreError: a store cannot be read.
     """
-    settings = security.resolve_stores(normalize_settings(resolve_all(config, "properties.")))
+    resolved = normalize_settings(resolve_all(config, "properties."))
+    settings = security.resolve_stores(resolved | use_oauthbearer(resolved))
     check_credentials(settings)
     for key, value in settings.items():
         _check_characters(key, value)
@@ -129,6 +137,8 @@ def api_timeout(config: Mapping[str, str]) -> float:
 def _convert_property(key: str, value: str) -> dict[str, str]:
     """Return a property with librdkafka's name; nothing if ``convert_properties`` does, or if it is ignored."""
     java_property = JAVA_PROPERTIES.get(key)
+    if key in OWN_PROPERTIES:
+        return {key: value}
     if java_property is None:
         _check_allowed(key)
         return {key: value}
@@ -199,7 +209,9 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
     """
     literal: dict[str, str] = {}
     for key, value in config.items():
-        if key == API_TIMEOUT or key in security.JAVA_STORE_OPTIONS:
+        if key == API_TIMEOUT or key in security.JAVA_STORE_OPTIONS or key in OWN_PROPERTIES:
+            continue
+        if is_provider_setting(key) and key not in original_names:  # from the JAAS string
             continue
         if not has_reference(value):
             literal[key] = value
@@ -232,7 +244,7 @@ def _rejection(key: str, name: str, value: str, message: str) -> Exception:
         name: librdkafka's name for it.
     """
     if librdkafka_check.is_unknown(message):
-        known = [*JAVA_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
+        known = [*JAVA_PROPERTIES, *OWN_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
         return UnknownOptionError(
             f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
             option=f"properties.{key}",

@@ -13,6 +13,7 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeySto
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.conversions import JAAS
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.kafka.config.token_providers import CLOUDS, PROVIDER
 from kafka_sql.options import allow_lists, allowed_paths
 from kafka_sql.options.secret_references import has_reference
 from kafka_sql.options.secrets import mask_user_info
@@ -111,6 +112,8 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _check_endpoints(config: Mapping[str, str]) -> None:
     endpoints = [(key, config[key]) for key in _ENDPOINTS if config.get(key, "none") not in ("", "none")]
+    if config.get(PROVIDER) in CLOUDS:
+        endpoints.append((PROVIDER, config[PROVIDER]))
     endpoints += [(_TOKEN_CONFIG, url) for url in _STS_ENDPOINT.findall(config.get(_TOKEN_CONFIG, ""))]
     for key, endpoint in endpoints:
         if not allow_lists.is_allowed_url(endpoint):

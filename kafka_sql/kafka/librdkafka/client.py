@@ -17,6 +17,7 @@ from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 
 _LOG = logging.getLogger("kafka_sql.librdkafka")
 # silent unless logging is configured: librdkafka also warns about errors from which it recovers
@@ -97,6 +98,7 @@ def open_client(
         BrokerError: librdkafka rejects the configuration.
         SecretReferenceError: a reference cannot be resolved.
         KeyStoreError: a store cannot be read.
+        KafkaSqlError: 'properties.sasl.oauthbearer.token-provider' returned no token.
     """
     settings = resolve_config(config)
 
@@ -108,8 +110,9 @@ def open_client(
     logger = SimpleNamespace(log=_log_forwarder(mask, settings.get("client.id", "")))
     if settings.get("statistics.interval.ms", "0") != "0":
         callbacks["stats_cb"] = _log_statistics
+    with_tokens = add_token_callback(accepted, settings, errors.auth_failures.note_provider_failure)
     try:
-        client = client_class({**accepted, **callbacks, "error_cb": errors.record, "logger": logger})
+        client = client_class({**with_tokens, **callbacks, "error_cb": errors.record, "logger": logger})
     except (KafkaException, ValueError, ImportError) as e:
         raise _creation_error(e, accepted, mask) from None
     with suppress(UnicodeDecodeError):  # a log line with a broker's message that is not UTF-8

@@ -14,6 +14,7 @@ from typing import Final
 from confluent_kafka import KafkaError
 
 from kafka_sql.errors import AuthenticationError, BrokerError
+from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.librdkafka.certificate_failures import explain_broker_certificate, explain_client_certificate
 
 # seconds; a broker that has just started may not have loaded its users yet
@@ -35,7 +36,12 @@ class AuthFailures:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._provider_failure = ""
         self.clear()
+
+    def note_provider_failure(self, message: str) -> None:
+        """Keep why the token provider returned no token: librdkafka reports only that it failed."""
+        self._provider_failure = message
 
     def clear(self) -> None:
         """Forget the failures: a broker has responded."""
@@ -48,6 +54,8 @@ class AuthFailures:
         is_rejected = code in _CODES or _ALERT in message  # librdkafka reports alerts as network errors
         if not is_rejected or "Disconnected" in message:  # the broker may be stopping
             return
+        if _TOKEN in message and self._provider_failure:
+            message = f"no {_TOKEN}: {self._provider_failure}"
         self._last, self.message = self._clock(), message
         if self._first is None:
             self._first = self._last
@@ -76,10 +84,15 @@ def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> Bro
         failure = explain_client_certificate(settings)
         return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}", servers=server)
     short = _TIMING.sub("", _ADDRESS.sub("", message)).rstrip(". ")
-    return AuthenticationError(f"{server}: {short}. {_advice(message)}.", servers=server)
+    return AuthenticationError(f"{server}: {short}. {_advice(message, settings)}.", servers=server)
 
 
-def _advice(message: str) -> str:
+def _advice(message: str, settings: Mapping[str, str]) -> str:
+    if PROVIDER in settings and ("SASL" in message or _TOKEN in message):
+        return (
+            f"Check the tokens of 'properties.{PROVIDER}' = '{settings[PROVIDER]}', and that the listener accepts "
+            "OAUTHBEARER"
+        )
     if _TOKEN in message:
         return (
             "The token endpoint returned no token. Check 'properties.sasl.oauthbearer.token.endpoint.url', and "

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.config.token_providers import PROVIDER
 
 if TYPE_CHECKING:
     import httpx
@@ -32,6 +33,8 @@ def check_oauth(config: Mapping[str, str]) -> None:
     Raises:
         InvalidOptionError: it does not; the message names the option.
     """
+    if PROVIDER in config:
+        return
     method = config.get("sasl.oauthbearer.method", "default").lower()
     grant = config.get("sasl.oauthbearer.grant.type", "client_credentials").lower()
     assertion = [k for k in config if k.startswith(("sasl.oauthbearer.assertion.", "sasl.oauthbearer.metadata."))]
@@ -57,14 +60,16 @@ class TokenEndpointUnavailableError(ConnectionError):
 
 
 class Token(NamedTuple):
-    """A token of an endpoint.
+    """A token of an endpoint or of a function.
 
     Attributes:
         lifetime: seconds from now until it expires; 0.0 if unknown.
+        extensions: SASL extensions in the format of RFC 7628.
     """
 
     value: str
     lifetime: float
+    extensions: str = ""
 
 
 def uses_endpoint(config: Mapping[str, str]) -> bool:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.protocol.gssapi import authenticate_gssapi, check_gssapi
 from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, unsecured_token, uses_endpoint
-from kafka_sql.kafka.protocol.token_cache import discard_token, get_token
+from kafka_sql.kafka.protocol.token_cache import discard_token, get_valid_token
 
 # RFC 5802, section 7, except that the number of iterations is limited: 7 digits take seconds. A nonce is printable
 # ASCII without a comma. Unknown extensions at the end are ignored, but m=, a mandatory one, ends the exchange.
@@ -69,17 +70,21 @@ def get_credentials(config: Mapping[str, str], seconds: float) -> dict[str, str]
     Raises:
         TokenEndpointUnavailableError: the endpoint returned no token in time.
         BrokerError: the endpoint rejected the request.
+        KafkaSqlError: a function returned no token.
     """
     if mechanism(config) != "OAUTHBEARER":
         return dict(config)
     check_oauth(config)
-    token = get_token(config, seconds) if uses_endpoint(config) else unsecured_token(config)
-    return {**config, _TOKEN: token}
+    if uses_endpoint(config) or PROVIDER in config:
+        token = get_valid_token(config, seconds)
+        return {**config, _TOKEN: token.value + token.extensions}
+    return {**config, _TOKEN: unsecured_token(config)}
 
 
 def discard_credentials(config: Mapping[str, str]) -> bool:
     """Forget credentials that a broker rejected, and return whether a new connection would get others."""
-    return mechanism(config) == "OAUTHBEARER" and uses_endpoint(config) and discard_token(config)
+    has_token = mechanism(config) == "OAUTHBEARER" and (uses_endpoint(config) or PROVIDER in config)
+    return has_token and discard_token(config)
 
 
 def sasl_exchange(config: Mapping[str, str], host: str) -> SaslExchange:

@@ -13,9 +13,12 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError, fetch_token
+from kafka_sql.kafka.protocol.token_functions import call_provider
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -38,9 +41,23 @@ class _CachedToken:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     value: str = field(default="", repr=False)
+    extensions: str = field(default="", repr=False)
     renew_at: float = 0.0
     expires_at: float = 0.0
     uses: int = 0
+
+
+class ValidToken(NamedTuple):
+    """A token that can be sent now.
+
+    Attributes:
+        expires_at: in seconds of ``time.time``.
+        extensions: SASL extensions in the format of RFC 7628.
+    """
+
+    value: str
+    expires_at: float
+    extensions: str
 
 
 _tokens: Final[dict[tuple[tuple[str, str], ...], _CachedToken]] = {}
@@ -49,7 +66,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def get_token(config: Mapping[str, str], seconds: float) -> str:
+    """Return the text of the token that ``get_valid_token`` returns."""
+    return get_valid_token(config, seconds).value
+
+
+def get_valid_token(config: Mapping[str, str], seconds: float) -> ValidToken:
     """Return a valid token, the same one for all connections with the same configuration.
+
+    It comes from a token endpoint, or from ``sasl.oauthbearer.token-provider``.
 
     Args:
         config: librdkafka's configuration, with references to secrets resolved.
@@ -58,6 +82,7 @@ def get_token(config: Mapping[str, str], seconds: float) -> str:
     Raises:
         TokenEndpointUnavailableError: the endpoint returned no token in time.
         BrokerError: the endpoint rejected the request.
+        KafkaSqlError: the function returned no token.
     """
     deadline, cached = time.monotonic() + seconds, _cached(config)
     is_valid = time.time() < cached.expires_at
@@ -72,7 +97,7 @@ def get_token(config: Mapping[str, str], seconds: float) -> str:
         elif not is_valid:
             raise TokenEndpointUnavailableError("the token endpoint did not respond in time to another connection")
     cached.uses += 1
-    return cached.value
+    return ValidToken(cached.value, cached.expires_at, cached.extensions)
 
 
 def discard_token(config: Mapping[str, str]) -> bool:
@@ -91,7 +116,8 @@ def _cached(config: Mapping[str, str]) -> _CachedToken:
 
 
 def _key(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, value) for name, value in config.items() if name.startswith(_PREFIXES)))
+    prefixes = (*_PREFIXES, "bootstrap.servers") if PROVIDER in config else _PREFIXES  # clouds have tokens per cluster
+    return tuple(sorted((name, value) for name, value in config.items() if name.startswith(prefixes)))
 
 
 def _renew(cached: _CachedToken, config: Mapping[str, str], deadline: float) -> None:
@@ -99,18 +125,22 @@ def _renew(cached: _CachedToken, config: Mapping[str, str], deadline: float) -> 
     backoff = _BACKOFF
     while time.time() >= min(cached.renew_at, cached.expires_at):
         try:
-            token = fetch_token(config, max(0.001, deadline - time.monotonic()))
-        except TokenEndpointUnavailableError as e:
-            if time.time() < cached.expires_at:
+            if PROVIDER in config:
+                token = call_provider(config)
+            else:
+                token = fetch_token(config, max(0.001, deadline - time.monotonic()))
+        except (TokenEndpointUnavailableError, KafkaSqlError) as e:
+            is_transient = isinstance(e, TokenEndpointUnavailableError)
+            if time.time() < cached.expires_at and (is_transient or PROVIDER in config):
                 _LOG.warning("%s; the current token is used until it expires", e)
                 cached.renew_at = time.time() + _RENEWAL_BACKOFF
                 return
-            if time.monotonic() + backoff >= deadline:
+            if not is_transient or time.monotonic() + backoff >= deadline:
                 raise
             time.sleep(backoff * random.uniform(0.8, 1.2))
             backoff = min(2 * backoff, _MAX_BACKOFF)
         else:
             now, window = time.time(), _WINDOW_FACTOR + _WINDOW_JITTER * random.random()
-            cached.value, cached.uses = token.value, 0
+            cached.value, cached.extensions, cached.uses = token.value, token.extensions, 0
             cached.renew_at, cached.expires_at = now + token.lifetime * window, now + token.lifetime
             return

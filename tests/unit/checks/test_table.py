@@ -18,7 +18,9 @@ from kafka_sql.checks.table import check_table
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError, TopicNotFoundError, UnsupportedVersionError
 from kafka_sql.kafka.admin.descriptions import TopicState
+from kafka_sql.kafka.protocol import token_cache
 from kafka_sql.table.declaration import Column, Table
+from tests.unit.kafka.protocol import token_functions
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 SCHEMA = pa.schema([("v", pa.binary())])
@@ -106,6 +108,24 @@ def test_the_mechanism_of_authentication(cluster: Cluster, brokers: str) -> None
         properties_sasl_jaas_config=f'{module} required username="u" password="p";',
     )
     assert results["authentication"] == (True, "the brokers responded (SASL_PLAINTEXT, PLAIN)")
+
+
+def test_the_provider_of_tokens(cluster: Cluster, brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_cache, "_tokens", {})
+    properties = {"properties_security_protocol": "SASL_PLAINTEXT", "properties_sasl_mechanism": "OAUTHBEARER"}
+    function = f"{token_functions.__name__}:numbered"
+
+    def tokens(provider: str) -> tuple[bool | None, str]:
+        key = "properties_sasl_oauthbearer_token-provider"
+        return findings(brokers, **properties, **{key: provider})["tokens"]
+
+    ok, message = tokens(function)
+    assert ok
+    assert re.fullmatch(rf"{re.escape(function)} returned a token, which expires in 3,(600|599) s", message)
+    ok, message = tokens("no_such_module:f")
+    assert ok is False
+    assert "'no_such_module:f': module 'no_such_module' cannot be imported here" in message
+    assert "tokens" not in findings(brokers)
 
 
 def test_clients(cluster: Cluster, brokers: str) -> None:

@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 from kafka_sql.errors import InvalidOptionError, SecretReferenceError
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.options.allow_lists import ALLOW_LISTS, MODULES, PATHS, URLS, VARIABLES
@@ -205,6 +205,19 @@ def test_endpoints_of_tokens(
     monkeypatch.setenv("SETTING", value)
     with pytest.raises(InvalidOptionError, match=rf"Option 'properties\.{option}': {URLS} does not allow the value"):
         connect({option: "${env:SETTING}" if is_reference else value})
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_tokens_of_clouds(allow: Callable[..., None], cloud: str) -> None:
+    """They are for the identity of the machine, and a statement can send them to any broker."""
+    login = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token-provider": cloud}
+    config = to_librdkafka({"bootstrap.servers": "127.0.0.1:1", **login})
+    allow(URLS="https://127.0.0.1:1", MODULES="google,azure,kafka_sql")
+    for connect in (lambda: ConnectionPool(config).connect_to(("127.0.0.1", 1)), lambda: open_client(Producer, config)):
+        with pytest.raises(InvalidOptionError, match=rf"'properties\.sasl.*token-provider': {URLS} does not allow"):
+            connect()
+    allow(URLS=cloud)
+    assert resolve_config(config)["sasl.oauthbearer.token-provider"] == cloud
 
 
 @pytest.mark.parametrize("connect", CLIENTS)

@@ -10,6 +10,7 @@ from kafka_sql.errors import MissingOptionError
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
+from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options.inherited_secrets import check_inherited_secrets
 
 CLUSTER = {
@@ -51,6 +52,8 @@ SENT_ELSEWHERE = {
     "properties.sasl.oauthbearer.method": "oidc",
     "properties.sasl.oauthbearer.token.endpoint.url": "https://other/token",
     "properties.sasl.oauthbearer.metadata.authentication.type": "azure_imds",
+    "properties.sasl.oauthbearer.token-provider": "other:function",
+    "properties.sasl.client.callback.handler.class": "IAMClientCallbackHandler",
     "properties.sasl.login.callback.handler.class": "OAuthBearerLoginCallbackHandler",
     "properties.enable.ssl.certificate.verification": "false",
     "properties.ssl.endpoint.identification.algorithm": "",
@@ -188,6 +191,26 @@ def test_user_info_of_a_url() -> None:
     check(base, {"avro-confluent.url": "https://other"})  # without the user info
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "is_secret"),
+    [
+        ("sasl.oauthbearer.token-provider", "tokens:create", True),
+        ("sasl.oauthbearer.metadata.authentication.type", "azure_imds", True),
+        ("sasl.login.callback.handler.class", "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler", True),
+        ("sasl.client.callback.handler.class", "software.amazon.msk.auth.iam.IAMClientCallbackHandler", True),
+        ("sasl.login.callback.handler.class", "o.a.k.OAuthBearerLoginCallbackHandler ", False),
+    ],
+)
+def test_tokens_are_not_sent_elsewhere(key: str, value: str, is_secret: bool) -> None:
+    base, other = {**CLUSTER, f"properties.{key}": value}, {"properties.bootstrap.servers": "other:9093"}
+    if is_secret:
+        with pytest.raises(MissingOptionError, match=f"must set them, too: 'properties.{key}'"):
+            check(base, other)
+    else:
+        check(base, other)
+    check(base, {**other, f"properties.{key}": value})
+
+
 def test_there_is_a_registry_to_test() -> None:
     assert {"avro-confluent", "key.json-confluent", "value.debezium-avro-confluent"} <= set(REGISTRIES)
 
@@ -205,7 +228,7 @@ UNRELATED = (
 
 def client_properties() -> list[Any]:
     java = [p.key for p in JAVA_PROPERTIES.values() if p.handling not in (Handling.IGNORED, Handling.REJECTED)]
-    return sorted({*java, *ALLOWED_OPTIONS})
+    return sorted({*java, *OWN_PROPERTIES, *ALLOWED_OPTIONS})
 
 
 @pytest.mark.parametrize("key", client_properties())

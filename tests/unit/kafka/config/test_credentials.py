@@ -47,7 +47,8 @@ def test_missing_source_of_tokens(options: dict[str, str]) -> None:
     assert str(e.value) == (
         "[MISSING_OPTION] Option 'properties.sasl.mechanism' = 'OAUTHBEARER' requires "
         "'properties.sasl.oauthbearer.token.endpoint.url', from which clients request tokens, and the client's id and "
-        f"secret. Set 'properties.sasl.jaas.config' = '{OAUTH} required clientId=\"...\" clientSecret=\"...\";'."
+        "secret; or 'properties.sasl.oauthbearer.token-provider', a Python function that returns them. "
+        f"Set 'properties.sasl.jaas.config' = '{OAUTH} required clientId=\"...\" clientSecret=\"...\";'."
     )
 
 

@@ -164,7 +164,7 @@ def test_unsupported_login_modules() -> None:
 
 @pytest.mark.parametrize("key", ["sasl.login.callback.handler.class", "sasl.oauthbearer.jwt.retriever.class"])
 def test_unsupported_classes(key: str) -> None:
-    handler = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
+    handler = "com.acme.OwnLoginCallbackHandler"
     message = error_message(UnsupportedOptionError, f'{OAUTH} required clientSecret="planted-4711";', **{key: handler})
     assert message.startswith(f"[UNSUPPORTED_OPTION] Option 'properties.{key}' = '{handler}' is not supported")
 

@@ -137,6 +137,7 @@ def test_every_conversion_is_tested() -> None:
     elsewhere = {
         "sasl.jaas.config",  # test_jaas
         "sasl.login.callback.handler.class",
+        "sasl.client.callback.handler.class",  # test_token_providers
         "sasl.oauthbearer.jwt.retriever.class",
         "compression.gzip.level",  # below
         "compression.lz4.level",

@@ -1,0 +1,112 @@
+"""Tokens of 'sasl.oauthbearer.token-provider' in librdkafka's clients, without a broker."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient
+
+from kafka_sql.errors import AuthenticationError
+from kafka_sql.kafka.admin.client import Admin, admin_config, open_temporary_client
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
+from kafka_sql.kafka.config.token_providers import PROVIDER
+from kafka_sql.kafka.librdkafka.client import open_client
+from kafka_sql.kafka.librdkafka.connection_failures import auth_error
+from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
+from kafka_sql.kafka.protocol import token_cache
+from tests.unit.kafka.protocol import token_functions as functions
+
+MODULE = functions.__name__
+SECRET = "planted-4711"
+PROPERTIES = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "OAUTHBEARER",
+    "socket.connection.setup.timeout.ms": "1000",
+    PROVIDER: f"{MODULE}:returned",
+}
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(token_cache, "_tokens", {})
+    functions.CALLS.clear()
+    yield
+    functions.CALLS.clear()
+    functions.RESULT.clear()
+
+
+def open_admin(config: dict[str, str]) -> object:
+    return Admin(config, resolve_config(admin_config(config)))
+
+
+def open_consumer_of_admin(config: dict[str, str]) -> object:
+    with Admin(config, resolve_config(admin_config(config))).open_consumer("g") as consumer:
+        return consumer
+
+
+CLIENTS: dict[str, Any] = {
+    "consumer": lambda config: open_client(Consumer, {**config, "group.id": "g"}),
+    "admin client": open_admin,
+    "consumer of the admin client": open_consumer_of_admin,
+    "temporary client": lambda config: open_temporary_client(AdminClient, admin_config(config), {}),
+}
+
+
+def test_settings() -> None:
+    functions.RESULT.append(("a.b.c", timedelta(hours=1), "", {"x": "y z"}))
+    config = resolve_config(to_librdkafka({**PROPERTIES, "sasl.oauthbearer.config": "realm=shop"}))
+    settings = add_token_callback({**config, f"{PROVIDER}.role-arn": "r"}, config, print)
+    callback = settings.pop("oauth_cb")
+    assert settings == {key: value for key, value in config.items() if key != PROVIDER}
+    value, expires_at, principal, extensions = callback("realm=shop")
+    assert (value, principal, extensions) == ("a.b.c", "kafka_sql", {"x": "y z"})
+    assert expires_at == pytest.approx(time.time() + 3600, abs=5)
+    assert functions.CALLS == ["realm=shop"]
+
+
+def test_other_settings_are_unchanged() -> None:
+    settings = {"sasl.mechanism": "PLAIN", "sasl.username": "u"}
+    assert add_token_callback(settings, {}, print) == settings
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_each_client_gets_the_token(name: str) -> None:
+    functions.RESULT.append(("a.b.c", timedelta(hours=1)))
+    CLIENTS[name](to_librdkafka(PROPERTIES))
+    assert len(functions.CALLS) == 1
+
+
+@pytest.mark.parametrize("failure", [ValueError(SECRET), ConnectionError(SECRET)])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_function_that_fails_is_reported_at_once(name: str, failure: Exception) -> None:
+    functions.RESULT.append(failure)
+    started = time.monotonic()
+    with pytest.raises(AuthenticationError, match=rf"the function raised {type(failure).__name__} in") as e:
+        CLIENTS[name](to_librdkafka(PROPERTIES))
+    assert time.monotonic() - started < 5  # confluent-kafka waits for ten seconds
+    assert SECRET not in str(e.value)
+
+
+def test_a_later_failure_is_reported_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+    functions.RESULT.append(("a.b.c", timedelta(seconds=1.5)))
+    consumer, errors = open_client(Consumer, to_librdkafka({**PROPERTIES, "group.id": "g"}))
+    functions.RESULT[0] = ValueError(SECRET)
+    deadline = time.monotonic() + 30
+    with caplog.at_level(logging.DEBUG):
+        while "token-provider" not in errors.auth_failures.message and time.monotonic() < deadline:
+            consumer.poll(0.1)
+    error = str(auth_error(errors.auth_failures.message, errors.settings, 1))
+    consumer.close()
+    assert f"no OAUTHBEARER token: Option 'properties.{PROVIDER}' = '{MODULE}:returned': the" in error
+    assert error.endswith(
+        f"Check the tokens of 'properties.{PROVIDER}' = '{MODULE}:returned', and that the listener accepts OAUTHBEARER."
+    )
+    assert SECRET not in caplog.text + error
+    assert "a.b.c" not in caplog.text + error
