@@ -1,6 +1,6 @@
 """Give librdkafka's clients the tokens of ``sasl.oauthbearer.token-provider``, as confluent-kafka's ``oauth_cb``.
 
-librdkafka calls it in a thread of its own, after 80% of a token's lifetime, and ten seconds after a failure. All
+librdkafka calls it in its background thread, after 80% of a token's lifetime, and ten seconds after a failure. All
 clients of a process with the same options share a token (``token_cache``). confluent-kafka waits for one second in the
 constructor of each client with this callback.
 """
