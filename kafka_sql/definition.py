@@ -270,6 +270,12 @@ def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, 
 
 
 def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> None:
+    if key is not None and key.format.reads_records:
+        raise InvalidOptionError(
+            f"The format '{key.format.identifier}' (option '{opt.KEY_FORMAT.key}') decodes whole records. It can only "
+            f"be the format of the value: set '{opt.VALUE_FORMAT.key}'.",
+            option=opt.KEY_FORMAT.key,
+        )
     if key is not None and not key.format.insert_only:
         raise InvalidOptionError(
             f"A key format should only deal with INSERT-only records. But {key.format.identifier} (option "
@@ -287,6 +293,12 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
 
 def _check_upsert_formats(table: Table, key: Payload | None, value: Payload) -> None:
     for payload, name in ((key, "key"), (value, "value")):
+        if payload is not None and payload.format.reads_records:
+            raise InvalidOptionError(
+                f"'upsert-kafka' connector doesn't support '{payload.format.identifier}' as {name} format, because it "
+                "decodes whole records. Use the connector 'kafka'.",
+                option="connector",
+            )
         if payload is not None and not payload.format.insert_only:
             identifier = payload.format.identifier
             raise InvalidOptionError(

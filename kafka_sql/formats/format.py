@@ -143,6 +143,7 @@ class Format:
         infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
             sink of a decoder, for the payloads that are not of the format.
         has_field_names: whether payloads contain the names of their fields.
+        reads_records: whether the decoder gets whole records instead of payloads; see ``own.OwnFormat``.
     """
 
     identifier: str
@@ -155,3 +156,4 @@ class Format:
     infer_schema: Callable[[Options], InferredSchema] | None = None
     infer_from_payloads: Callable[[Sequence[bytes], Options, ErrorSink], ColumnTypes] | None = None
     has_field_names: bool = True
+    reads_records: bool = False

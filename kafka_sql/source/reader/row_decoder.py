@@ -24,6 +24,7 @@ from kafka_sql.source.reader.metadata import (
     read_metadata,
     required_fields,
 )
+from kafka_sql.source.reader.whole_records import whole_records
 from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
 
 _KEY: Final = " (key)"  # in errors, after the location of the record
@@ -72,12 +73,15 @@ class RowDecoder:
         if definition.key is not None:
             self._advice[_KEY] = how_to_tolerate(definition.key)
         self._value_columns = definition.value.columns
+        self._reads_records = definition.value.format.reads_records
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
         self.key_columns = definition.table.primary_key if definition.is_changelog else self._key_names
         self.physical_columns = tuple(column.name for column in definition.table.physical_columns)
         self.time_zone = session_time_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
+        if self._reads_records:
+            self.record_fields = replace(self.record_fields, keys=True, timestamps=True, headers=True)
 
     def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
         """Decode records.
@@ -92,7 +96,8 @@ class RowDecoder:
         # (not self.keys(), which a subclass overrides to handle the errors)
         keys = RowDecoder.keys(self, records, errors) if self._key is not None else None
         value_errors: list[DecodeError] = []
-        values = self._decode_payloads(self.value, records.values, records, None if errors is None else value_errors)
+        payloads = whole_records(records, self.split) if self._reads_records else records.values
+        values = self._decode_payloads(self.value, payloads, records, None if errors is None else value_errors)
         if errors is not None and (errors or value_errors):
             error_by_row = {e.row: e for e in (*value_errors, *errors)}
             keys, values = keys and keys.without_payloads(error_by_row), values.without_payloads(error_by_row)

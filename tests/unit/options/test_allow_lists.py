@@ -8,15 +8,19 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
 from kafka_sql.errors import InvalidOptionError, SecretReferenceError
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings
+from kafka_sql.formats.own import OwnFormat, RecordwiseDecoder
+from kafka_sql.formats.registry import find_format
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.options import Options
 from kafka_sql.options.allow_lists import ALLOW_LISTS, MODULES, PATHS, URLS, VARIABLES
 from kafka_sql.options.callables import import_callable
 from kafka_sql.options.secret_references import resolve
@@ -85,6 +89,7 @@ USES: dict[str, tuple[str, Callable[[], Any]]] = {
         MODULES,
         lambda: load_partitioner(define_table(Topics("h:1"), "t", sink_partitioner=f"{__name__}:Partitioner")),
     ),
+    "format": (MODULES, lambda: find_format(f"{__name__}:Numbers", "format")),
     "reference": (VARIABLES, resolve_variable),
     "rack variable": (VARIABLES, lambda: read_rack("env:SHOP_PASSWORD")),
     "registry": (URLS, lambda: open_registry("http://127.0.0.1:1")),
@@ -103,6 +108,17 @@ class Partitioner:
 
     def partition(self) -> None:
         """Do nothing."""
+
+
+class Numbers(OwnFormat):
+    """A class for 'format'."""
+
+    contract_version = 1
+    identifier = "numbers"
+
+    def create_decoder(self, schema: pa.Schema, options: Options) -> RecordwiseDecoder:
+        """Never called."""
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize("use", USES)
