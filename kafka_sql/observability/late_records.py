@@ -14,6 +14,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from kafka_sql.runtime.query_listeners import add_listener
+
 _LOG = logging.getLogger("kafka_sql.observability")
 _MAX_RUNS: Final = 1_000  # whose counts are kept
 _ATTRIBUTE: Final = "_kafka_sql_late_records"
@@ -68,7 +70,7 @@ def watch_late_records(spark: SparkSession) -> None:
     """Count the late rows of a session's queries that start from now on. Repeated calls have no effect."""
     if _ATTRIBUTE not in spark.__dict__:
         listener = LateRecords()
-        spark.streams.addListener(listener)
+        add_listener(spark, listener)
         spark.__dict__[_ATTRIBUTE] = listener
 
 

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
+from kafka_sql.runtime.query_listeners import add_listener
 from kafka_sql.sink.batch_reports import last_report, remove_report
 from kafka_sql.source.reader import record_counters
 
@@ -104,7 +105,7 @@ def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:
         observer = Observer(spark)
-        spark.streams.addListener(observer)
+        add_listener(spark, observer)
         spark.__dict__[_ATTRIBUTE] = observer
         register_gauges(observer)
     if port is not None:

@@ -25,6 +25,7 @@ from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.query_listeners import add_listener
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.source.stream.stream_offset import from_json
 
@@ -63,7 +64,7 @@ def stop_queries_at_end(spark: SparkSession) -> None:
     """
     if spark_context(spark) is not None and not spark.__dict__.get(_ATTRIBUTE):
         spark.__dict__[_ATTRIBUTE] = True
-        spark.streams.addListener(_EndListener(spark))
+        add_listener(spark, _EndListener(spark))
 
 
 class _EndListener(StreamingQueryListener):

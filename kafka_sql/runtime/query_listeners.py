@@ -1,0 +1,35 @@
+"""Add listeners of streaming queries, and remove them when the program exits."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from kafka_sql.runtime.spark_context import is_stopped, spark_context
+
+_MAX_WAIT: Final = 1000  # milliseconds
+
+
+def add_listener(spark: SparkSession, listener: StreamingQueryListener) -> None:
+    """Add a listener to a session.
+
+    The JVM of a classic session outlives Python's threads for a moment. It would log a stack trace for each event that
+    it cannot pass to the listener, such as the end of a query that was stopped last.
+    """
+    spark.streams.addListener(listener)
+    if spark_context(spark) is not None:
+        atexit.register(_remove, spark, listener)
+
+
+def _remove(spark: SparkSession, listener: StreamingQueryListener) -> None:
+    context = spark_context(spark)
+    with contextlib.suppress(Py4JError, PySparkException, OSError):  # the JVM has ended, or events are still arriving
+        if context is not None and not is_stopped(spark):
+            spark.streams.removeListener(listener)
+            context._jsc.sc().listenerBus().waitUntilEmpty(_MAX_WAIT)  # one event may be on its way
