@@ -1,6 +1,6 @@
 """Continuous queries over random changelogs: the final content equals Flink's, and that of a model.
 
-Each query is one INSERT in both engines, from the same topics into a topic of its own. All histories are in the same
+Each query is one INSERT in both engines, from the same topics into a separate topic. All histories are in the same
 topics, and each row has the number of its history.
 """
 
