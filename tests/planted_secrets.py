@@ -82,6 +82,7 @@ PUBLIC: Final = frozenset(
 
     <format>.basic-auth.credentials-source <format>.bearer-auth.credentials-source <format>.charset
     <format>.codec <format>.database.include <format>.descriptor-file <format>.line-delimiter
+    <format>.proto-file <format>.proto-path
     <format>.map-null-key.literal <format>.message-class-name <format>.null-literal
     <format>.properties.basic.auth.credentials.source
     <format>.properties.bearer.auth.credentials.source <format>.properties.schema.registry.ssl.keystore.location

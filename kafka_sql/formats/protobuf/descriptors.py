@@ -1,4 +1,4 @@
-"""Load messages from compiled descriptor files, which ``protoc --include_imports --descriptor_set_out=FILE`` writes."""
+"""Load messages from .proto files, and from descriptor files that ``protoc --include_imports`` writes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from kafka_sql.errors import InvalidOptionError
-from kafka_sql.formats.protobuf.options import DESCRIPTOR, MESSAGE
-from kafka_sql.options import Options, allowed_paths
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
+from kafka_sql.formats.protobuf.java_names import find_by_java_class
+from kafka_sql.formats.protobuf.options import DESCRIPTOR, MESSAGE, PROTO_FILE, PROTO_PATH
+from kafka_sql.options import Option, Options, allowed_paths
 from kafka_sql.options.secrets import mask_user_info
 
 _GOOGLE: Final = "google/protobuf/"
@@ -23,36 +24,75 @@ def load_message(options: Options) -> Descriptor:
     """Return the message that the options name.
 
     Raises:
-        InvalidOptionError: the descriptor file cannot be read, or has no such message.
+        MissingOptionError, ConflictingOptionsError: not exactly one file is named.
+        InvalidOptionError: the file cannot be read, is invalid, or has no such message.
     """
-    location = options[DESCRIPTOR]
+    option = _file_option(options)
+    location, key = options[option], options.key(option)
     try:
-        data = allowed_paths.read_allowed(location)
+        if option is PROTO_FILE:
+            from kafka_sql.formats.protobuf.protoc import read_files, run_protoc
+
+            folders = options.get(PROTO_PATH)
+            name, texts = read_files(location, folders or ())
+            return _find_message(run_protoc(texts, name), options[MESSAGE])
+        return find_message(allowed_paths.read_allowed(location), options[MESSAGE])
     except OSError as e:
+        named = f"{e.filename}: " if e.filename and str(e.filename) != location else ""
         raise InvalidOptionError(
-            f"The file of option '{DESCRIPTOR.key}' cannot be read: {mask_user_info(location)}: {e.strerror}. The "
+            f"The file of option '{key}' cannot be read: {mask_user_info(location)}: {named}{e.strerror}. The "
             "driver and each executor need the file.",
-            option=DESCRIPTOR.key,
+            option=key,
         ) from e
-    try:
-        return find_message(data, options[MESSAGE])
     except ValueError as e:
         raise InvalidOptionError(
-            f"The file of option '{DESCRIPTOR.key}', {location}, {e} (option '{MESSAGE.key}').", option=DESCRIPTOR.key
+            f"The file of option '{key}', {location}, {e} (option '{options.key(MESSAGE)}').", option=key
         ) from e
+
+
+def _file_option(options: Options) -> Option[str]:
+    """Return the option that names the file with the message.
+
+    Raises:
+        MissingOptionError, ConflictingOptionsError: not exactly one is set.
+    """
+    found = [option for option in (DESCRIPTOR, PROTO_FILE) if options.is_set(option)]
+    if not found:
+        raise MissingOptionError(
+            f"The file with the message is missing. Set '{options.key(PROTO_FILE)}' to a .proto file, or "
+            f"'{options.key(DESCRIPTOR)}' to a compiled descriptor file.",
+            option=options.key(PROTO_FILE),
+        )
+    if len(found) > 1 or (found[0] is DESCRIPTOR and options.is_set(PROTO_PATH)):
+        other = PROTO_FILE if len(found) > 1 else PROTO_PATH
+        raise ConflictingOptionsError(
+            f"Options '{options.key(DESCRIPTOR)}' and '{options.key(other)}' shouldn't be set together. Remove one.",
+            option=options.key(other),
+        )
+    return found[0]
 
 
 @lru_cache(maxsize=64)
 def find_message(data: bytes, name: str) -> Descriptor:
     """Return the message ``name`` of a descriptor file.
 
+    Args:
+        name: its full name, or that of its Java class.
+
     Raises:
         ValueError: the file has no such message, or is malformed.
     """
-    files = parse_descriptor_file(data)
+    return _find_message(parse_descriptor_file(data), name)
+
+
+def _find_message(files: list[FileDescriptorProto], name: str) -> Descriptor:
+    pool = build_pool(files)
     try:
-        return build_pool(files).FindMessageTypeByName(name)
+        return pool.FindMessageTypeByName(name)
     except KeyError:
+        by_class = find_by_java_class(files, name)
+        if by_class is not None:
+            return pool.FindMessageTypeByName(by_class)
         names = [f"{file.package}.{m.name}".lstrip(".") for file in files for m in file.message_type]
         raise ValueError(f"has no message '{name}'; it has: {', '.join(names)}") from None
 

@@ -1,14 +1,9 @@
-"""Compile schemas of a registry to descriptors, with the protoc that grpcio-tools contains."""
+"""Compile schemas of a registry to descriptors."""
 
 from __future__ import annotations
 
 import base64
-import importlib.util
-import subprocess
-import sys
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
@@ -17,10 +12,10 @@ from google.protobuf.message import DecodeError
 
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.protobuf import descriptors
+from kafka_sql.formats.protobuf.protoc import run_protoc
 from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, find_message
 
 _MAIN: Final = "kafka_sql_schema.proto"
-_TIMEOUT: Final = 120.0  # seconds
 
 
 @lru_cache(maxsize=256)
@@ -38,7 +33,10 @@ def compile_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> F
     if main is not None and all(file is not None for file in imported):
         files = [file for file in (*imported, main) if file is not None]
     else:
-        files = _run_protoc((*references, (_MAIN, text)))
+        try:
+            files = run_protoc((*references, (_MAIN, text)), _MAIN)
+        except ValueError as e:
+            raise ValueError(str(e).replace(_MAIN, "line")) from None
     return descriptors.build_pool(files).FindFileByName(_MAIN)
 
 
@@ -65,44 +63,6 @@ def _parse_descriptor(name: str, text: str) -> FileDescriptorProto | None:
         return None
     file.name = name
     return file
-
-
-def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
-    environment = {"PATH": "", "PYTHONPATH": _packages_folder()}
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in texts:
-            _write_source(Path(folder, "in").resolve(), name, text)
-        output = Path(folder, "out")
-        try:
-            process = subprocess.run(
-                [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in').resolve()}",
-                 "--include_imports", f"--descriptor_set_out={output}", _MAIN],
-                capture_output=True, text=True, timeout=_TIMEOUT, check=False, env=environment,
-                cwd=folder,  # with -m, Python would also import modules in the current folder
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise ValueError(f"takes protoc more than {_TIMEOUT:g} s to compile") from None
-        if process.returncode:
-            message = "; ".join(line for line in process.stderr.splitlines() if "warning:" not in line.lower())
-            raise ValueError(f"is rejected by protoc: {message.replace(_MAIN, 'line')}")
-        return descriptors.parse_descriptor_file(output.read_bytes())
-
-
-def _packages_folder() -> str:
-    """Return the folder that contains grpc_tools: with ``spark-submit --archives``, not that of the Python."""
-    spec = importlib.util.find_spec("grpc_tools")
-    return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
-
-
-def _write_source(folder: Path, name: str, text: str) -> None:
-    path = folder / name
-    if path.resolve() == folder or not path.resolve().is_relative_to(folder):
-        raise ValueError(f"refers to '{name}', which is not a file name")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    except OSError as e:  # for example, the name is too long, or another file's folder
-        raise ValueError(f"refers to '{name}', which is not a file name ({e.strerror})") from None
 
 
 def _messages_by_name(messages: list[Descriptor]) -> dict[str, Descriptor]:

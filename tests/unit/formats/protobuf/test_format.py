@@ -174,7 +174,7 @@ def test_mismatched_columns(schema: pa.Schema, fragment: str) -> None:
 
 def test_invalid_options(tmp_path: Path) -> None:
     with pytest.raises(MissingOptionError, match=r"protobuf.descriptor-file"):
-        Options(PROTOBUF.options, {"protobuf.message-class-name": "x"})
+        PROTOBUF.decoder(PAIR, Options(PROTOBUF.options, {"protobuf.message-class-name": "x"}))
     with pytest.raises(InvalidOptionError, match=r"has no message 'shop.None'; it has: .*shop.Order"):
         PROTOBUF.decoder(PAIR, options("shop.None"))
     with pytest.raises(InvalidOptionError, match=r"cannot be read: .*No such file"):
