@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import defaultdict
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -66,3 +67,21 @@ def write(topics: Topics, cdc: str, upserts: str, changes: list[Change], partiti
 
 def decimal(row: Row) -> Decimal | None:
     return None if row["v"] is None else Decimal(str(row["v"])).quantize(Decimal("0.01"))
+
+
+def expected_values(content: dict[Key, Row], least: int) -> set[tuple[Any, ...]]:
+    """Return the rows of ``SELECT h, g, count(*), sum(v), min(v), max(v), count(DISTINCT k % 3) ... GROUP BY h, g``.
+
+    Args:
+        least: groups with fewer rows are not in the result.
+    """
+    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in content.values():
+        groups[row["h"], row["g"]].append(row)
+    result = set()
+    for (h, g), rows in groups.items():
+        if len(rows) >= least:
+            values = [value for value in map(decimal, rows) if value is not None]
+            low, high, total = (f(values) if values else None for f in (min, max, lambda v: sum(v, Decimal())))
+            result.add((h, g, len(rows), total, low, high, len({row["k"] % 3 for row in rows})))
+    return result

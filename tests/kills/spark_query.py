@@ -11,6 +11,7 @@ import sys
 from pyspark.sql import SparkSession
 
 import kafka_sql
+from tests import changelog_histories as histories
 
 _ONCE = """'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{prefix}',
   'sink.client' = '{client}', 'properties.compression.type' = '{codec}'"""
@@ -18,20 +19,43 @@ _KAFKA = f"""WITH ('connector' = 'kafka', 'properties.bootstrap.servers' = '{{bo
   'format' = 'json', 'key.format' = 'json', 'key.fields' = 'k', {_ONCE})"""
 _UPSERT = f"""WITH ('connector' = 'upsert-kafka', 'properties.bootstrap.servers' = '{{bootstrap}}',
   'topic' = '{{target}}', 'value.format' = 'json', 'key.format' = 'json', {_ONCE})"""
-# name -> CREATE TABLE of the target, and INSERT
+_READ = """'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'topic' = '{source}',
+  'scan.startup.mode' = 'earliest-offset', 'scan.client' = '{client}'"""
+_ROWS = f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '2' MINUTE)
+  WITH ({_READ}, 'format' = 'json')"""
+_KEYED = f"CREATE TABLE src ({histories.COLUMNS}, PRIMARY KEY (h, k) NOT ENFORCED)"
+_CHANGES = f"{_KEYED} WITH ({_READ}, 'format' = 'debezium-json')"
+_UPSERTS = f"""{_KEYED} WITH ('connector' = 'upsert-kafka',
+  'properties.bootstrap.servers' = '{{bootstrap}}', 'topic' = '{{source}}', 'scan.client' = '{{client}}',
+  'key.format' = 'json', 'value.format' = 'json')"""
+_VALUES = f"""CREATE TABLE tgt (
+  h INT, g INT, n BIGINT, s DECIMAL(20, 2), low DECIMAL(10, 2), high DECIMAL(10, 2), d BIGINT,
+  PRIMARY KEY (h, g) NOT ENFORCED) {_UPSERT}"""
+_AGGREGATE = """INSERT INTO tgt
+  SELECT h, g, count(*), sum(v), min(v), max(v), count(DISTINCT k % 3) FROM src GROUP BY h, g"""
+# name -> CREATE TABLE of the source and of the target, and INSERT
 QUERIES = {
-    "copy": (f"CREATE TABLE tgt (a BIGINT, k BIGINT) {_KAFKA}", "INSERT INTO tgt SELECT a, k FROM src"),
+    "copy": (
+        _ROWS,
+        f"CREATE TABLE tgt (a BIGINT, k BIGINT) {_KAFKA}",
+        "INSERT INTO tgt SELECT a, k FROM src",
+    ),
     # the latest count and sum per key, written by each batch that changes them
     "aggregate": (
+        _ROWS,
         f"CREATE TABLE tgt (k BIGINT, n BIGINT, s BIGINT, PRIMARY KEY (k) NOT ENFORCED) {_UPSERT}",
         "INSERT INTO tgt SELECT k, count(*) AS n, sum(a) AS s FROM src GROUP BY k",
     ),
     # each window once, when the watermark has passed its end
     "window": (
+        _ROWS,
         f"CREATE TABLE tgt (w TIMESTAMP_LTZ(3), k BIGINT, n BIGINT, s BIGINT) {_KAFKA}",
         """INSERT INTO tgt SELECT window(t, '10 seconds').start AS w, k, count(*) AS n, sum(a) AS s FROM src
         GROUP BY window(t, '10 seconds'), k""",
     ),
+    # aggregates that take rows back, and keep their own state
+    "aggregate of changes": (_CHANGES, _VALUES, _AGGREGATE),
+    "aggregate of upserts": (_UPSERTS, _VALUES, _AGGREGATE),
 }
 
 
@@ -58,13 +82,10 @@ def main(
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    spark.sql(
-        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '2' MINUTE) WITH (
-        'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
-        'scan.startup.mode' = 'earliest-offset', 'scan.client' = '{client}')"""
-    )
-    table, insert = QUERIES[query]
-    spark.sql(table.format(bootstrap=bootstrap, target=target, prefix=prefix, client=client, codec=codec))
+    source_table, target_table, insert = QUERIES[query]
+    names = {"bootstrap": bootstrap, "source": source, "target": target, "prefix": prefix}
+    for table in (source_table, target_table):
+        spark.sql(table.format(**names, client=client, codec=codec))
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
     spark.sql(insert)

@@ -132,6 +132,10 @@ class Network:
                 code = fault.code
             elif code == ErrorCode.NONE and not (is_target and fault.name in ("lost after", "silent after")):
                 partition.committed = max(partition.committed, length)
+            elif code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER and leader_epoch == partition.leader_epoch:
+                # Kafka 0.11 does not wait for other replicas then, but no producer can find out: Java's counts it as
+                # written too
+                partition.committed = max(partition.committed, length)
             if not (is_target and fault.name == "incomplete"):
                 results[TOPIC, batch.partition] = ProduceResult(code, length)
         if fault.name == "lost after":

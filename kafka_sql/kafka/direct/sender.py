@@ -318,7 +318,7 @@ class Sender:
         """
         code, now = result.code, time.monotonic()
         queue.end()
-        # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
+        # DUPLICATE_SEQUENCE_NUMBER (Kafka 0.11): it was written, and the first response was lost, as in Java's producer
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             if self._acknowledge(queue, batch, result, now):
                 return

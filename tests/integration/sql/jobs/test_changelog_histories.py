@@ -19,6 +19,7 @@ from tests.changelog_histories import (
     Key,
     Row,
     decimal,
+    expected_values,
     final_content,
     interleave,
     make_history,
@@ -89,20 +90,6 @@ def test_histories(spark: Any, streaming: Any, topics: Topics, histories: int, c
     assert rows["large"] == {row for row in all_rows if row[3] is not None and row[3] > 50}
     assert rows["small"] == {row for row in all_rows if row[3] is not None and row[3] <= 50}
     assert rows["grouped"] == expected_groups(content)
-
-
-def expected_values(content: dict[Key, Row], least: int) -> set[tuple[Any, ...]]:
-    """Return the rows of the aggregate with all values: groups of at least some rows."""
-    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
-    for row in content.values():
-        groups[row["h"], row["g"]].append(row)
-    result = set()
-    for (h, g), rows in groups.items():
-        if len(rows) >= least:
-            values = [value for value in map(decimal, rows) if value is not None]
-            low, high, total = (f(values) if values else None for f in (min, max, lambda v: sum(v, Decimal())))
-            result.add((h, g, len(rows), total, low, high, len({row["k"] % 3 for row in rows})))
-    return result
 
 
 def newest_rows(changes: list[Change], drops_equal: bool) -> set[tuple[Any, ...]]:
