@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import growth
+from benchmarks.changelogs import measure_changelogs
 from benchmarks.cluster import Cluster
 from benchmarks.comparison import Result, count_noun
 from benchmarks.floor import measure_floor
@@ -143,6 +144,14 @@ def streaming(bench: Bench) -> Iterator[Result]:
         yield from measure_latency(rate, int(15 * bench.scale) + 5, peers, bench.cluster, bench.folder, bench.runs)
 
 
+def changelogs(bench: Bench) -> Iterator[Result]:
+    """Measure continuous queries over changelogs."""
+    with launch.start_flink(bench.folder, 2, "streaming") as flink:
+        yield from measure_changelogs(
+            int(1_000_000 * bench.scale), bench.kafka_sql, flink, bench.cluster, bench.folder, bench.runs
+        )
+
+
 def without_spark(bench: Bench) -> Iterator[Result]:
     """Measure the reader without Spark."""
     yield from measure_floor(bench.topic("raw", int(2_000_000 * bench.scale), 1), bench.runs + 2)
@@ -182,6 +191,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "write": writing,
     "start": starting,
     "latency": streaming,
+    "changelogs": changelogs,
     "floor": without_spark,
     "growth": growing,
     "unused": unused_columns,

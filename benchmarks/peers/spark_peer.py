@@ -73,6 +73,18 @@ class RequestHandler:
         rows = self._spark.sql(text).collect()
         return {"seconds": time.perf_counter() - started, "rows": [[str(v) for v in row] for row in rows]}
 
+    def insert_stream(self, text: str, checkpoints: str) -> Json:
+        """Run a streaming INSERT over bounded tables until it ends."""
+        self._spark.sql("SET 'execution.runtime-mode' = 'streaming'")
+        self._spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
+        started = time.perf_counter()
+        try:
+            (row,) = self._spark.sql(text).collect()
+            self._spark.streams.get(row[0]).awaitTermination()
+        finally:
+            self._spark.sql("SET 'execution.runtime-mode' = 'batch'")
+        return {"seconds": time.perf_counter() - started}
+
     def write(self, text: str, bootstrap: str, topic: str, compression: str) -> Json:
         """Write the rows of a query with Spark's own sink."""
         started = time.perf_counter()
