@@ -13,6 +13,8 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError
 from kafka_sql.kafka.config.conversions import to_openssl_ciphers
 from kafka_sql.kafka.config.token_providers import AWS_MECHANISM
 from kafka_sql.options.secret_references import has_reference
+from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.suggestions import did_you_mean
 
 HOST_NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 CIPHERS: Final = "ssl.cipher.suites"
@@ -62,23 +64,24 @@ def normalize_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if literals.get(HOST_NAME_CHECK) == "":
         literals[HOST_NAME_CHECK] = "none"  # Java's way to disable it
     references = {key: value for key, value in properties.items() if key not in literals}
-    return references | normalize_settings(literals)
+    return references | normalize_settings(literals, are_literals=True)
 
 
-def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
+def normalize_settings(settings: Mapping[str, str], are_literals: bool = False) -> dict[str, str]:
     """Return settings with normalized values.
 
     Args:
         settings: librdkafka's, with references resolved.
+        are_literals: whether the values are those of the statement. If they come from references, they may be secrets.
 
     Raises:
         OptionError: a value is unknown, or two names of a setting have different values. Names the option and the
-            expected values, and quotes no value, which may be a secret.
+            expected values, and the value if it is a literal.
     """
     normalized = dict(settings)
     for key, values in NORMALIZED_VALUES.items():
         if key in settings:
-            normalized[key] = _normalize(key, settings[key], values)
+            normalized[key] = _normalize(key, settings[key], values, are_literals)
     for key in _ADDRESSES:
         if "@" in settings.get(key, ""):  # it would appear in errors and logs
             raise InvalidOptionError(
@@ -98,12 +101,15 @@ def normalize_settings(settings: Mapping[str, str]) -> dict[str, str]:
     return normalized
 
 
-def _normalize(key: str, value: str, values: Mapping[str, str]) -> str:
+def _normalize(key: str, value: str, values: Mapping[str, str], is_literal: bool) -> str:
     normalized = values.get(value.strip().lower())
     if normalized is None:
-        expected = ", ".join(f"'{name}'" for name in dict.fromkeys(values.values()))
+        names = list(dict.fromkeys(values.values()))
+        expected, may_show = ", ".join(f"'{name}'" for name in names), is_literal and mask_user_info(value) == value
+        shown, suggestion = (f" '{value}'", did_you_mean(value, names)) if may_show else ("", "")
         raise InvalidOptionError(
-            f"Invalid value for option 'properties.{key}': expected one of {expected}.", option=f"properties.{key}"
+            f"Invalid value{shown} for option 'properties.{key}': expected one of {expected}.{suggestion}",
+            option=f"properties.{key}",
         )
     return normalized
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import threading
@@ -172,7 +173,8 @@ UNKNOWN = [
 def test_unknown_values_are_rejected(monkeypatch: pytest.MonkeyPatch, key: str, value: str) -> None:
     message = rf"^\[INVALID_OPTION\] Invalid value for option 'properties\.{key}': expected one of '[\w', :-]+'\.$"
     if "$" not in value:
-        with pytest.raises(InvalidOptionError, match=message):
+        shown = message.removesuffix("$").replace("value", f"value '{re.escape(value or ' ')}'")
+        with pytest.raises(InvalidOptionError, match=shown):
             to_librdkafka({**SERVERS, key: value or " "})
     with pytest.raises(InvalidOptionError, match=message):
         normalize_settings({key: value})
@@ -306,3 +308,10 @@ def test_bootstrap_servers_have_no_user_info(monkeypatch: pytest.MonkeyPatch, se
         with pytest.raises(InvalidOptionError, match=r"'properties\.bootstrap\.servers': expected 'host:port'") as e:
             convert()
         assert "hunter2" not in str(e.value)
+
+
+def test_misspelled_literals_suggest_the_nearest() -> None:
+    with pytest.raises(InvalidOptionError, match=r"Invalid value 'read_comitted' .* Did you mean 'read_committed'\?$"):
+        to_librdkafka({**SERVERS, "isolation.level": "read_comitted"})
+    with pytest.raises(InvalidOptionError, match=r"^\[INVALID_OPTION\] Invalid value for option"):
+        to_librdkafka({**SERVERS, "security.protocol": "http://u:hunter2@h"})

@@ -314,7 +314,7 @@ def test_unknown_property_suggests_the_nearest() -> None:
         ("fetch.min.bytes", "x", " 'x' for option '{}': expected a number."),
         ("socket.timeout.ms", "7", " '7' for option '{}': expected a number in the range 10..300000."),
         ("linger.ms", "http://u:p@h", " for option '{}': expected a number."),
-        ("acks", "2", " for option '{}': expected one of 'all', '1', '0'."),
+        ("acks", "2", " '2' for option '{}': expected one of 'all', '1', '0'."),
     ],
 )
 def test_invalid_values_name_what_is_allowed(key: str, value: str, message: str) -> None:
