@@ -146,9 +146,9 @@ def test_statement_for_spark(text: str, expected: str) -> None:
     ("text", "error", "message"),
     [
         (
-            f"CREATE VIEW v AS SELECT * FROM o {HINT}",
+            f"CREATE VIEW v AS SELECT * FROM STREAM o {HINT}",
             UnsupportedSqlError,
-            "hint on table 'default.o' cannot be stored",
+            "STREAM o with an OPTIONS hint cannot be stored in a view",
         ),
         ("CREATE VIEW o AS SELECT 1", UnsupportedSqlError, "CREATE VIEW is not supported for Kafka table 'default.o'"),
         ("CREATE OR REPLACE VIEW d.o AS SELECT 1", UnsupportedSqlError, "Kafka table 'd.o'"),
