@@ -11,7 +11,7 @@ from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
-from kafka_sql.options import Options
+from kafka_sql.options import Options, trying_out
 from kafka_sql.options import connector as opt
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
 from kafka_sql.options.other_connectors import SPARK_ALTERNATIVES
@@ -64,6 +64,16 @@ class Definition:
         return ".".join(self.table.name)
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether the connector is datagen, print or blackhole, which have no topic."""
+        return self.table.options.get(opt.CONNECTOR.key) in trying_out.CONNECTORS
+
+    @property
+    def physical_names(self) -> list[str]:
+        """The names of the physical columns."""
+        return [column.name for column in self.table.physical_columns]
+
+    @property
     def is_upsert(self) -> bool:
         """Whether a record replaces the previous one of the same key, and a tombstone deletes it."""
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
@@ -114,6 +124,8 @@ def validate_table(table: Table) -> Definition:
         OptionError: the first invalid option.
         SchemaError: the table must have a PRIMARY KEY or must not have one, or cannot have an 'error' column.
     """
+    if table.options.get(opt.CONNECTOR.key) in trying_out.CONNECTORS:
+        return _validate_builtin(table)
     options, key, value = _parse_options(table.options)
     physical_names = [c.name for c in table.physical_columns]
     if options[opt.CONNECTOR] == opt.KAFKA:
@@ -146,6 +158,33 @@ def validate_table(table: Table) -> Definition:
     return definition
 
 
+def _validate_builtin(table: Table) -> Definition:
+    """Return the definition of a table of datagen, print or blackhole. Its Kafka options have no meaning.
+
+    Raises:
+        OptionError: an option is unknown or invalid.
+        SchemaError: the table has metadata columns.
+    """
+    connector = table.options[opt.CONNECTOR.key]
+    names = [c.name for c in table.physical_columns]
+    trying_out.parse_options(connector, table.options, names)
+    metadata = [c.name for c in table.source_columns if c.metadata is not None]
+    if metadata:
+        raise SchemaError(
+            f"Column '{metadata[0]}': the connector '{connector}' has no metadata columns.", column=metadata[0]
+        )
+    is_bounded = connector == trying_out.DATAGEN and trying_out.row_limit(table.options, names) is not None
+    raw = {
+        opt.CONNECTOR.key: opt.KAFKA,
+        opt.TOPIC.key: connector,
+        opt.BOOTSTRAP_SERVERS.key: connector,
+        opt.FORMAT.key: "raw",
+        opt.BOUNDED_MODE.key: opt.LATEST if is_bounded else opt.UNBOUNDED,
+    }
+    options, key, value = _parse_options(raw)
+    return Definition(table, options, value.with_columns((), ()), key, {})
+
+
 def validate_options(table: Table) -> Definition:
     """Check the options of a table without columns, and return a definition from which its columns can be inferred.
 
@@ -154,6 +193,9 @@ def validate_options(table: Table) -> Definition:
     Raises:
         OptionError: the first invalid option.
     """
+    connector = table.options.get(opt.CONNECTOR.key)
+    if connector in trying_out.CONNECTORS:
+        raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")
     options, key, value = _parse_options(table.options)
     (check_kafka_options if options[opt.CONNECTOR] == opt.KAFKA else check_upsert_options)(options)
     topics = options.get(opt.TOPIC) or ()
@@ -242,9 +284,13 @@ def _connector(raw_options: Mapping[str, str]) -> str:
         alternative = SPARK_ALTERNATIVES.get(name)
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{mask_user_info(name)}' (option 'connector'). Available: "
-            + ", ".join(f"'{c}'" for c in _CONNECTORS)
+            + ", ".join(f"'{c}'" for c in (*_CONNECTORS, *trying_out.CONNECTORS))
             + "."
-            + (f" In Spark: {alternative}." if alternative else did_you_mean(name, _CONNECTORS)),
+            + (
+                f" In Spark: {alternative}."
+                if alternative
+                else did_you_mean(name, (*_CONNECTORS, *trying_out.CONNECTORS))
+            ),
             option="connector",
         )
     return name

@@ -8,6 +8,7 @@ from typing import Final
 
 from pyspark.sql.types import StructType
 
+from kafka_sql.catalog.builtin_source import BuiltinTable, builtin_source_class
 from kafka_sql.catalog.data_source import KafkaTable, make_data_source
 from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.source_catalog import SESSION_CATALOG
@@ -40,7 +41,7 @@ class CatalogTable:
     name: TableName
     definition: Definition
     storage_name: TableName
-    data_source: type[KafkaTable]
+    data_source: type[KafkaTable] | type[BuiltinTable]
     source_catalog: str = SESSION_CATALOG
 
     @property
@@ -89,9 +90,9 @@ def make_catalog_table(
     # with the database: tables of the same name in two databases are two providers
     database, table = provider_name
     provider = ".".join(["kafka", *([] if database == "default" else [database]), table])
-    return CatalogTable(
-        name, definition, storage_name, make_data_source(provider, definition, spark_schema(definition)), source_catalog
-    )
+    make = builtin_source_class if definition.is_builtin else make_data_source
+    data_source = make(provider, definition, spark_schema(definition))
+    return CatalogTable(name, definition, storage_name, data_source, source_catalog)
 
 
 def make_changes_table(entry: CatalogTable) -> CatalogTable:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
 from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.builtin_source import BuiltinTable
 from kafka_sql.catalog.catalog_table import (
     OWNER,
     CatalogTable,
@@ -59,7 +60,7 @@ class SparkCatalog:
         """Start without registered data sources."""
         self.spark_sql = run_outside_pipeline(spark, spark_sql)
         self._spark, self._permanent = spark, permanent
-        self._registered: dict[str, type[KafkaTable]] = {}
+        self._registered: dict[str, type[KafkaTable] | type[BuiltinTable]] = {}
 
     def register(self, entry: CatalogTable) -> None:
         """Register a table's data source class with the session.

@@ -22,11 +22,6 @@ SPARK_ALTERNATIVES: Final[dict[str, str]] = {
     "delta": "CREATE TABLE t (...) USING delta, in a session with Delta Lake's extension",
     "paimon": "CREATE TABLE t (...) USING paimon, in a session with Paimon's catalog",
     "hudi": "CREATE TABLE t (...) USING hudi, in a session with Hudi's extension",
-    "datagen": "SELECT ... FROM range(1000) in a batch, with rand() and uuid(), or "
-    'spark.readStream.format("rate").option("rowsPerSecond", 10).load().createOrReplaceTempView("t") as a stream',
-    "print": "SELECT the rows, which kafka-sql prints also while a stream runs, or "
-    'writeStream.format("console") in Python',
-    "blackhole": 'df.write.format("noop").mode("overwrite").save(), or writeStream.format("noop") for a stream',
     **dict.fromkeys(
         ("mysql-cdc", "postgres-cdc", "mongodb-cdc", "oracle-cdc", "sqlserver-cdc", "db2-cdc", "tidb-cdc"), _CDC
     ),

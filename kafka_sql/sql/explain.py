@@ -55,6 +55,8 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
                     return None
             else:
                 prepared = prepare(spark, tables, entry, inner, run)
+            if prepared.sink is not None:
+                return _explain_in_spark(mode, rewrite_query(tables, inner.body, streaming=False).text, run)
             if prepared.stream is None:
                 return _explain_in_spark(mode, prepared.batch, run)
             sink = f"== Sink ==\nINSERT INTO {prepared.stream.target_name}"

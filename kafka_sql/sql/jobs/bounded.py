@@ -129,6 +129,9 @@ def is_end_reached(end_offset: Any) -> bool:
     Args:
         end_offset: the offset as JSON, parsed or as a string.
     """
+    generated = parse_offset(end_offset)
+    if isinstance(generated, dict) and generated.keys() == {"run", "row", "end"}:  # of a datagen table
+        return generated["end"] is not None and bool(generated["row"] >= generated["end"])
     try:
         offset = from_json(parse_offset(end_offset))
     except CheckpointError:  # the offset of a source that is not a Kafka table

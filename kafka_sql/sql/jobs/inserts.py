@@ -27,8 +27,11 @@ from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.options import connector as opt
+from kafka_sql.options import trying_out
 from kafka_sql.runtime.spark_context import spark_context
-from kafka_sql.sql.jobs import settings, streaming
+from kafka_sql.sql.dataframes import empty_dataframe
+from kafka_sql.sql.jobs import builtin_sinks, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
 from kafka_sql.sql.jobs.changelog.queries import kafka_sink, plan_changelog
@@ -52,10 +55,12 @@ class PreparedInsert:
     Attributes:
         stream: the continuous query; None for a batch.
         batch: for a batch, the statement for Spark.
+        sink: for a batch into a table of print or blackhole, the table and its rows.
     """
 
     stream: streaming.ContinuousQuery | None
     batch: str
+    sink: tuple[CatalogTable, DataFrame] | None = None
 
 
 def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> DataFrame:
@@ -72,6 +77,14 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
     prepared = prepare(spark, tables, entry, statement, run)
     if prepared.stream is not None:
         return start(spark, prepared.stream)
+    return run_batch(spark, prepared, run)
+
+
+def run_batch(spark: SparkSession, prepared: PreparedInsert, run: RunSql) -> DataFrame:
+    """Write a batch."""
+    if prepared.sink is not None:
+        builtin_sinks.write_batch(*prepared.sink)
+        return empty_dataframe(spark)
     with limit_batches_by_rows(spark):
         return run(prepared.batch)
 
@@ -100,6 +113,11 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         check_insert_hint(statement.prefix.replace(table_hint, " ", 1))
     if hint is not None and hint.options:
         entry = tables.with_options(entry, hint.options)
+    if entry.table.options[opt.CONNECTOR.key] == trying_out.DATAGEN:
+        raise UnsupportedSqlError(
+            f"Table '{entry.definition.name}': the connector 'datagen' is a source and cannot be written.",
+            table=entry.definition.name,
+        )
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
     if is_streaming or may_need_rewrite(tables, statement.body):
@@ -116,6 +134,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
             target = stream.target if isinstance(stream.target, CatalogTable) else entry
             return PreparedInsert(with_fields(stream, rows=repartition(target, stream.rows)), "")
         check_no_hidden_stream(tables, entry.definition.name, rewrite.text, run)
+    if entry.definition.is_builtin:
+        return PreparedInsert(None, "", (entry, project_to_table(entry, run(rewrite.text), statement)))
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
     return PreparedInsert(

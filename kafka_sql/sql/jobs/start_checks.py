@@ -56,6 +56,8 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
             may not read.
     """
     for definition in {source.provider: source.definition for source in sources}.values():
+        if definition.is_builtin:
+            continue
         with cached_cluster(definition.client_config) as cluster:
             partitions = list_partitions(definition, cluster)
             if not resumes:
@@ -72,6 +74,8 @@ def check_target(entry: CatalogTable, rows: DataFrame) -> None:
         SchemaError, InvalidOptionError: see ``check_sink``.
     """
     definition = entry.definition
+    if definition.is_builtin:
+        return
     check_sink(definition, arrow_schema(rows.schema))
     with cached_cluster(definition.client_config) as cluster:
         _check_operation(definition, cluster, opt.topics(definition.options) or (), "WRITE")

@@ -11,8 +11,7 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import checkpoints, settings, streaming
-from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
-from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare
+from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare, run_batch
 from kafka_sql.sql.jobs.job_registry import Job
 from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize.classify import Insert, classify
@@ -48,8 +47,7 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
     try:
         for prepared, query in zip(inserts, checked, strict=True):
             if query is None:
-                with limit_batches_by_rows(spark):
-                    run(prepared.batch)
+                run_batch(spark, prepared, run)
             else:
                 jobs.append(streaming.start_job(spark, query))
     except BaseException:  # including KeyboardInterrupt

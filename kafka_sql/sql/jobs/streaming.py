@@ -31,6 +31,7 @@ from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
+from kafka_sql.sql.jobs.builtin_sinks import start_stream
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.file_sink import check_file_sink, claim_file_sink
 from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
@@ -160,7 +161,9 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     if checked.fingerprint is not None:
         checkpoints.Checkpoint(spark, checked.location, query.target_name).record(checked.fingerprint)
     writer = query.rows.writeStream.queryName(checked.name).option("checkpointLocation", checked.location)
-    ends_exist = query.is_bounded and all(end_exists(table.definition) for table in query.sources)
+    ends_exist = query.is_bounded and all(
+        end_exists(table.definition) and not table.definition.is_builtin for table in query.sources
+    )
     if ends_exist:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
@@ -253,6 +256,8 @@ def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQu
         AnalysisException: Spark supports the query in neither mode.
     """
     target, name = query.target, query.target_name
+    if isinstance(target, CatalogTable) and target.definition.is_builtin:
+        return start_stream(writer, target)
     if isinstance(target, SparkTable) and target.primary_key:
         return start_merge(writer.outputMode("update" if query.is_updating else "append"), target)
     if query.is_updating and not isinstance(target, SparkTable):

@@ -295,7 +295,7 @@ def test_a_maximum_of_buffered_rows_below_one_is_accepted_as_in_flink(rows: str)
     ("connector", "alternative"),
     [
         ("filesystem", "In Spark: CREATE TABLE t (...) USING parquet LOCATION"),
-        ("datagen", 'spark.readStream.format("rate")'),
+        ("delta", "In Spark: CREATE TABLE t (...) USING delta"),
         ("mysql-cdc", "'format' = 'debezium-json'"),
     ],
 )

@@ -1,0 +1,74 @@
+"""Tables of datagen, print and blackhole, in batches and as streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import MissingOptionError, UnsupportedSqlError
+from tests.topics import Topics
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.integration
+
+ORDERS = """CREATE TABLE generated (id BIGINT, price DECIMAL(5, 2), name STRING, doubled AS id * 2) WITH (
+    'connector' = 'datagen', 'fields.id.kind' = 'sequence', 'fields.id.start' = '1', 'fields.id.end' = '{end}',
+    'fields.price.min' = '1', 'fields.price.max' = '2', 'fields.name.length' = '4')"""
+PRINTED = "CREATE TABLE printed (id BIGINT, name STRING) WITH ('connector' = 'print', 'print-identifier' = 'out')"
+
+
+def test_batches(sql: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    sql(ORDERS.format(end=25_000))
+    sql(PRINTED)
+    sql("CREATE TABLE nothing (id BIGINT) WITH ('connector' = 'blackhole')")
+    result = sql("SELECT count(*), count(DISTINCT id), min(id), max(id), max(doubled), min(price) >= 1, "
+                 "max(price) <= 2, min(length(name)), max(length(name)), count(DISTINCT name) > 10000 "
+                 "FROM generated")  # fmt: skip
+    assert result.collect() == [(25_000, 25_000, 1, 25_000, 50_000, True, True, 4, 4, True)]
+    hint = "/*+ OPTIONS('number-of-rows' = '3') */"
+    assert sql(f"SELECT id FROM generated {hint} ORDER BY id").collect() == [(1,), (2,), (3,)]
+    sql("INSERT INTO printed VALUES (1, 'a'), (2, NULL)")
+    sql(f"INSERT INTO printed (name) SELECT 'x' FROM generated {hint} WHERE id = 2")
+    assert capsys.readouterr().out.splitlines() == ["out> +I[1, a]", "out> +I[2, null]", "out> +I[null, x]"]
+    discard = "INSERT INTO nothing SELECT id FROM generated"
+    sql(f"EXECUTE STATEMENT SET BEGIN {discard}; INSERT INTO printed VALUES (3, 'z'); END")
+    assert capsys.readouterr().out.splitlines() == ["out> +I[3, z]"]
+    assert [row.name for row in sql("DESCRIBE generated").collect()] == ["id", "price", "name", "doubled"]
+    assert "'connector' = 'print'" in sql("SHOW CREATE TABLE printed").collect()[0][0]
+    sql("CREATE TABLE endless (a INT) WITH ('connector' = 'datagen')")
+    for statement, error, message in (
+        ("SELECT * FROM endless", MissingOptionError, "'number-of-rows'"),
+        ("SELECT * FROM printed", UnsupportedSqlError, "'print' is a sink"),
+        ("INSERT INTO endless VALUES (1)", UnsupportedSqlError, "'datagen' is a source"),
+    ):
+        with pytest.raises(error, match=message):
+            sql(statement).collect()
+    for table in ("generated", "printed", "nothing", "endless"):
+        sql(f"DROP TABLE {table}")
+
+
+def test_streams(
+    spark: Any, streaming: Any, topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = topics.create()
+    streaming(ORDERS.format(end=50))
+    streaming(PRINTED)
+    streaming(f"CREATE TABLE tgt (id BIGINT) {topics.with_options(topic)}")
+    (job,) = streaming("INSERT INTO tgt SELECT id FROM generated").first()
+    wait_until(
+        lambda: spark.streams.get(job) is None, "the end of the query"
+    )  # the last row of the sequence ends the query
+    assert sorted(int((m.value() or b"")[6:-1]) for m in topics.consume(topic, 50)) == list(range(1, 51))
+    (job,) = streaming("INSERT INTO printed SELECT id, 'n' FROM generated WHERE id > 48").first()
+    wait_until(lambda: spark.streams.get(job) is None, "the end of the query")
+    assert sorted(capsys.readouterr().out.splitlines()) == ["out> +I[49, n]", "out> +I[50, n]"]
+    streaming(
+        "CREATE TABLE clicks (ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) "
+        "WITH ('connector' = 'datagen')"
+    )
+    assert streaming("SELECT window_start, count(*) FROM TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' SECOND) "
+                     "GROUP BY window_start, window_end").isStreaming  # fmt: skip
+    for table in ("generated", "printed", "tgt", "clicks"):
+        streaming(f"DROP TABLE {table}")
