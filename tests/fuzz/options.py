@@ -17,6 +17,7 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.kafka.config.properties import resolve_config
+from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.options.secrets import is_secret
@@ -67,7 +68,7 @@ _JAAS: Final = (
 def _keys() -> tuple[list[str], list[str], dict[str, list[str]]]:
     connector = sorted({key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS) for key in option.keys})
     formats = {name: [key for option in FORMATS[name].options for key in option.keys] for name in FORMATS}
-    return connector, sorted(JAVA_PROPERTIES), formats
+    return connector, sorted({*JAVA_PROPERTIES, *OWN_PROPERTIES}), formats
 
 
 def _value(rng: random.Random) -> str:

@@ -95,7 +95,7 @@ def get_valid_token(config: Mapping[str, str], seconds: float) -> ValidToken:
             finally:
                 cached.lock.release()
         elif not is_valid:
-            raise TokenEndpointUnavailableError("the token endpoint did not respond in time to another connection")
+            raise TokenEndpointUnavailableError("no token was returned in time to another connection")
     cached.uses += 1
     return ValidToken(cached.value, cached.expires_at, cached.extensions)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 import uuid
@@ -46,6 +47,7 @@ class TokenFile:
         properties: a client's properties with the function, for the listener SASL.
         folder: where the function looks.
         module: the file with the function.
+        token: the token.
     """
 
     def __init__(self, broker: SecuredBroker, module: Path, folder: Path) -> None:
@@ -61,7 +63,8 @@ class TokenFile:
 
     def renew(self, seconds: float = 300) -> None:
         """Replace the token by a new one that seems to expire after some seconds."""
-        content = json.dumps([self._broker.tokens.token("user"), time.time() + seconds])
+        self.token = self._broker.tokens.token("user")
+        content = json.dumps([self.token, time.time() + seconds])
         (self.folder / "new").write_text(content)
         (self.folder / "new").rename(self.folder / "token")
 
@@ -117,6 +120,17 @@ def test_librdkafka_renews_a_token(tokens: TokenFile) -> None:
     assert "open-function" in cluster.topics()
 
 
+def test_tokens_are_not_logged(secured: SecuredBroker, tokens: TokenFile, caplog: pytest.LogCaptureFixture) -> None:
+    topic = secured.topics.create_named("open-logged")
+    secured.topics.produce(topic, b"a")
+    config = to_librdkafka({**tokens.properties, "debug": "all"})
+    with caplog.at_level(logging.DEBUG):
+        Cluster(config).topics()
+        assert len(next(read_records(config, Split(topic, 0, 0, 1))).offsets) == 1
+    assert "OAUTHBEARER" in caplog.text
+    assert not any(part in caplog.text for part in tokens.token.split("."))
+
+
 @pytest.mark.parametrize("client", ["direct", "librdkafka"])
 def test_a_function_that_fails(tokens: TokenFile, client: str) -> None:
     (tokens.folder / "token").write_text('["planted-4711"')
@@ -151,4 +165,4 @@ def test_functions_run_in_the_workers_of_spark(secured: SecuredBroker, tokens: T
     assert processes
     assert os.getpid() not in processes
     plan = sql("EXPLAIN SELECT a FROM t").collect()[0][0]
-    assert secured.tokens.token("user").split(".")[0] not in plan
+    assert not any(part in plan for part in tokens.token.split("."))
