@@ -140,7 +140,7 @@ def _google_token(_: Mapping[str, str]) -> tuple[str, float]:
     import google.auth
     from google.auth.transport.requests import Request
 
-    credentials, _project = google.auth.default(scopes=[_GOOGLE_SCOPE])
+    credentials: Any = google.auth.default(scopes=[_GOOGLE_SCOPE])[0]
     credentials.refresh(Request())
     expires_at = credentials.expiry.replace(tzinfo=timezone.utc).timestamp()
     claims = {
