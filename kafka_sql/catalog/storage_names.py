@@ -1,4 +1,4 @@
-"""Replace the names of data sources behind views by the names of users' tables in Spark's errors and plans.
+"""Show the names of users' tables in Spark's errors and plans instead of the names under which Spark stores them.
 
 If a table is a view over a data source (``CatalogTable``), Spark's texts name the data source: ``orders__kafka``.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from kafka_sql.catalog.file_store import TableName
 
 SUFFIX: Final = "__kafka"
-"""Storage names contain it: those of views, temporary tables and tables with hints."""
+"""Each storage name contains it: of a table that is a view, a temporary table, or a table with a hint."""
 CHANGES_SUFFIX: Final = "-changes"
 """Providers of the changes of a table end with it; no table has a name with a hyphen in Spark's catalog."""
 
@@ -23,7 +23,9 @@ _STORAGE_NAME: Final = re.compile(
     re.ASCII,
 )
 _CHANGES_PROVIDER: Final = re.compile(rf"\b(kafka\.[\w.]+){CHANGES_SUFFIX}\b")
-_PROVIDER_IN_ERROR: Final = re.compile(r"(?<=Cannot write to )`kafka`\.(?=`)")  # of columns: the provider, kafka.orders
+_PROVIDER_IN_ERROR: Final = re.compile(
+    r"(?<=Cannot write to )`kafka`\.(?=`)"
+)  # about columns: it names the provider, kafka.orders
 
 
 def add_storage_name(storage_name: TableName, name: TableName) -> None:

@@ -1,7 +1,7 @@
 """Name the tables that views with ``/*+ OPTIONS(...) */`` read.
 
-Spark cannot store such a hint in a view. The view reads a table with the options of the hint instead, whose name users
-do not see: ``orders__view_options_1`` for a hint on ``orders``. It follows the changes of ``orders``.
+Spark cannot store such a hint in a view. Instead, the view reads a hidden table with the options of the hint:
+``orders__view_options_1`` for a hint on ``orders``. If ``orders`` is altered or dropped, so is this table.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def merge_options(table: Table, options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a table with those of a hint."""
     inherited = dict(table.options)
     if options.get(opt.ERROR_HANDLING.key, opt.LOG).lower() != opt.LOG:
-        inherited.pop(opt.ERROR_TARGET.key, None)  # it requires 'log'
+        inherited.pop(opt.ERROR_TARGET.key, None)  # CREATE TABLE rejects it without the mode 'log'
     return {**inherited, **options}
 
 
 def hint_of(base: Table, derived: Table) -> dict[str, str]:
-    """Return the options in which a table differs from the one that it was made from."""
+    """Return the options in which a hidden table differs from its base: those of the hint."""
     return {key: value for key, value in derived.options.items() if base.options.get(key) != value}
 
 

@@ -1,4 +1,4 @@
-"""Base classes of own formats: ``'format' = 'module:Class'``, or a name of the entry point group ``kafka_sql.formats``.
+"""Formats that users write: their base classes, and how ``module:Class`` or the name of an entry point becomes a format.
 
 A format is a subclass of ``OwnFormat``. It creates a decoder and an encoder, which convert whole buffers of payloads to
 and from Arrow columns. ``RecordwiseDecoder`` and ``RowwiseEncoder`` are base classes for code that handles one record
@@ -92,11 +92,11 @@ class OwnFormat(ABC):
             options: the validated options: ``options[OPTION]`` is the typed value.
 
         Raises:
-            SchemaError: the format does not support a column's type; names the column.
+            SchemaError: the format does not support a column's type. The message should name the column.
         """
 
     def create_encoder(self, schema: pa.Schema, options: Options) -> Encoder:
-        """Return the encoder of a table; by default, one that rejects all rows. Parameters and errors as above."""
+        """Return the encoder of a table; by default, one that rejects all rows. See ``create_decoder``."""
         return _ReadOnlyEncoder(self.identifier)
 
 
@@ -111,7 +111,7 @@ class _ReadOnlyEncoder:
 class RecordwiseDecoder(ABC):
     """Decodes one payload at a time; with ``reads_records``, one record at a time.
 
-    A ValueError is an undecodable payload. Its message is the reason in the error that names the record.
+    If ``rows`` raises a ValueError, the payload is undecodable. The error that names the record quotes its message.
 
     Example::
 
@@ -130,11 +130,11 @@ class RecordwiseDecoder(ABC):
 
     @abstractmethod
     def rows(self, payload: Any) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of a payload: values by column, None for a column that is missing.
+        """Return the rows of a payload, each as values by column name. A column that is missing is NULL.
 
         Args:
-            payload: bytes; a payload that is null has no rows. With ``reads_records``, a dict with the columns of the
-                record, of which ``key`` and ``value`` can be None.
+            payload: bytes; the method is not called for null. With ``reads_records``, a dict with the columns of the
+                record; ``key`` and ``value`` can be None.
 
         Raises:
             ValueError: the payload is undecodable.
@@ -159,7 +159,7 @@ class RecordwiseDecoder(ABC):
         return Decoded(columns, pa.array(indices, pa.int64()))
 
     def _check(self, rows: list[list[Any]]) -> None:
-        """Convert the values alone, so that an error is that of their payload and not of the buffer."""
+        """Check that the rows of one payload fit the columns, so that an error is that of this payload only."""
         for i, field in enumerate(self.schema):
             values = [row[i] for row in rows]
             if not field.nullable and None in values:
@@ -182,7 +182,7 @@ class RowwiseEncoder(ABC):
 
     @abstractmethod
     def payload(self, row: dict[str, Any]) -> bytes | None:
-        """Return the payload of a row, values by column; None is a record without a payload.
+        """Return the payload of a row, which has values by column name; None is a record without a payload.
 
         Raises:
             EncodeError: the format cannot represent a value.
@@ -195,7 +195,7 @@ class RowwiseEncoder(ABC):
 
 @dataclass(frozen=True)
 class ImportedFormat(Format):
-    """An own format. It is imported again where it is unpickled, so that executors check their allow lists, too.
+    """A format of a user. It is imported again where it is unpickled, so that executors check their allow lists, too.
 
     Attributes:
         reference: ``module:Class``.
@@ -214,7 +214,7 @@ def find_own_format(name: str, option: str, built_in: Mapping[str, object]) -> F
 
     Args:
         option: key of the option that names the format, for errors.
-        built_in: the formats of this package, whose identifiers own formats cannot have.
+        built_in: the formats of this package by identifier. A user's format cannot have one of these identifiers.
 
     Raises:
         InvalidOptionError: the class cannot be imported, is not allowed, or does not follow the contract.
@@ -243,7 +243,7 @@ def find_own_format(name: str, option: str, built_in: Mapping[str, object]) -> F
 
 
 def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> ImportedFormat:
-    """Import the class of an own format, and return the format. Parameters and errors: see ``find_own_format``."""
+    """Import the class of a user's format, and return the format. Parameters and errors: see ``find_own_format``."""
     own_class = import_callable(option, reference, "here", _IMPORT_ADVICE)
     prefix = f"Option '{option}' = '{mask_user_info(reference)}': "
 
@@ -258,7 +258,8 @@ def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> 
             f"the class has contract_version = {version!r}, but this version of kafka_sql supports {CONTRACT_VERSION}."
         )
     identifier = getattr(own_class, "identifier", "")
-    if not _IDENTIFIER.fullmatch(identifier) or identifier in _RESERVED or identifier in built_in:
+    is_valid = isinstance(identifier, str) and _IDENTIFIER.fullmatch(identifier)
+    if not is_valid or identifier in _RESERVED or identifier in built_in:
         raise fail(
             f"identifier = {identifier!r} is not possible. Expected lower-case letters, digits and hyphens, and not "
             "the name of another format or the beginning of an option of the connector."
@@ -282,7 +283,7 @@ def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> 
 
 
 class _CheckedDecoder:
-    """Names the option in errors of an own decoder, and checks what it returns."""
+    """Names the option in errors of a user's decoder, and checks what it returns."""
 
     def __init__(self, decoder: Decoder, schema: pa.Schema, prefix: str) -> None:
         self._decoder, self._schema, self._prefix = decoder, schema, prefix
@@ -302,24 +303,31 @@ class _CheckedDecoder:
     def _find_problem(self, decoded: Any, payload_count: int, errors: ErrorSink) -> str:
         if not isinstance(decoded, Decoded):
             return f"{type(decoded).__name__}, expected kafka_sql.formats.own.Decoded"
-        types = [getattr(column, "type", None) for column in decoded.columns]
+        types = [c.type if isinstance(c, pa.Array) else type(c).__name__ for c in decoded.columns]
         if types != self._schema.types:
             return (
                 f"columns of the types {', '.join(map(str, types))}, expected {', '.join(map(str, self._schema.types))}"
             )
-        rows = payload_count if decoded.payload_indices is None else len(decoded.payload_indices)
+        indices = decoded.payload_indices
+        if indices is not None and (not isinstance(indices, pa.Array) or indices.type != pa.int64()):
+            return "payload_indices that are not a pyarrow array of type int64"
+        rows = payload_count if indices is None else len(indices)
         if any(len(column) != rows for column in decoded.columns):
             return f"columns of {', '.join(str(len(c)) for c in decoded.columns)} rows, expected {rows}"
-        if decoded.payload_indices is None:
+        if indices is None:
             return "errors, but no payload_indices" if errors else ""
-        indices = decoded.payload_indices.to_pylist()
-        if indices != sorted(indices) or (indices and not 0 <= indices[0] <= indices[-1] < payload_count):
+        return self._find_wrong_index(indices, payload_count)
+
+    def _find_wrong_index(self, payload_indices: pa.Array, payload_count: int) -> str:
+        indices = payload_indices.drop_null().to_pylist()
+        is_ascending = payload_indices.null_count == 0 and indices == sorted(indices)
+        if not is_ascending or (indices and not 0 <= indices[0] <= indices[-1] < payload_count):
             return f"payload_indices that are not ascending numbers from 0 to {payload_count - 1}"
         return ""
 
 
 class _CheckedEncoder:
-    """Names the option in errors of an own encoder, and checks what it returns."""
+    """Names the option in errors of a user's encoder, and checks what it returns."""
 
     def __init__(self, encoder: Encoder, prefix: str) -> None:
         self._encoder, self._prefix = encoder, prefix
@@ -331,7 +339,8 @@ class _CheckedEncoder:
             raise
         except Exception as e:
             raise InvalidOptionError(f"{self._prefix}the encoder failed: {type(e).__name__}: {e}") from e
-        if getattr(payloads, "type", None) != pa.binary() or len(payloads) != batch.num_rows:
+        is_binary = isinstance(payloads, pa.Array) and payloads.type == pa.binary()
+        if not is_binary or len(payloads) != batch.num_rows:
             raise InvalidOptionError(
                 f"{self._prefix}the encoder must return a pyarrow array of type binary with one payload per row "
                 f"({batch.num_rows})."

@@ -43,13 +43,13 @@ FORMATS: Final = _LazyFormats(
 
 
 def find_format(identifier: str, option: str) -> Format:
-    """Return the format with an identifier, or the own format that ``module:Class`` or an entry point names.
+    """Return the format with an identifier, or the user's format that ``module:Class`` or an entry point names.
 
     Args:
         option: key of the option that names the format, for the error.
 
     Raises:
-        InvalidOptionError: with the available identifiers and the most similar one; or the own format is invalid.
+        InvalidOptionError: with the available identifiers and the most similar one; or the user's format is invalid.
     """
     if identifier not in FORMATS:
         from kafka_sql.formats.own import find_own_format
@@ -61,7 +61,7 @@ def find_format(identifier: str, option: str) -> Format:
         raise InvalidOptionError(
             f"Could not find any format for identifier '{mask_user_info(identifier)}' (option '{option}'). "
             f"Available format identifiers are: {available}, names of the entry point group 'kafka_sql.formats', and "
-            "'module:Class' of an own format." + did_you_mean(identifier, FORMATS),
+            "'module:Class' of your own format." + did_you_mean(identifier, FORMATS),
             option=option,
         )
     return FORMATS[identifier]

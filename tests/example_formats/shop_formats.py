@@ -1,4 +1,4 @@
-"""An example of a package with own formats, as its users would install it."""
+"""An example of a package with formats, as its users would install it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MAX_FILES: Final = 1000
 _COMMENT_OR_TEXT: Final = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
 _IMPORT: Final = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"'\\\n]+)["']\s*;""")
 
-Texts = tuple[tuple[str, str], ...]  # names, by which files import each other, and texts
+Texts = tuple[tuple[str, str], ...]  # names, as in import statements, and texts
 
 
 def read_files(path: str, folders: Sequence[str]) -> tuple[str, Texts]:
@@ -30,11 +30,12 @@ def read_files(path: str, folders: Sequence[str]) -> tuple[str, Texts]:
 
     Args:
         path: the file.
-        folders: where to look up imported files. The name is relative to the first of them that contains the file.
+        folders: where to look up imported files; by default the file's folder. The name is relative to the first of
+            them that contains the file.
 
     Raises:
         OSError: a file cannot be read, or is not in an allowed folder.
-        ValueError: a file is not UTF-8, or there are more than 1000.
+        ValueError: a file is not UTF-8, or there are more than 1000; the message continues a sentence about the file.
     """
     main = Path(path).expanduser()
     roots = [Path(folder).expanduser() for folder in folders] or [main.parent]
@@ -99,7 +100,7 @@ def run_protoc(texts: Texts, main: str) -> list[FileDescriptorProto]:
 
 
 def _packages_folder() -> str:
-    """Return the folder that contains grpc_tools: with ``spark-submit --archives``, not that of the Python."""
+    """Return the folder that contains grpc_tools. With ``spark-submit --archives``, Python would not find it itself."""
     spec = importlib.util.find_spec("grpc_tools")
     return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
 
@@ -110,6 +111,6 @@ def _write_source(folder: Path, name: str, text: str) -> None:
         raise ValueError(f"refers to '{name}', which is not a file name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, "utf-8", newline="")
     except OSError as e:  # for example, the name is too long, or another file's folder
         raise ValueError(f"refers to '{name}', which is not a file name ({e.strerror})") from None

@@ -24,7 +24,7 @@ _OPTION: Final = f"properties.{PROVIDER}"
 _MSK_REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.(?:api\.)?(?:amazonaws\.com|aws)\b")
 _SESSION_NAME: Final = "kafka_sql"
 _GOOGLE_SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
-# exceptions of the packages' HTTP clients, by class name: a retry may help
+# class names of the exceptions of the packages' HTTP clients, after which a retry may help
 _TRANSIENT: Final = frozenset(
     ("HTTPClientError", "TransportError", "ServiceRequestError", "ServiceResponseError", "ConnectionError", "Timeout")
 )
@@ -52,7 +52,7 @@ def get_cloud_token(cloud: str, config: Mapping[str, str]) -> tuple[str, float]:
 
     Raises:
         UnsupportedOptionError: the package is not installed.
-        MissingOptionError: AWS's region or Azure's scope is not known.
+        MissingOptionError: AWS's region is not known.
         AuthenticationError: the package found no credentials, or they were rejected. Its message is not quoted: it may
             contain a response.
         TokenEndpointUnavailableError: a server did not respond.

@@ -53,7 +53,7 @@ def call_provider(config: Mapping[str, str]) -> Token:
     """
     provider = config[PROVIDER]
     if provider in CLOUDS:
-        return _token(provider, get_cloud_token(provider, config))
+        return _check_token(provider, get_cloud_token(provider, config))
     function: Callable[[str], Any] = import_callable(_OPTION, provider, "here", _IMPORT_ADVICE)
     argument = config.get(_ARGUMENT, "")
     _check_signature(provider, function)
@@ -65,13 +65,13 @@ def call_provider(config: Mapping[str, str]) -> Token:
         raise TokenEndpointUnavailableError(_describe_failure(provider, e)) from None
     except Exception as e:  # noqa: BLE001  # of the user's function
         raise AuthenticationError(f"{_describe_failure(provider, e)}.") from None
-    return _token(provider, result)
+    return _check_token(provider, result)
 
 
 def _check_signature(provider: str, function: Callable[[str], Any]) -> None:
     try:
         inspect.signature(function).bind("")
-    except ValueError:  # it is not known
+    except ValueError:  # Python does not know the signature, for example of a function in C
         return
     except TypeError:
         raise InvalidOptionError(
@@ -92,8 +92,12 @@ def _describe_failure(provider: str, error: Exception) -> str:
     )
 
 
-def _token(provider: str, result: object) -> Token:
-    """Check what a function returned."""
+def _check_token(provider: str, result: object) -> Token:
+    """Return what a function returned as a token.
+
+    Raises:
+        InvalidOptionError: it is not a token, or the token has expired.
+    """
 
     def invalid(problem: str) -> InvalidOptionError:
         return InvalidOptionError(

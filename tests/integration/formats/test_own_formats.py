@@ -1,4 +1,4 @@
-"""Own formats as key and value format, in sources and sinks, and decoders of whole records."""
+"""Formats of users as key and value format, in sources and sinks, and decoders of whole records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Own formats: the contract, entry points, allow lists, and errors that name the option."""
+"""Formats of users: the contract, entry points, allow lists, and errors that name the option."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ def bad_constructor(self: object, _: object) -> None:
         ({"identifier": "json"}, "identifier = 'json' is not possible"),
         ({"identifier": "scan"}, "identifier = 'scan' is not possible"),
         ({"identifier": "A"}, "identifier = 'A' is not possible"),
+        ({"identifier": 7}, "identifier = 7 is not possible"),
         ({"options": (string("other.x", "doc"),)}, r"the key of option 'other\.x' must start with 'valid\.'"),
         ({"__init__": bad_constructor}, "the class cannot be instantiated without arguments"),
     ],
@@ -161,7 +162,7 @@ def test_classes_that_do_not_follow_the_contract(
         ("local_formats:Missing", "module 'local_formats' has no callable 'Missing'"),
         ("missing_module:Own", "module 'missing_module' cannot be imported here"),
         ("other-name", "the entry point names a format with the identifier 'pairs'"),
-        ("nothing", "Available format identifiers are: .* and 'module:Class' of an own format"),
+        ("nothing", "Available format identifiers are: .* and 'module:Class' of your own format"),
         ("https://user:secret@host", r"identifier 'https://\*\*\*"),
     ],
 )
@@ -185,6 +186,10 @@ def fail(_: object) -> Any:
         (Decoded([pa.array([1, 2, 3])]), "columns of 3 rows, expected 2"),
         (Decoded([pa.array([1, 2])], pa.array([1, 0])), "payload_indices that are not ascending numbers from 0 to 1"),
         (Decoded([pa.array([1])], pa.array([2])), "payload_indices that are not ascending numbers from 0 to 1"),
+        (Decoded([pa.array([1, 2])], pa.array([0, None])), "payload_indices that are not ascending numbers"),
+        (Decoded([pa.array([1, 2])], [0, 1]), "payload_indices that are not a pyarrow array of type int64"),
+        (Decoded([pa.array([1])], pa.array([0], pa.int8())), "payload_indices that are not a pyarrow array of type"),
+        (Decoded([pa.chunked_array([[1, 2]])]), "columns of the types ChunkedArray, expected int64"),
     ],
 )
 def test_what_decoders_return_is_checked(monkeypatch: pytest.MonkeyPatch, decoded: Any, message: str) -> None:
@@ -194,7 +199,7 @@ def test_what_decoders_return_is_checked(monkeypatch: pytest.MonkeyPatch, decode
         decoder.decode(pa.array([b"", b""]))
 
 
-@pytest.mark.parametrize("encoded", [fail, pa.array(["x"]), pa.array([b"x", b"y"]), [b"x"]])
+@pytest.mark.parametrize("encoded", [fail, pa.array(["x"]), pa.array([b"x", b"y"]), [b"x"], pa.chunked_array([[b"x"]])])
 def test_what_encoders_return_is_checked(monkeypatch: pytest.MonkeyPatch, encoded: Any) -> None:
     attribute = staticmethod(encoded) if callable(encoded) else encoded
     encoder = find_format(install(monkeypatch, encoded=attribute), "format").encoder(LENGTH, Options((), {}))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +130,25 @@ def test_errors(folder: Path, options: dict[str, str], error: type[Exception], m
     values = {key: value.replace("{folder}", str(folder)) for key, value in named.items()}
     with pytest.raises(error, match=message):
         decode(pa.schema([("id", pa.string())]), b"", **values)
+
+
+def test_files_are_utf8_in_any_locale() -> None:
+    program = """
+from kafka_sql.formats.protobuf.protoc import run_protoc
+text = 'syntax = "proto2"; message A { optional string s = 1 [default = "\\u4e2d"]; }'
+(file,) = run_protoc((("a.proto", text),), "a.proto")
+print(ascii(file.message_type[0].field[0].default_value))
+"""
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    path = os.pathsep.join(p for p in sys.path if p)
+    process = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **ascii_locale, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.stdout, process.returncode) == ("'\\u4e2d'\n", 0), process.stderr[-2000:]
 
 
 def test_imported_files_must_be_in_allowed_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
