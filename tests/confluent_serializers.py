@@ -26,7 +26,7 @@ __all__ = [
 
 @contextmanager
 def registry_client(url: str) -> Iterator[SchemaRegistryClient]:
-    """Return a client as a context manager."""
+    """Yield a client, which is closed at the end of the ``with`` block."""
     with SchemaRegistryClient({"url": url}) as client:
         yield client
 

@@ -23,9 +23,8 @@ _STORAGE_NAME: Final = re.compile(
     re.ASCII,
 )
 _CHANGES_PROVIDER: Final = re.compile(rf"\b(kafka\.[\w.]+){CHANGES_SUFFIX}\b")
-_PROVIDER_IN_ERROR: Final = re.compile(
-    r"(?<=Cannot write to )`kafka`\.(?=`)"
-)  # about columns: it names the provider, kafka.orders
+# errors about columns name the provider, `kafka`.`orders`
+_PROVIDER_IN_ERROR: Final = re.compile(r"(?<=Cannot write to )`kafka`\.(?=`)")
 
 
 def add_storage_name(storage_name: TableName, name: TableName) -> None:

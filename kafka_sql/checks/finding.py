@@ -21,7 +21,7 @@ class Finding:
         subject: what was checked: 'reachable', 'write', 'clock' and so on.
         ok: whether the check succeeded; None if it could not be run or does not apply.
         message: details, or the error.
-        is_warning: whether the message is a warning, which is no failure.
+        is_warning: whether the message is a warning. A warning is not a failure.
     """
 
     table: str

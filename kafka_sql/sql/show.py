@@ -1,4 +1,4 @@
-"""Execute DESCRIBE, SHOW COLUMNS, SHOW TABLES, SHOW VIEWS and SHOW CREATE TABLE."""
+"""Execute DESCRIBE, and SHOW of tables, views, columns, CREATE statements, and the current catalog and database."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _column_extras(column: Column) -> str | None:
 
 
 def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
-    """Return Spark's listing without the data sources behind views, and without the views of streams.
+    """Return Spark's listing without the data sources behind views and without views of streams.
 
     A pattern with ``%`` and NOT LIKE are Flink's (SQL's LIKE); other patterns are Spark's, with ``*`` and ``|``.
     """
@@ -119,7 +119,7 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
 
 
 def show_views(tables: Tables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
-    """Return Spark's listing without the Kafka tables that are views in Spark's catalog, and the views of streams."""
+    """Return Spark's listing without views of streams and Kafka tables that are views in Spark's catalog."""
     listing = run(text)
     names = {(entry.view_name[0], entry.name[1]) for entry in tables if entry.is_view}
     names |= {("", name) for name in tables.internal_names()}
@@ -166,7 +166,7 @@ def show_create_view(spark: SparkSession, tables: Tables, name: tuple[str, ...])
 
 
 def _show_hints(tables: Tables, text: str) -> str:
-    """Return a view's text with the hints that its tables stand for; secrets are masked."""
+    """Return a view's text with the OPTIONS hints in place of the hidden tables that it reads; secrets are masked."""
     for derived, base, options in tables.hints_of_views():
         hint = ", ".join(f"{quote_string(k)} = {quote_string(mask_value(k, v))}" for k, v in options.items())
         text = text.replace(quoted_name(derived.view_name), f"{quoted_name(base.view_name)} /*+ OPTIONS({hint}) */")

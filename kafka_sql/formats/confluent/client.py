@@ -22,8 +22,8 @@ from kafka_sql.runtime.continuous_task import is_continuous_task
 T = TypeVar("T")
 
 RETRY_TIMEOUT: Final = 60.0  # seconds for which a failed request is retried
-# the same for a registry that has not responded to this client yet, except in tasks of continuous queries; Confluent's
-# client retries three times, after 1, 2 and 4 s (max.retries, retries.wait.ms)
+# seconds for which it is retried if the registry has not responded to this client before, except in tasks of continuous
+# queries; Confluent's client retries three times, after 1, 2 and 4 s (max.retries, retries.wait.ms)
 _FIRST_TIMEOUT: Final = 5.0
 _TIMEOUT: Final = 10.0  # seconds to wait for a connection, and for the next bytes of a response
 _BACKOFF: Final = 0.1  # seconds before the first retry; doubled up to the maximum
@@ -124,10 +124,12 @@ class SchemaRegistry:
         return self._request_id(subject, text, f"/subjects/{_quote(subject)}")
 
     def check_compatibility(self, subject: str, text: str) -> str:
-        """Check that a subject would accept a schema, without registering it; return a sentence that says so.
+        """Check that a schema is compatible with the latest one of a subject, without registering it.
+
+        In a transitive compatibility mode, earlier schemas of the subject can still reject it. Returns a sentence.
 
         Raises:
-            IncompatibleSchemaError: the subject would not accept it.
+            IncompatibleSchemaError: it is incompatible.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         path = f"/compatibility/subjects/{_quote(subject)}/versions/latest"
@@ -297,7 +299,7 @@ class SchemaRegistry:
 
 
 def _error_of(document: Any) -> str | None:
-    """Return a registry's error, None if the document is not one: then it may be of any server and is not shown."""
+    """Return a registry's error; None if the document is not one. It may be of another server, so it is not shown."""
     match document:
         case {"error_code": int(code), "message": str(message)}:
             return f"{code}: {message[:_MAX_MESSAGE]}"
@@ -305,7 +307,7 @@ def _error_of(document: Any) -> str | None:
 
 
 def _parse_json(response: httpx.Response) -> Any:
-    """Return a response's JSON document, None if it is not JSON."""
+    """Return a response's JSON document; None if it is not JSON."""
     try:
         return response.json()
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.errors import WriterFencedError
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
 from kafka_sql.kafka.librdkafka.transaction import open_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
@@ -136,9 +137,8 @@ def test_a_zombie_in_a_new_process_does_not_fence_the_active_driver(sink: Writer
     zombie.run_batch(tasks=2)
     active = sink.driver()
     active.run_batch(tasks=2)
-    committer = Committer(
-        zombie.sink.client_config, zombie.committer.writer
-    )  # Spark starts a new process for its commits
+    # Spark starts a new process for its commits
+    committer = Committer(zombie.sink.client_config, zombie.committer.writer)
     sink.opened.append(committer)
     (sink.folder / "planned" / "2").write_text(json.dumps({"start": 2 * ROWS, "end": 3 * ROWS}))
     with pytest.raises(WriterFencedError, match="another writer has taken over"):
@@ -184,10 +184,7 @@ def test_a_job_whose_tasks_all_succeeded_is_not_aborted(sink: WriterHarness) -> 
 def test_fencing_without_a_claim_does_not_stop_a_query(sink: WriterHarness) -> None:
     driver = sink.driver()
     driver.run_batch(tasks=2)
-    from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
-    from kafka_sql.sink.exactly_once.transactional_ids import driver_id
-
-    with closing(DecisionLogWriter(sink.config, driver_id(sink.prefix))) as outsider:
+    with closing(DecisionLogWriter(sink.config, transactional_ids.driver_id(sink.prefix))) as outsider:
         outsider.fence_older_writers()
     driver.run_batch(tasks=2)
     assert sink.numbers(2 * ROWS) == rows(2)
@@ -207,13 +204,13 @@ def test_a_second_query_with_the_same_prefix_stops_the_first(sink: WriterHarness
 
 
 def test_a_prefix_that_starts_with_another_prefix_is_separate(sink: WriterHarness, other: WriterHarness) -> None:
-    inner, other.prefix = other, f"{sink.prefix}-t-x"
-    running = inner.driver()
-    (inner.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
+    other.prefix = f"{sink.prefix}-t-x"
+    running = other.driver()
+    (other.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = running.prepare_batch(0, 2)
     sink.driver().run_batch(tasks=2)
     running.committer.commit(0, prepared)
-    assert inner.numbers(ROWS) == rows(1)
+    assert other.numbers(ROWS) == rows(1)
 
 
 @pytest.mark.parametrize("decided", [True, False])

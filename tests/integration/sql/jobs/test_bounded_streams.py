@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import OffsetSpec
 from pyspark.errors import StreamingQueryException
 
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
-from kafka_sql.sql.jobs.bounded import is_end_reached
 from kafka_sql.sql.jobs.job_registry import session_jobs
 from tests.batch_read import define_table, delete_records, transaction
 from tests.topics import Topics
@@ -118,23 +119,6 @@ def test_end_exists(topics: Topics) -> None:
         assert end_exists(definition) is expected
 
 
-@pytest.mark.parametrize(
-    ("end", "expected"),
-    [
-        (None, False),
-        ("null", False),
-        ({"version": 2, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
-        ("17", False),  # of another source
-        ("no JSON", False),
-        ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
-        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
-        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
-    ],
-)
-def test_is_end_reached(end: Any, expected: bool) -> None:
-    assert is_end_reached(end) is expected
-
-
 def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any, topics: Topics) -> None:
     name = f"b{uuid.uuid4().hex}"
     for suffix in ("eu", "us", "old"):
@@ -173,7 +157,7 @@ def test_new_topics_and_deleted_records_in_a_running_query(spark: Any, streaming
     transaction(topics, f"{name}.b", b'{"a": 2}', end="commit")
     transaction(topics, f"{name}.b", b'{"a": 666}', end="abort")
     put(topics, f"{name}.b", 3)
-    while len(numbers_now(topics, target)) < 3:
+    while end_offset(topics, target) < 3:
         query.processAllAvailable()
     query.stop()
     put(topics, f"{name}.a", 4, 5, 6)
@@ -188,9 +172,6 @@ def test_new_topics_and_deleted_records_in_a_running_query(spark: Any, streaming
     assert numbers(topics, target, 4) == [1, 2, 3, 6]
 
 
-def numbers_now(topics: Topics, topic: str) -> list[int]:
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
+def end_offset(topics: Topics, topic: str) -> int:
     partition = TopicPartition(topic, 0)
-    return list(range(topics.admin.list_offsets({partition: OffsetSpec.latest()})[partition].result(30).offset))
+    return topics.admin.list_offsets({partition: OffsetSpec.latest()})[partition].result(30).offset

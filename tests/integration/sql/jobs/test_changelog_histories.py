@@ -29,7 +29,7 @@ from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 
-HISTORIES, COUNT = 120, 60  # of queries with state
+HISTORIES, COUNT = 120, 60  # histories, and changes of each, for queries with state
 
 
 def expected_groups(content: dict[Key, Row]) -> set[tuple[Any, ...]]:
@@ -96,7 +96,7 @@ def newest_rows(changes: list[Change], drops_equal: bool) -> set[tuple[Any, ...]
     """Return the newest row of each group.
 
     Args:
-        drops_equal: whether an update that changes nothing is no change.
+        drops_equal: whether an update that changes nothing is ignored, so that it does not make a row the newest.
     """
     groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for _, old, new in changes:

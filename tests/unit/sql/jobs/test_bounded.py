@@ -6,8 +6,10 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kafka_sql.source.stream.stream_offset import StreamOffset, to_json
-from kafka_sql.sql.jobs.bounded import _EndListener
+from kafka_sql.sql.jobs.bounded import _EndListener, is_end_reached
 from tests.unit.sql.jobs.fake_session import Query
 from tests.waiting import wait_until
 
@@ -45,3 +47,20 @@ def test_late_progress_of_an_earlier_run_does_not_stop_the_next_run() -> None:
     events.onQueryProgress(SimpleNamespace(progress=progress("run-2", 3)))  # type: ignore[arg-type]
     wait_until(lambda: not query.isActive, "the query stops")
     assert query.stops == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (None, False),
+        ("null", False),
+        ({"version": 2, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
+        ("17", False),  # of another source
+        ("no JSON", False),
+        ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
+        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
+        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
+    ],
+)
+def test_is_end_reached(end: Any, expected: bool) -> None:
+    assert is_end_reached(end) is expected
