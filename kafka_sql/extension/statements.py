@@ -49,7 +49,9 @@ class Statements:
         except KafkaSqlError as e:
             return str(e)
         except PySparkException as e:
-            return getattr(e, "_origin", None) or str(e)
+            origin = getattr(e, "_origin", None)
+            # kafka_sql/sql/error_conversion.py replaces names of tables in Python's message only
+            return origin if origin is not None and str(origin.getMessage()) == getattr(e, "_desc", None) else str(e)
         except Py4JJavaError as e:
             return e.java_exception
 
@@ -74,8 +76,8 @@ class _SparkStatement(Exception):
 
 def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
-        # these are filtered here
-        if statement == text and not isinstance(st.classify(text), st.ShowTables | st.ShowViews):
+        # the results of these are changed here
+        if statement == text and not isinstance(st.classify(text), st.ShowTables | st.ShowViews | st.Explain):
             raise _SparkStatement
         return tables.spark_sql(statement)
 
