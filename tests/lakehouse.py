@@ -145,17 +145,21 @@ def check_error(spark: SparkSession, statement: str, error: type[KafkaSqlError])
     raise AssertionError(f"did not fail: {statement}")
 
 
-def main(lakehouse: str, bootstrap: str, folder: str) -> None:
-    """Check a lakehouse in a new session."""
+def create_session(lakehouse: str, folder: str) -> SparkSession:
+    """Create an enabled session whose session catalog is that of a lakehouse."""
     package, extension, catalog = LAKEHOUSES[lakehouse]
     builder = SparkSession.builder.master("local[2]").config("spark.jars.packages", package)
     builder = builder.config("spark.sql.extensions", extension).config("spark.sql.shuffle.partitions", "2")
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
     for key, value in catalog.items():
         builder = builder.config(f"spark.sql.catalog.spark_catalog{key}", value.format(folder=folder))
-    builder = builder.config("spark.jars.excludes", _EXCLUDES)
-    spark = builder.getOrCreate()
-    check_kafka_tables(kafka_sql.enable(spark), Topics(bootstrap), lakehouse, Path(folder))
+    return kafka_sql.enable(builder.config("spark.jars.excludes", _EXCLUDES).getOrCreate())
+
+
+def main(lakehouse: str, bootstrap: str, folder: str) -> None:
+    """Check a lakehouse in a new session."""
+    spark = create_session(lakehouse, folder)
+    check_kafka_tables(spark, Topics(bootstrap), lakehouse, Path(folder))
     check_targets(spark, Topics(bootstrap), lakehouse, Path(folder))
     spark.stop()
     print("passed with Spark", spark.version)

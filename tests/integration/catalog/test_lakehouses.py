@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import kafka_sql
+from tests.changelog_histories import (
+    PARTITIONS,
+    decimal,
+    final_content,
+    interleave,
+    make_history,
+    to_debezium,
+    write,
+)
 from tests.lakehouse import LAKEHOUSES, check_kafka_tables
 from tests.topics import Topics
 
@@ -60,7 +73,7 @@ def test_a_lakehouse(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path
     done = subprocess.run(
         [sys.executable, "-m", "tests.lakehouse", lakehouse, topics.bootstrap, str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{pyspark_4_1}:{ROOT}", "PYSPARK_PYTHON": sys.executable},
+        env=environment(pyspark_4_1),
         capture_output=True,
         text=True,
         check=False,
@@ -68,3 +81,53 @@ def test_a_lakehouse(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("passed with Spark 4.1.")
+
+
+def environment(pyspark: Path) -> dict[str, str]:
+    """Return the environment of a program that uses another PySpark."""
+    return {**os.environ, "PYTHONPATH": f"{pyspark}:{ROOT}", "PYSPARK_PYTHON": sys.executable}
+
+
+KILLS = 6
+CHANGES_PER_KILL = 6  # of each history
+HISTORIES = 30
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("lakehouse", LAKEHOUSES)
+def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path: Path) -> None:
+    randoms = random.Random(lakehouse)
+    by_history = [make_history(number, CHANGES_PER_KILL * KILLS) for number in range(HISTORIES)]
+    cdc, upserts = topics.create(PARTITIONS), topics.create(PARTITIONS)
+    program = [sys.executable, "-m", "tests.lakehouse_driver", lakehouse, topics.bootstrap, str(tmp_path), cdc]
+    for kill in range(KILLS):
+        with (
+            (tmp_path / "driver.err").open("ab") as errors,
+            subprocess.Popen(
+                program,
+                cwd=tmp_path,
+                env=environment(pyspark_4_1),
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            ) as process,
+        ):
+            assert process.stdout is not None
+            started = any(line == "started\n" for line in process.stdout)
+            assert started, (tmp_path / "driver.err").read_text()[-3000:]
+            part = slice(CHANGES_PER_KILL * kill, CHANGES_PER_KILL * (kill + 1))
+            write(topics, cdc, upserts, interleave(by_history, part))
+            time.sleep(randoms.uniform(0, 8))  # at a random point of a micro-batch
+            assert process.poll() is None, (tmp_path / "driver.err").read_text()[-3000:]
+            os.killpg(process.pid, signal.SIGKILL)
+    done = subprocess.run(
+        [*program, "finish"], cwd=tmp_path, env=environment(pyspark_4_1), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = json.loads(done.stdout.splitlines()[-1])
+    changes = [change for history in by_history for change in history]
+    content = [row for history in by_history for row in final_content(history).values()]
+    assert sorted(result["merged"]) == sorted([row["h"], row["k"], row["g"], str(decimal(row))] for row in content)
+    assert sorted(result["appended"]) == sorted(to_debezium(change).decode() for change in changes)

@@ -1,0 +1,66 @@
+"""Write the records and the content of a changelog to tables of a lakehouse until the process is killed.
+
+As a program, with PySpark 4.1: ``python -m tests.lakehouse_driver delta BOOTSTRAP_SERVERS FOLDER TOPIC [finish]``. With
+``finish``, it ends when all is written, and prints the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tests.changelog_histories import COLUMNS
+from tests.lakehouse import create_session
+from tests.lakehouse_targets import declare_key
+from tests.topics import Topics
+
+
+def main(lakehouse: str, bootstrap: str, folder: str, topic: str, mode: str = "") -> None:
+    """Start both queries; wait, or finish them and print what they wrote."""
+    spark = create_session(lakehouse, folder)
+    create_tables(spark, lakehouse, Topics(bootstrap), folder, topic)
+    spark.sql("SET 'execution.runtime-mode' = 'streaming'")
+    spark.sql(f"SET 'execution.checkpointing.dir' = '{folder}/checkpoints'")
+    jobs = spark.sql(
+        """EXECUTE STATEMENT SET BEGIN
+        INSERT INTO merged SELECT concat(h, '-', k) AS id, h, k, g, v FROM changes;
+        INSERT INTO appended SELECT line FROM records;
+        END"""
+    ).collect()
+    print("started", flush=True)
+    for job in jobs:
+        query: Any = spark.streams.get(job[0])
+        if mode == "finish":
+            query.processAllAvailable()
+            query.stop()
+        else:
+            query.awaitTermination()
+    spark.sql("SET 'execution.runtime-mode' = 'batch'")
+    merged = [[*row[:3], str(row[3])] for row in spark.sql("SELECT h, k, g, v FROM merged").collect()]
+    appended = [row[0] for row in spark.sql("SELECT line FROM appended").collect()]
+    print(json.dumps({"merged": merged, "appended": appended}))
+
+
+def create_tables(spark: SparkSession, lakehouse: str, topics: Topics, folder: str, topic: str) -> None:
+    """Declare the topic's tables, and create those of the lakehouse unless an earlier process did."""
+    options = topics.with_options(topic, format="debezium-json")
+    spark.sql(f"CREATE TABLE changes ({COLUMNS}, PRIMARY KEY (h, k) NOT ENFORCED) {options}")
+    spark.sql(f"CREATE TABLE records (line STRING) {topics.with_options(topic, format='raw')}")
+    columns = {
+        "merged": f"id STRING NOT NULL, {COLUMNS}",
+        "appended": "line STRING",
+    }
+    for name, declared in columns.items():
+        # Iceberg's catalog of files keeps its tables; Delta's tables are found by their location
+        location = "" if lakehouse == "iceberg" else f" LOCATION '{folder}/{name}'"
+        key = declare_key(lakehouse, name) if name == "merged" else ""
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({declared}) USING {lakehouse}{location}{key}")
+    if lakehouse == "iceberg":
+        spark.sql("ALTER TABLE merged SET IDENTIFIER FIELDS id")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
