@@ -107,6 +107,7 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
             f"Table '{entry.definition.name}': {clause} is not supported for a Kafka topic. Use INSERT INTO.",
             table=entry.definition.name,
         )
+    check_conflict(statement, entry.definition.name, entry.definition.is_upsert)
     hint = parse_hint(statement.hint_text, 0)
     if "/*+" in statement.prefix:
         table_hint = statement.hint_text[: hint.end] if hint is not None else ""
@@ -141,6 +142,29 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     return PreparedInsert(
         None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
     )
+
+
+def check_conflict(statement: Insert, table: str, is_upsert: bool) -> None:
+    """Check ``ON CONFLICT DO ...`` of Flink 2.3: what to do with rows that differ, but have the same primary key.
+
+    DEDUPLICATE is what a query does anyway: the newest row remains.
+
+    Raises:
+        UnsupportedSqlError: the table has no primary key, or the clause is another one.
+    """
+    clause = f"ON CONFLICT DO {statement.conflict}"
+    if statement.conflict is not None and not is_upsert:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is only for tables whose rows are updated by their PRIMARY KEY, such as "
+            "'upsert-kafka' tables. Remove the clause.",
+            table=table,
+        )
+    if statement.conflict in ("ERROR", "NOTHING"):
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is not supported. ON CONFLICT DO DEDUPLICATE keeps the newest row of a "
+            "key. Use it, or a PRIMARY KEY that identifies the rows of the query.",
+            table=table,
+        )
 
 
 def _with_changes(

@@ -8,7 +8,14 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.jobs import settings, streaming
 from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.file_sink import check_batch_insert
-from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, check_no_hidden_stream, is_query_bounded, start
+from kafka_sql.sql.jobs.inserts import (
+    PreparedInsert,
+    RunSql,
+    check_conflict,
+    check_no_hidden_stream,
+    is_query_bounded,
+    start,
+)
 from kafka_sql.sql.jobs.spark_table import analyze_insert
 from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
@@ -52,6 +59,7 @@ def prepare_spark_insert(
                 source = run(rewrite.text)
                 prepare_static_sides(spark, ".".join(statement.name), rewrite, source)
                 target, rows = analyze_insert(spark, statement, source)
+                check_conflict(statement, target.name, bool(target.primary_key))
                 sink = ChangelogSink(target.name, bool(target.primary_key), target.primary_key)
                 query = plan_changelog(spark, tables, sink, rows, rewrite.streamed_tables)
                 is_bounded = is_query_bounded(rewrite, run)
@@ -65,6 +73,7 @@ def prepare_spark_insert(
                     states=query.states,
                 )
                 return PreparedInsert(stream, "")
+            check_conflict(statement, ".".join(statement.name), False)  # a batch appends
             text = statement.prefix + rewrite.text
         elif is_streaming:
             check_no_hidden_stream(tables, ".".join(statement.name), rewrite.text, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -10,11 +11,12 @@ from kafka_sql.sql.recognize.lexer import Token
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 _QUERY_WORDS = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
+_CONFLICT_STRATEGIES = ("DEDUPLICATE", "ERROR", "NOTHING")
 
 
 @dataclass(frozen=True)
 class Insert:
-    """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query``.
+    """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query [ON CONFLICT DO ...]``.
 
     Attributes:
         name: the parts of the table name as typed.
@@ -22,10 +24,11 @@ class Insert:
         columns: the explicit list, or None.
         by_name: whether ``BY NAME`` precedes the query.
         partition: the text of ``PARTITION (...)``, or None.
-        body: the query, unchanged, without the trailing semicolon.
+        body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
         body_start: the offset of the body in the statement.
         hint_text: the text after the table name if it contains a hint, else empty.
         prefix: the statement from INSERT up to the query, as typed.
+        conflict: DEDUPLICATE, ERROR or NOTHING of ``ON CONFLICT DO ...``; None without this clause.
     """
 
     name: tuple[str, ...]
@@ -37,6 +40,7 @@ class Insert:
     body_start: int
     hint_text: str = field(default="", repr=False)
     prefix: str = field(default="", repr=False, compare=False)
+    conflict: str | None = None
 
 
 def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert | None:
@@ -64,9 +68,9 @@ def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert
     first = cursor.peek()
     if not name or first is None or not _starts_query(cursor):
         return None
-    body = lexer.strip_semicolon(sql, first.start)
+    body, conflict = _split_conflict(lexer.strip_semicolon(sql, first.start))
     hint_text, prefix = gap if "/*+" in gap else "", sql[start : first.start]
-    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint_text, prefix)
+    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint_text, prefix, conflict)
 
 
 def classify_with(sql: str, _: Iterator[Token]) -> Insert | None:
@@ -89,6 +93,17 @@ def classify_with(sql: str, _: Iterator[Token]) -> Insert | None:
 def _prepend_ctes(ctes: str, body: str) -> str:
     """Put CTEs before a query; a query that starts with WITH itself is put in parentheses."""
     return f"{ctes}({body})" if body[:4].upper() == "WITH" else ctes + body
+
+
+def _split_conflict(query: str) -> tuple[str, str | None]:
+    """Split Flink's clause ``ON CONFLICT DO DEDUPLICATE | ERROR | NOTHING`` off the end of a query."""
+    if "CONFLICT" not in query.upper():
+        return query, None
+    last = deque(lexer.tokenize_spark(query), maxlen=4)
+    words = [token.upper for token in last]
+    if words[:3] != ["ON", "CONFLICT", "DO"] or words[-1] not in _CONFLICT_STRATEGIES:
+        return query, None
+    return query[: last[0].start], words[-1]
 
 
 def _is_table_name(cursor: TokenCursor) -> bool:

@@ -196,6 +196,9 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT id, explode(array(g, 1)), w FROM latest", does_not_identify),
         ("by_id SELECT count(*), g, 1 FROM changes GROUP BY g", does_not_identify),
         ("by_id SELECT id, g, count(*) FROM plain GROUP BY id, g", does_not_identify),
+        ("by_id SELECT * FROM latest ON CONFLICT DO NOTHING", "NOTHING is not supported. ON CONFLICT DO DEDUPLICATE"),
+        ("by_id SELECT * FROM latest ON CONFLICT DO ERROR", "ERROR is not supported.*identifies the rows"),
+        ("plain SELECT * FROM plain ON CONFLICT DO DEDUPLICATE", "only for tables whose rows are updated by"),
         ("by_id SELECT g, id, rand() FROM changes", "a value of 'w' that may differ"),
         ("by_id SELECT id, sum(x), 1 FROM (SELECT id, rand() x FROM changes) GROUP BY id", r"the expression sum\(x\)"),
         ("plain SELECT * FROM changes", r"sink 'default.plain' doesn't support consuming update and delete changes"),
@@ -254,7 +257,7 @@ def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics)
 STATEFUL_QUERIES = {
     "totals": "SELECT name, sum(n) s, min(n) low, max(n) high, count(DISTINCT n) d FROM latest GROUP BY name",
     "visitors": "SELECT region, count(DISTINCT user_id) d FROM views GROUP BY region HAVING count(*) > 2",
-    "by_name": "SELECT id, name FROM latest",
+    "by_name": "SELECT id, name FROM latest ON CONFLICT DO DEDUPLICATE",
     "copied": "SELECT * FROM latest WHERE n > 1",
     "extremes": "SELECT name, min(w) low, max(w) + 1 high, count(DISTINCT w) d, count(*) n FROM changes GROUP BY name",
 }

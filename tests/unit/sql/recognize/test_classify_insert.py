@@ -47,6 +47,18 @@ def simple_insert(body: str, start: int, *name: str, overwrite: bool = False) ->
         ("INSERT INTO t (a, `b c`) SELECT 1, 2", Insert(("t",), False, ("a", "b c"), False, None, "SELECT 1, 2", 25)),
         ("INSERT INTO t(a) VALUES (1)", Insert(("t",), False, ("a",), False, None, "VALUES (1)", 17)),
         ("INSERT INTO t (a) (SELECT 1)", Insert(("t",), False, ("a",), False, None, "(SELECT 1)", 18)),
+        (
+            "INSERT INTO t SELECT 1 ON conflict /* ! */ DO deduplicate ;",
+            Insert(("t",), False, None, False, None, "SELECT 1 ", 14, conflict="DEDUPLICATE"),
+        ),
+        (
+            "INSERT INTO t TABLE u ON CONFLICT DO NOTHING",
+            Insert(("t",), False, None, False, None, "TABLE u ", 14, conflict="NOTHING"),
+        ),
+        (
+            "INSERT INTO t SELECT * FROM a JOIN b ON conflict",
+            Insert(("t",), False, None, False, None, "SELECT * FROM a JOIN b ON conflict", 14),
+        ),
         ("INSERT INTO t BY NAME SELECT 1 AS a", Insert(("t",), False, None, True, None, "SELECT 1 AS a", 22)),
         (
             "INSERT INTO t PARTITION (p = 'x)') SELECT 1",
