@@ -291,14 +291,27 @@ class _CheckedDecoder:
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         try:
             decoded = self._decoder.decode(payloads, errors)
+        except DecodeError as e:
+            self._check_rows([e], len(payloads))
+            raise
         except KafkaSqlError:
             raise
         except Exception as e:
             raise InvalidOptionError(f"{self._prefix}the decoder failed: {type(e).__name__}: {e}") from e
+        self._check_rows(errors or (), len(payloads))
         problem = self._find_problem(decoded, len(payloads), errors)
         if problem:
             raise InvalidOptionError(f"{self._prefix}the decoder returned {problem}.")
         return decoded
+
+    def _check_rows(self, errors: Iterable[DecodeError], payload_count: int) -> None:
+        """Check that errors are of payloads of the buffer, because the reader looks up their offsets."""
+        for error in errors:
+            if not 0 <= error.row < payload_count:
+                raise InvalidOptionError(
+                    f"{self._prefix}the decoder reported an error of payload {error.row}, expected an index from 0 to "
+                    f"{payload_count - 1}: {error.reason}"
+                ) from error
 
     def _find_problem(self, decoded: Any, payload_count: int, errors: ErrorSink) -> str:
         if not isinstance(decoded, Decoded):

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError, SchemaError, UnknownOptionError
-from kafka_sql.formats.own import Decoded, Option, OwnFormat, RecordwiseDecoder, string
+from kafka_sql.formats.own import Decoded, Option, OwnFormat, RecordwiseDecoder, report_or_raise, string
 from kafka_sql.formats.payload import parse_payload
 from kafka_sql.formats.registry import find_format
 from kafka_sql.options import Options
@@ -197,6 +197,22 @@ def test_what_decoders_return_is_checked(monkeypatch: pytest.MonkeyPatch, decode
     decoder = find_format(install(monkeypatch, decoded=attribute), "format").decoder(LENGTH, Options((), {}))
     with pytest.raises(InvalidOptionError, match=f"Option 'format' = 'local_formats:Own': .*{message}"):
         decoder.decode(pa.array([b"", b""]))
+
+
+def report(payloads: pa.Array, errors: Any) -> Any:
+    report_or_raise(errors, DecodeError(len(payloads), None, "counted from 1"))
+    return Decoded([pa.array([], pa.int64())], pa.array([], pa.int64()))
+
+
+@pytest.mark.parametrize("errors", [None, []])
+def test_errors_of_payloads_that_do_not_exist(monkeypatch: pytest.MonkeyPatch, errors: Any) -> None:
+    name = install(monkeypatch, decode=lambda _, payloads, errors=None: report(payloads, errors))
+    decoder = find_format(name, "format").decoder(LENGTH, Options((), {}))
+    message = (
+        "Option 'format' = 'local_formats:Own': the decoder reported an error of payload 2, expected .* from 0 to 1"
+    )
+    with pytest.raises(InvalidOptionError, match=f"{message}: counted from 1"):
+        decoder.decode(pa.array([b"", b""]), errors)
 
 
 @pytest.mark.parametrize("encoded", [fail, pa.array(["x"]), pa.array([b"x", b"y"]), [b"x"], pa.chunked_array([[b"x"]])])
