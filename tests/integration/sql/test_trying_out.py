@@ -36,6 +36,8 @@ def test_batches(sql: Any, capsys: pytest.CaptureFixture[str]) -> None:
     sql(f"EXECUTE STATEMENT SET BEGIN {discard}; INSERT INTO printed VALUES (3, 'z'); END")
     assert capsys.readouterr().out.splitlines() == ["out> +I[3, z]"]
     assert [row.name for row in sql("DESCRIBE generated").collect()] == ["id", "price", "name", "doubled"]
+    described = [(row.name, row.type) for row in sql("DESCRIBE EXTENDED nothing").collect()]
+    assert described == [("id", "BIGINT"), ("", ""), ("# Kafka table", "default.nothing"), ("connector", "blackhole")]
     assert "'connector' = 'print'" in sql("SHOW CREATE TABLE printed").collect()[0][0]
     sql("CREATE TABLE endless (a INT) WITH ('connector' = 'datagen')")
     for statement, error, message in (
@@ -71,4 +73,16 @@ def test_streams(
     assert streaming("SELECT window_start, count(*) FROM TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' SECOND) "
                      "GROUP BY window_start, window_end").isStreaming  # fmt: skip
     for table in ("generated", "printed", "tgt", "clicks"):
+        streaming(f"DROP TABLE {table}")
+
+
+def test_updates_cannot_be_printed(streaming: Any, topics: Topics) -> None:
+    topic = topics.create()
+    streaming("CREATE TABLE printed (id BIGINT) WITH ('connector' = 'print')")
+    streaming("CREATE TABLE endless (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1')")
+    streaming(f"CREATE TABLE latest (id BIGINT, PRIMARY KEY (id) NOT ENFORCED) {topics.with_upsert_options(topic)}")
+    for query in ("SELECT count(*) FROM endless", "SELECT id FROM latest"):
+        with pytest.raises(UnsupportedSqlError, match="printed"):
+            streaming(f"INSERT INTO printed {query}")
+    for table in ("printed", "endless", "latest"):
         streaming(f"DROP TABLE {table}")
