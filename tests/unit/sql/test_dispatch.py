@@ -25,7 +25,9 @@ def table_entry(database: str, name: str) -> Any:
         is_view=False,
         view_name=(database, name),
         is_temporary_view=not database,
-        definition=SimpleNamespace(name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}),
+        definition=SimpleNamespace(
+            name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}, is_upsert=False
+        ),
         table=SimpleNamespace(temporary=not database, computed_columns=(), watermark=None),
     )
 
@@ -85,13 +87,19 @@ def run(text: str, tables: Tables) -> Any:
     return dispatch(SimpleNamespace(), tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
 
 
+def return_plan(statement: str) -> Any:
+    """Return a DataFrame whose only value is the statement."""
+    return SimpleNamespace(collect=lambda: [(statement,)])
+
+
 def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.explain, "_explain_in_spark", lambda mode, statement, run: f"{mode}: {statement}")
     monkeypatch.setattr(module.explain, "dataframe", lambda spark, columns, rows: rows)
     for head in ("CREATE TABLE p AS", "INSERT INTO p"):
         explained = run(f"EXPLAIN COST {head} SELECT * FROM o {HINT} x", Tables())
         assert explained == [(f"COST: {head} SELECT * FROM (SELECT hinted) x",)]
-        assert run(f"EXPLAIN {head} SELECT 1", Tables()) == f"EXPLAIN {head} SELECT 1"
+        text = f"EXPLAIN {head} SELECT 1"
+        assert dispatch(SimpleNamespace(), Tables(), text, return_plan) == [(text,)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
