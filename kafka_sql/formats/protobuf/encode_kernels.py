@@ -22,7 +22,8 @@ DEPTH: Final = 2  # number of arrays around the value; the entry to read is at t
 TAG: Final = 3
 TYPE: Final = 4  # of a value
 PRESENCE: Final = 5
-NULL_BITS: Final = 6  # what null is written as in an array or map; for strings, whether it is the literal
+# what null is written as in an array or map; for strings, 1 for the literal, and 0 for an empty string
+NULL_BITS: Final = 6
 TARGET: Final = 7  # number of the operation to jump to, or of the elements' array
 OPERATION_CELLS: Final = 8
 _OPERATION_SIZE: Final = 8 * OPERATION_CELLS

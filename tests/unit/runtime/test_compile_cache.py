@@ -95,8 +95,8 @@ def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, 
 
 
 @pytest.mark.large
-def test_modules_of_the_same_name_share_a_parent_folder(loops: Path) -> None:
-    """A cache folder for all modules (NUMBA_CACHE_DIR) has the loops of each of them."""
+def test_modules_of_the_same_name_have_separate_folders(loops: Path) -> None:
+    """With NUMBA_CACHE_DIR, the folders of all modules are in one folder, and must not collide."""
     (loops / "loops/nested/kernels.py").write_text((loops / "loops/kernels.py").read_text())
     environment = {"NUMBA_CACHE_DIR": str(loops / "cache")}
     for module in ("loops.kernels", "loops.nested.kernels", "loops.kernels"):
