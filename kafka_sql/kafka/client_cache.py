@@ -20,7 +20,7 @@ class CachedClient(Protocol):
     """What a cache requires of its clients."""
 
     def is_reusable(self) -> bool:
-        """Whether it can serve another use, after one without an error."""
+        """Return whether it can serve another use, after one without an error. It is idle from then on."""
 
     def on_reuse(self) -> None:
         """Discard state of the previous use and of the idle time, such as errors."""

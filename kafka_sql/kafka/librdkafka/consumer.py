@@ -53,7 +53,7 @@ class _ConsumerClient:
     errors: ClientErrors
 
     def is_reusable(self) -> bool:
-        self.consumer.unassign()
+        self.consumer.unassign()  # while idle, it must not fetch
         return True
 
     def on_reuse(self) -> None:

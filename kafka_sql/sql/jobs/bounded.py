@@ -124,16 +124,16 @@ def _is_at_end(progress: StreamingQueryProgress | None) -> bool:
 
 
 def is_end_reached(end_offset: Any) -> bool:
-    """Return whether a source's end offset in Spark's progress is the end of a bounded Kafka table.
+    """Return whether a source's end offset in Spark's progress is the end of a bounded table of Kafka or datagen.
 
     Args:
         end_offset: the offset as JSON, parsed or as a string.
     """
-    generated = parse_offset(end_offset)
-    if isinstance(generated, dict) and generated.keys() == {"run", "row", "end"}:  # of a datagen table
-        return generated["end"] is not None and bool(generated["row"] >= generated["end"])
+    parsed = parse_offset(end_offset)
+    if isinstance(parsed, dict) and parsed.keys() == {"run", "row", "end"}:  # of a datagen table
+        return parsed["end"] is not None and bool(parsed["row"] >= parsed["end"])
     try:
-        offset = from_json(parse_offset(end_offset))
-    except CheckpointError:  # the offset of a source that is not a Kafka table
+        offset = from_json(parsed)
+    except CheckpointError:  # of another source
         return False
     return bool(offset.stops) and all(offset.offsets.get(p, stop) >= stop for p, stop in offset.stops.items())

@@ -1,4 +1,4 @@
-"""Test when bounded streaming queries are stopped."""
+"""Test which streaming queries are bounded, and when they are stopped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.options import connector as opt
 from kafka_sql.source.stream.stream_offset import StreamOffset, to_json
-from kafka_sql.sql.jobs.bounded import _EndListener, is_end_reached
+from kafka_sql.sql.jobs.bounded import _EndListener, are_all_bounded, is_end_reached
 from tests.unit.sql.jobs.fake_session import Query
 from tests.waiting import wait_until
 
@@ -63,4 +64,33 @@ def test_late_progress_of_an_earlier_run_does_not_stop_the_next_run() -> None:
     ],
 )
 def test_is_end_reached(end: Any, expected: bool) -> None:
+    assert is_end_reached(end) is expected
+
+
+def bounded_table(mode: str) -> Any:
+    return SimpleNamespace(provider=f"kafka.{mode}", definition=SimpleNamespace(options={opt.BOUNDED_MODE: mode}))
+
+
+def test_a_query_ends_if_all_its_streams_are_bounded() -> None:
+    bounded, unbounded = bounded_table(opt.LATEST), bounded_table(opt.UNBOUNDED)
+    plan = "== Analyzed Logical Plan ==\na: int\nStreamingRelation {}\n== Optimized Logical Plan ==\n"
+    assert are_all_bounded([bounded], lambda: plan.format("kafka.latest-offset, [a]"))
+    assert not are_all_bounded([bounded], lambda: plan.format("rate, [a]"))
+    assert not are_all_bounded([bounded], lambda: "no plan")
+    assert not are_all_bounded([bounded, unbounded], lambda: plan.format("kafka.latest-offset, [a]"))
+    assert not are_all_bounded([], lambda: plan.format("none, [a]"))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "stops", "expected"),
+    [
+        ({"0": 5, "1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 6, "1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 5, "1": 6}, {"0": 5, "1": 7}, False),
+        ({"1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 5}, {}, False),
+    ],
+)
+def test_the_end_of_a_bounded_table(offsets: dict[str, int], stops: dict[str, int], expected: bool) -> None:
+    end = {"version": 2, "offsets": {"t": offsets}, **({"stops": {"t": stops}} if stops else {})}
     assert is_end_reached(end) is expected

@@ -23,8 +23,6 @@ from pyspark.sql.types import (
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import StatementError
-from kafka_sql.options import connector as opt
-from kafka_sql.sql.jobs.bounded import are_all_bounded, is_end_reached
 from kafka_sql.sql.jobs.inserts import can_assign, target_columns
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.recognize.classify import Insert, classify
@@ -119,37 +117,3 @@ def test_streams_are_distributed_in_the_same_way() -> None:
     rows: Any = SimpleNamespace(columns=["id", "Name"], repartition=lambda *arguments: arguments)
     assert repartition(entry(), rows) is rows
     assert repartition(entry(**{"sink.parallelism": "3"}), rows) == (3, "`id`")
-
-
-def bounded_table(mode: str) -> Any:
-    return SimpleNamespace(provider=f"kafka.{mode}", definition=SimpleNamespace(options={opt.BOUNDED_MODE: mode}))
-
-
-def test_a_query_ends_if_all_its_streams_are_bounded() -> None:
-    bounded, unbounded = bounded_table(opt.LATEST), bounded_table(opt.UNBOUNDED)
-    plan = "== Analyzed Logical Plan ==\na: int\nStreamingRelation {}\n== Optimized Logical Plan ==\n"
-    assert are_all_bounded([bounded], lambda: plan.format("kafka.latest-offset, [a]"))
-    assert not are_all_bounded([bounded], lambda: plan.format("rate, [a]"))
-    assert not are_all_bounded([bounded], lambda: "no plan")
-    assert not are_all_bounded([bounded, unbounded], lambda: plan.format("kafka.latest-offset, [a]"))
-    assert not are_all_bounded([], lambda: plan.format("none, [a]"))
-
-
-@pytest.mark.parametrize(
-    ("offsets", "stops", "expected"),
-    [
-        ({"0": 5, "1": 7}, {"0": 5, "1": 7}, True),
-        ({"0": 6, "1": 7}, {"0": 5, "1": 7}, True),
-        ({"0": 5, "1": 6}, {"0": 5, "1": 7}, False),
-        ({"1": 7}, {"0": 5, "1": 7}, True),
-        ({"0": 5}, {}, False),
-    ],
-)
-def test_the_end_of_a_bounded_table(offsets: dict[str, int], stops: dict[str, int], expected: bool) -> None:
-    end = {"version": 2, "offsets": {"t": offsets}, **({"stops": {"t": stops}} if stops else {})}
-    assert is_end_reached(end) is expected
-
-
-def test_ends_of_other_sources_are_not_the_end() -> None:
-    assert not is_end_reached("17")
-    assert not is_end_reached(None)
