@@ -104,6 +104,7 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
         query.stop()
     for key in (
         "execution.runtime-mode",
+        "execution.latency-mode",
         "execution.checkpointing.dir",
         "execution.checkpointing.interval",
         "pipeline.name",

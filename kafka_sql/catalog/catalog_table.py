@@ -52,7 +52,7 @@ class CatalogTable:
     @property
     def sql_name(self) -> str:
         """The data source's qualified name in queries and INSERT."""
-        return qualified_name((self.source_catalog, *self.storage_name))
+        return qualified_name(part for part in (self.source_catalog, *self.storage_name) if part)
 
     @property
     def view_name(self) -> TableName:

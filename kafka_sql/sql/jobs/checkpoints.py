@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kafka_sql.errors import CheckpointError, InvalidOptionError
+from kafka_sql.errors import CheckpointError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.jobs import settings
@@ -25,6 +25,28 @@ _INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # sla
 def folder_name(table: str) -> str:
     """Return a table's name as one path component; the name of a temporary table may contain any character."""
     return _INVALID_IN_NAME.sub(lambda match: "".join(f"%{ord(c):02X}" for c in match[0]), table)
+
+
+def locate(spark: SparkSession, sink: str, name: str | None = None) -> tuple[str, str]:
+    """Return the name of a query and the folder of its checkpoint, ``<execution.checkpointing.dir>/<pipeline.name>``.
+
+    Args:
+        sink: the table that the query writes.
+        name: the name to use instead of 'pipeline.name'.
+
+    Raises:
+        MissingOptionError: no checkpoint folder is set.
+    """
+    root = settings.read(spark, settings.CHECKPOINT_DIR)
+    if root is None:
+        raise MissingOptionError(
+            f"A streaming INSERT INTO '{sink}' needs a checkpoint folder: "
+            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/to/checkpoints'.",
+            option=settings.CHECKPOINT_DIR.key,
+            table=sink,
+        )
+    name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{folder_name(sink)}"
+    return name, f"{root.rstrip('/')}/{name}"
 
 
 class Checkpoint:

@@ -31,7 +31,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options import trying_out
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
-from kafka_sql.sql.jobs import builtin_sinks, settings, streaming
+from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
 from kafka_sql.sql.jobs.changelog.queries import kafka_sink, plan_changelog
@@ -122,9 +122,17 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
     if is_streaming or may_need_rewrite(tables, statement.body):
-        rewrite = rewrite_query(tables, statement.body, is_streaming)
+        with real_time.stream_reader(spark, tables, entry):
+            rewrite = rewrite_query(tables, statement.body, is_streaming)
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
+        if query.isStreaming and settings.is_real_time(spark):
+            rows = project_to_table(entry, query, statement)
+            real_time.check_query(entry, rows)
+            stream = streaming.ContinuousQuery(
+                entry, rows, rewrite.streamed_tables, is_bounded=False, is_real_time=True
+            )
+            return PreparedInsert(stream, "")
         if query.isStreaming:
             prepare_static_sides(spark, entry.definition.name, rewrite, query)
             rows = project_to_table(entry, query, statement)

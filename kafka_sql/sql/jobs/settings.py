@@ -20,13 +20,22 @@ RUNTIME_MODE: Final = enum(
     allowed=("batch", "streaming"),
     default="batch",
 )
+REAL_TIME: Final = "real-time"
+LATENCY_MODE: Final = enum(
+    "execution.latency-mode",
+    "'micro-batch': a streaming INSERT reads new records in batches. 'real-time': it runs in Spark's real-time mode, "
+    "over Spark's own Kafka connector, and passes each record on within milliseconds.",
+    allowed=("micro-batch", REAL_TIME),
+    default="micro-batch",
+)
 CHECKPOINT_DIR: Final = string(
     "execution.checkpointing.dir",
     "Folder for the checkpoints of streaming INSERTs. Each uses the subfolder named by its 'pipeline.name'.",
 )
 CHECKPOINT_INTERVAL: Final = duration(
     "execution.checkpointing.interval",
-    "Time between the starts of two micro-batches, such as '10 s'. Default: start as soon as there are new records.",
+    "Time between the starts of two micro-batches, such as '10 s'. Default: start as soon as there are new records. In "
+    "real-time mode, the duration of a batch, after which its offsets are committed; default: 5 minutes.",
 )
 PIPELINE_NAME: Final = string(
     "pipeline.name",
@@ -47,7 +56,10 @@ METRICS_HOST: Final = string(
 )
 
 SETTINGS: Final[dict[str, Option[Any]]] = {
-    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME, METRICS_PORT, METRICS_HOST)
+    o.key: o
+    for o in (
+        *(RUNTIME_MODE, LATENCY_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME, METRICS_PORT, METRICS_HOST),
+    )
 }
 
 
@@ -64,6 +76,11 @@ def read(spark: SparkSession, option: Option[T]) -> T | None:
 def is_streaming(spark: SparkSession) -> bool:
     """Return whether the runtime mode is streaming."""
     return read(spark, RUNTIME_MODE) == "streaming"
+
+
+def is_real_time(spark: SparkSession) -> bool:
+    """Return whether the latency mode is real-time."""
+    return read(spark, LATENCY_MODE) == REAL_TIME
 
 
 def write(spark: SparkSession, key: str, value: str) -> None:

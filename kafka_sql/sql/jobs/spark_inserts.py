@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.sql.jobs import settings, streaming
+from kafka_sql.sql.jobs import real_time, settings, streaming
 from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.file_sink import check_batch_insert
 from kafka_sql.sql.jobs.inserts import (
@@ -56,6 +56,7 @@ def prepare_spark_insert(
         rewrite = rewrite_query(tables, statement.body, is_streaming)
         if rewrite.kafka_tables:
             if is_streaming or rewrite.uses_stream_keyword:
+                real_time.check_is_kafka_table(spark, ".".join(statement.name))
                 source = run(rewrite.text)
                 prepare_static_sides(spark, ".".join(statement.name), rewrite, source)
                 target, rows = analyze_insert(spark, statement, source)

@@ -8,7 +8,7 @@ from itertools import chain, count
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.errors import StatementError
+from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import checkpoints, settings, streaming
 from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare, run_batch
@@ -66,6 +66,11 @@ def _stop_all(jobs: list[Job]) -> None:
 
 
 def _prepare(spark: SparkSession, tables: Tables, number: int, text: str, run: RunSql) -> PreparedInsert:
+    if settings.is_real_time(spark):
+        raise UnsupportedSqlError(
+            "A statement set is not supported in real-time mode. Run each INSERT with a 'pipeline.name' of its own, or "
+            "SET 'execution.latency-mode' = 'micro-batch'."
+        )
     insert = classify(text)
     if not isinstance(insert, Insert):
         raise StatementError(

@@ -20,7 +20,7 @@ from kafka_sql.catalog.catalog_table import changes_provider
 from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
-from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedSqlError
+from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
 from kafka_sql.observability import observe
 from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.options import connector as opt
@@ -28,7 +28,7 @@ from kafka_sql.runtime.spark_context import is_stopped, spark_context
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
-from kafka_sql.sql.jobs import checkpoints, settings
+from kafka_sql.sql.jobs import checkpoints, real_time, settings
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.builtin_sinks import start_stream
@@ -36,6 +36,7 @@ from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.file_sink import check_file_sink, claim_file_sink
 from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_sink, make_fingerprint
+from kafka_sql.sql.jobs.real_time_commits import commit_offsets
 from kafka_sql.sql.jobs.spark_table import Sink, SparkTable
 from kafka_sql.sql.jobs.spark_writes import start_append, start_merge
 from kafka_sql.sql.jobs.start_checks import check_changelog_modes, check_name, check_sources, check_target
@@ -60,6 +61,7 @@ class ContinuousQuery:
         changelog_mode: how the rows change. Over Spark Connect, it is unknown; changes are rejected.
         is_updating: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
+        is_real_time: whether the query runs in Spark's real-time mode.
     """
 
     target: CatalogTable | SparkTable
@@ -69,6 +71,7 @@ class ContinuousQuery:
     changelog_mode: Mode = Mode.INSERT_ONLY
     is_updating: bool = False
     states: tuple[Json, ...] = ()
+    is_real_time: bool = False
 
     @property
     def target_name(self) -> str:
@@ -118,16 +121,7 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         BrokerError: a topic does not exist, or must not be read or written.
     """
     sink, target = query.target_name, query.target
-    root = settings.read(spark, settings.CHECKPOINT_DIR)
-    if root is None:
-        raise MissingOptionError(
-            f"A streaming INSERT INTO '{sink}' needs a checkpoint folder: "
-            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/to/checkpoints'.",
-            option=settings.CHECKPOINT_DIR.key,
-            table=sink,
-        )
-    name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{checkpoints.folder_name(sink)}"
-    location = f"{root.rstrip('/')}/{name}"
+    name, location = checkpoints.locate(spark, sink, name)
     check_name(spark, name, sink)
     if spark_context(spark) is None:  # only the server can access the checkpoint and the brokers
         check_changelog_modes(query.sources)
@@ -136,6 +130,8 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     definitions = {source.provider: source.definition for source in query.sources}
     definitions |= {changes_provider(source): source.definition for source in query.sources}
     fingerprint = make_fingerprint(read_plan(query.rows), query.sink_description, definitions, query.states)
+    if query.is_real_time:
+        fingerprint |= real_time.describe_places(query.target_name, query.sources)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
     resumes = checkpoint.has_offsets()
     check_sources(query.sources, resumes)
@@ -160,6 +156,16 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
         transactional_sink = check_exactly_once(spark, target.definition, interval)
     if checked.fingerprint is not None:
         checkpoints.Checkpoint(spark, checked.location, query.target_name).record(checked.fingerprint)
+    port = settings.read(spark, settings.METRICS_PORT)
+    if port is not None:
+        observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
+    if query.is_real_time and isinstance(target, CatalogTable):
+        with active_session(spark):
+            started = real_time.start(query.rows, target, checked.name, checked.location, interval)
+        commit_offsets(spark, started.id, query.sources)
+        job = register_job(spark, started)
+        log_failure(spark, job, query.target_name)
+        return job
     writer = query.rows.writeStream.queryName(checked.name).option("checkpointLocation", checked.location)
     ends_exist = query.is_bounded and all(
         end_exists(table.definition) and not table.definition.is_builtin for table in query.sources
@@ -168,9 +174,6 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    port = settings.read(spark, settings.METRICS_PORT)
-    if port is not None:
-        observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
     if spark_context(spark) is not None and any(o.name == _WATERMARK for o in read_plan(query.rows).walk()):
         watch_late_records(spark)
     claim: AbstractContextManager[None] = nullcontext()

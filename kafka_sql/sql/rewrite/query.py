@@ -222,6 +222,8 @@ def _edit_reference(
     elif not streaming and (len(name) == 1 or not entry.is_temporary_view):
         is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
         return [] if is_spark_name else [(reference.start, end, quoted_name(entry.view_name))]
+    if streaming and tables.stream_reader is not None:
+        entry = tables.stream_reader(entry)
     if streaming and _can_use_data_source(entry, reference):
         return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
     text = stream_query(tables, entry, not reference.has_watermark) if streaming else select_statement(entry)

@@ -1,0 +1,211 @@
+"""Reject tables that cannot be read or written in real-time mode, with the option or column as the reason."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kafka_sql.definition import Definition
+from kafka_sql.errors import KafkaSqlError, SchemaError, UnsupportedOptionError, UnsupportedSqlError
+from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
+from kafka_sql.formats.payload import Payload
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
+from kafka_sql.options import Option
+from kafka_sql.options import connector as opt
+from kafka_sql.table.declaration import Column
+
+_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
+_JSON: Final = "json"
+_CALLBACK_HANDLER: Final = ".callback.handler.class"
+_NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
+_ONE_BATCH: Final = "a batch of real-time mode has a duration instead of a size"
+# options that change what is read or written, and the reason why they are rejected
+_SOURCE_REASONS: Final[dict[Option[Any], str]] = {
+    opt.ERROR_TARGET: "Spark writes each query to one topic",
+    opt.SCAN_PARALLELISM: "Spark starts one task per partition",
+    opt.MAX_OFFSETS: _ONE_BATCH,
+    opt.MIN_OFFSETS: _ONE_BATCH,
+    opt.MAX_BYTES: _ONE_BATCH,
+    opt.RACK_ID: "Spark's tasks cannot compute it. Set 'properties.client.rack'",
+    opt.CLIENT_ID_PREFIX: _NOT_IN_SPARK,
+}
+_SINK_REASONS: Final[dict[Option[Any], str]] = {
+    opt.SINK_PARALLELISM: "real-time mode does not repartition the rows",
+    opt.TRANSACTIONAL_ID_PREFIX: "Spark's Kafka sink has no transactions",
+}
+# metadata that Spark's source has, with the types of their columns
+_READ_TYPES: Final = {
+    "topic": ("STRING",),
+    "partition": ("INT",),
+    "offset": ("BIGINT",),
+    "timestamp": ("TIMESTAMP_LTZ", "TIMESTAMP"),
+    "timestamp-type": ("STRING",),
+}
+
+
+def check_source(definition: Definition) -> None:
+    """Check that a table can be read in real-time mode.
+
+    Raises:
+        UnsupportedSqlError: the table is a changelog, or bounded.
+        UnsupportedOptionError: an option has no equivalent.
+        SchemaError: a metadata column has no equivalent.
+    """
+    _check_table(definition)
+    options = definition.options
+    if options[opt.BOUNDED_MODE] != opt.UNBOUNDED:
+        raise _option_error(definition, opt.BOUNDED_MODE, "a query in real-time mode never ends")
+    if options[opt.MISSING_TOPICS] != opt.FAIL:
+        raise _option_error(definition, opt.MISSING_TOPICS, _NOT_IN_SPARK)
+    if options[opt.SCAN_CLIENT] != "auto":
+        raise _option_error(definition, opt.SCAN_CLIENT, "Spark's connector uses the Java client")
+    if not options[opt.DISCOVERY_INTERVAL]:
+        raise _option_error(definition, opt.DISCOVERY_INTERVAL, "Spark looks for new partitions in every batch")
+    _check_options(definition, _SOURCE_REASONS)
+    for column in definition.table.source_columns:
+        if column.metadata is not None:
+            _check_read_metadata(definition, column)
+
+
+def check_sink(definition: Definition) -> None:
+    """Check that a table can be written in real-time mode.
+
+    Raises:
+        UnsupportedSqlError: the table is a changelog.
+        UnsupportedOptionError: an option has no equivalent.
+        SchemaError: a column has no equivalent.
+    """
+    _check_table(definition)
+    options = definition.options
+    if definition.is_exactly_once:
+        reason = "Spark's Kafka sink has no transactions, and real-time mode sends rows before their batch ends"
+        raise _option_error(definition, opt.DELIVERY_GUARANTEE, reason)
+    if len(opt.topics(options) or ()) != 1:
+        raise UnsupportedSqlError(
+            f"Table '{definition.name}' has several topics, which real-time mode cannot write. Declare a table with "
+            f"one 'topic', or {_MICRO_BATCHES}.",
+            table=definition.name,
+        )
+    if options[opt.PARTITIONER] != opt.DEFAULT:
+        raise _option_error(definition, opt.PARTITIONER, "Spark's sink uses Kafka's default partitioner")
+    if options[opt.SINK_CLIENT] != "auto":
+        raise _option_error(definition, opt.SINK_CLIENT, "Spark's connector uses the Java client")
+    _check_options(definition, _SINK_REASONS)
+    for column in definition.table.persisted_columns:
+        if column.metadata is not None:
+            raise _column_error(
+                definition, column, f"METADATA FROM '{column.metadata}' cannot be written. Declare it VIRTUAL"
+            )
+        type_ = parse_declared_type(column.declared)
+        if any(_has_low_precision(child) for child in type_.children):
+            raise _column_error(definition, column, f"{column.declared} has a time of less than 6 digits in it")
+
+
+def check_property(definition: Definition, key: str, value: str) -> None:
+    """Check that Java's Kafka clients have a property.
+
+    Raises:
+        UnsupportedOptionError: it is a property of another client.
+    """
+    if key not in JAVA_PROPERTIES:
+        raise _property_error(definition, key, "it is not a property of Java's Kafka clients, which Spark uses")
+    if key == "transactional.id":
+        raise _property_error(definition, key, "Spark's Kafka sink has no transactions")
+
+
+def check_handler_class(definition: Definition, key: str, value: str, is_loadable: bool) -> None:
+    """Check that the JVM has the class of a callback handler.
+
+    Raises:
+        UnsupportedOptionError: it does not.
+    """
+    if key.endswith(_CALLBACK_HANDLER) and not is_loadable:
+        reason = f"Spark has no class {value}. Add its jar to the session with 'spark.jars'"
+        raise _property_error(definition, key, reason)
+
+
+def _check_table(definition: Definition) -> None:
+    if definition.is_builtin:
+        connector = definition.table.options[opt.CONNECTOR.key]
+        raise UnsupportedSqlError(
+            f"Table '{definition.name}': the connector '{connector}' is not supported in real-time mode. "
+            f"{_MICRO_BATCHES}.",
+            table=definition.name,
+        )
+    if definition.has_changes:
+        raise UnsupportedSqlError(
+            f"Table '{definition.name}' is a changelog, which real-time mode does not support. {_MICRO_BATCHES}.",
+            table=definition.name,
+        )
+    for payload in (definition.value, definition.key):
+        if payload is not None and payload.format.identifier != _JSON:
+            raise UnsupportedOptionError(
+                f"Table '{definition.name}': {_format_name(payload)} '{payload.format.identifier}' is not supported in "
+                f"real-time mode. Supported: 'json'. For other formats, {_MICRO_BATCHES}.",
+                option=f"{payload.prefix}format",
+                table=definition.name,
+            )
+
+
+def _format_name(payload: Payload) -> str:
+    return f"the format (option '{payload.prefix}format')"
+
+
+def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> None:
+    for option, reason in reasons.items():
+        if definition.options.is_set(option):
+            raise _option_error(definition, option, reason)
+
+
+def _check_read_metadata(definition: Definition, column: Column) -> None:
+    type_ = parse_declared_type(column.declared)
+    name = {"TIMESTAMP WITH LOCAL TIME ZONE": "TIMESTAMP_LTZ", "INTEGER": "INT"}.get(type_.name, type_.name)
+    key = str(column.metadata)
+    if key not in _READ_TYPES:
+        raise _column_error(definition, column, f"METADATA FROM '{key}' cannot be read")
+    is_exact = key != "timestamp" or type_.precision is None or type_.precision >= 3
+    if name not in _READ_TYPES[key] or not is_exact or (key == "topic" and type_.children):
+        expected = " or ".join(_READ_TYPES[key]) + ("(3)" if key == "timestamp" else "")
+        raise _column_error(definition, column, f"METADATA FROM '{key}' must be {expected}, not {column.declared}")
+
+
+def _has_low_precision(type_: DeclaredType) -> bool:
+    return precision(type_) < 6 or any(map(_has_low_precision, type_.children))
+
+
+def precision(type_: DeclaredType) -> int:
+    """Return the digits of the fractional seconds that a declared type keeps; 9 for other types."""
+    defaults = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
+    if type_.name not in defaults:
+        return 9
+    return defaults[type_.name] if type_.precision is None else type_.precision
+
+
+def _option_error(definition: Definition, option: Option[Any], reason: str) -> KafkaSqlError:
+    return UnsupportedOptionError(
+        f"Table '{definition.name}': option '{option.key}' = '{_shown(definition, option)}' is not supported in "
+        f"real-time mode: {reason}. Or {_MICRO_BATCHES}.",
+        option=option.key,
+        table=definition.name,
+    )
+
+
+def _shown(definition: Definition, option: Option[Any]) -> str:
+    return str(definition.table.options.get(option.key, definition.options.get(option)))
+
+
+def _property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:
+    return UnsupportedOptionError(
+        f"Table '{definition.name}': option '{opt.PROPERTIES_PREFIX}{key}' is not supported in real-time mode: "
+        f"{reason}. Or {_MICRO_BATCHES}.",
+        option=f"{opt.PROPERTIES_PREFIX}{key}",
+        table=definition.name,
+    )
+
+
+def _column_error(definition: Definition, column: Column, reason: str) -> KafkaSqlError:
+    return SchemaError(
+        f"Column '{column.name}' of table '{definition.name}' is not supported in real-time mode: {reason}. Or "
+        f"{_MICRO_BATCHES}.",
+        column=column.name,
+        table=definition.name,
+    )

@@ -1,0 +1,38 @@
+package kafka_sql;
+
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+
+/** The expressions that decode payloads and encode rows. */
+public final class RecordFormats {
+    /** The rows of a payload, an array of structs; null for a null payload. record: payload, topic, partition, offset. */
+    public static Column decodeJson(Column[] record, StructType type, JsonDecoder decoder) {
+        return call(decoder, JsonDecoder.class, "decode", DataTypes.createArrayType(type), record);
+    }
+
+    public static Column encodeJson(Column struct, JsonEncoder encoder) {
+        return call(encoder, JsonEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
+    }
+
+    private static Column call(Object target, Class type, String method, DataType result, Column[] columns) {
+        Seq arguments = (Seq) Nil$.MODULE$;
+        for (int i = columns.length - 1; i >= 0; i--) {
+            Expression argument = ExpressionUtils.expression(columns[i]);
+            arguments = (Seq) ((scala.collection.immutable.List) arguments).$colon$colon(argument);
+        }
+        Expression object = Literal.fromObject(target, new ObjectType(type));
+        return ExpressionUtils.column(
+            new Invoke(object, method, result, arguments, (Seq) Nil$.MODULE$, true, true, true));
+    }
+
+    private RecordFormats() {}
+}

@@ -1,0 +1,203 @@
+"""Run a streaming INSERT in Spark's real-time mode: read and write with Spark's own Kafka connector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace as with_fields
+from typing import Any, Final
+
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kafka_sql.catalog.catalog_table import spark_schema
+from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
+from kafka_sql.kafka.admin.cluster import cached_cluster
+from kafka_sql.realtime.checks import check_handler_class, check_sink, check_source
+from kafka_sql.realtime.connector_options import java_properties, reader_options, writer_options
+from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.payload_columns import decode_records, encode_rows
+from kafka_sql.runtime.java_classes import load_class
+from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+from kafka_sql.source.enumerator.partitions import list_partitions
+from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
+from kafka_sql.sql.jobs.query_fingerprint import Json
+from kafka_sql.sql.jobs.streaming_plan import Operator, read_plan
+
+SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source
+DEFAULT_BATCH: Final = 5 * 60_000  # milliseconds, Spark's default
+_SPARK_SOURCE: Final = "kafka"
+_MIN_VERSION: Final = (4, 3)
+_MIN_BATCH: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")  # milliseconds
+_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
+# operators of analyzed plans that are tested here, of those that Spark allows
+_OPERATORS: Final = frozenset(
+    ("Filter", "Generate", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
+) | {"CTERelationRef", "CTERelationDef"}
+_NAMES: Final = {
+    "Aggregate": "an aggregate",
+    "Deduplicate": "a deduplication",
+    "Distinct": "DISTINCT",
+    "EventTimeWatermark": "a watermark",
+    "Expand": "a sliding window",
+    "GlobalLimit": "LIMIT",
+    "Join": "a join",
+    "LocalLimit": "LIMIT",
+    "Sort": "ORDER BY",
+    "Window": "a window function",
+}
+_FUNCTIONS: Final = {"PythonUDF": "a Python function", "ScalarSubquery": "a subquery", "ListQuery": "a subquery"}
+
+
+def check_session(spark: SparkSession, sink: str) -> None:
+    """Check that the session supports real-time mode.
+
+    Raises:
+        UnsupportedSqlError: PySpark is too old, or the session is not a classic one.
+    """
+    version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+    if version < _MIN_VERSION:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': real-time mode needs PySpark 4.3 or newer, and this is {pyspark.__version__}. "
+            f"{_MICRO_BATCHES}.",
+            table=sink,
+        )
+    if spark_context(spark) is None or is_pipeline():
+        where = "in a pipeline" if is_pipeline() else "over Spark Connect"
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': real-time mode is not supported {where}. {_MICRO_BATCHES}.", table=sink
+        )
+
+
+def check_is_kafka_table(spark: SparkSession, sink: str) -> None:
+    """Reject a table of Spark as the sink in real-time mode.
+
+    Raises:
+        UnsupportedSqlError: the latency mode is real-time.
+    """
+    if settings.is_real_time(spark):
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': real-time mode writes Kafka tables only, and '{sink}' is a table of Spark. "
+            f"{_MICRO_BATCHES}.",
+            table=sink,
+        )
+
+
+@contextmanager
+def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> Iterator[None]:
+    """In real-time mode, let streams read Spark's own source; each is a temporary view."""
+    if settings.is_real_time(spark):
+        tables.stream_reader = _source_reader(spark, tables, sink)
+    try:
+        yield
+    finally:
+        tables.stream_reader = None
+
+
+def _source_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> Callable[[CatalogTable], CatalogTable]:
+    def read(entry: CatalogTable) -> CatalogTable:
+        check_session(spark, sink.definition.name)
+        _, location = locate(spark, sink.definition.name)
+        resumes = Checkpoint(spark, location, sink.definition.name).has_offsets()
+        definition = entry.definition
+        check_source(definition)
+        loader = add_connector(spark_context(spark), sink.definition.name)
+        _check_handler_classes(entry, loader)
+        starts = None
+        if not resumes:
+            with cached_cluster(definition.client_config) as cluster:
+                partitions = list_partitions(definition, cluster)
+                starts = resolve_start_offsets(definition, cluster, partitions)
+                starts = clamp_to_log_end(definition, cluster, starts, None)
+        reader = spark.readStream.format("kafka").options(**reader_options(definition, starts))
+        rows = decode_records(reader.load(), definition, spark_schema(definition))
+        view = "_".join(filter(None, entry.storage_name)) + SUFFIX
+        rows.createOrReplaceTempView(view)
+        tables.stream_views.add(view)
+        return with_fields(entry, storage_name=("", view), source_catalog="")
+
+    return read
+
+
+def check_query(entry: CatalogTable, rows: DataFrame) -> None:
+    """Check the table to write, and that real-time mode supports the operators of the query.
+
+    Raises:
+        UnsupportedSqlError: an operator or a function is not supported.
+        UnsupportedOptionError, SchemaError: see ``check_sink``.
+        InvalidOptionError: the duration of a batch is too short.
+    """
+    check_sink(entry.definition)
+    _check_interval(rows.sparkSession, entry.definition.name)
+    _check_plan(read_plan(rows), entry.definition.name)
+
+
+def _check_interval(spark: SparkSession, sink: str) -> None:
+    interval, minimum = settings.read(spark, settings.CHECKPOINT_INTERVAL), int(spark.conf.get(*_MIN_BATCH) or 0)
+    if interval is not None and interval < minimum:
+        key = settings.CHECKPOINT_INTERVAL.key
+        raise InvalidOptionError(
+            f"INSERT INTO '{sink}': '{key}' is {interval} ms, but a batch of real-time mode takes at least {minimum} "
+            f"ms (Spark's '{_MIN_BATCH[0]}'). It does not delay records: SET a longer one, or RESET '{key}'.",
+            option=key,
+            table=sink,
+        )
+
+
+def _check_plan(plan: Operator, sink: str) -> None:
+    for operator in plan.walk():
+        unsupported = None
+        if not operator.children and operator.detail != _SPARK_SOURCE:
+            unsupported = f"the source '{operator.detail or operator.name}'"
+        elif operator.name not in _OPERATORS:
+            unsupported = _NAMES.get(operator.name, f"the operator {operator.name}")
+        for column in (*operator.columns, *filter(None, (operator.condition,))):
+            for part in column.walk():
+                unsupported = unsupported or _FUNCTIONS.get(part.name)
+        if unsupported is not None:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{sink}': {unsupported} is not supported in real-time mode, which runs projections, "
+                f"filters, UNION ALL and LATERAL VIEW over streams. {_MICRO_BATCHES}.",
+                table=sink,
+            )
+
+
+def describe_places(sink: str, sources: Sequence[CatalogTable]) -> Json:
+    """Describe the sink and the sources for a fingerprint; they differ from those of micro-batches."""
+    names = [source.definition.name for source in sources]
+    return {"sink": _describe(sink), "sources": [_describe(name) for name in names]}
+
+
+def _describe(name: str) -> Json:
+    return {"name": f"table '{name}' in real-time mode"}
+
+
+def start(rows: DataFrame, entry: CatalogTable, name: str, location: str, interval: int | None) -> StreamingQuery:
+    """Start a query in real-time mode.
+
+    Args:
+        rows: the rows in the table's columns.
+        interval: the duration of a batch in milliseconds.
+
+    Raises:
+        UnsupportedOptionError: a property has no equivalent.
+    """
+    definition = entry.definition
+    spark = rows.sparkSession
+    loader = add_connector(spark_context(spark), definition.name)
+    _check_handler_classes(entry, loader)
+    records = encode_rows(rows, definition, spark_schema(definition))
+    writer: Any = records.writeStream.queryName(name).option("checkpointLocation", location)
+    writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
+    query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH} milliseconds").start()
+    return query
+
+
+def _check_handler_classes(entry: CatalogTable, loader: Any) -> None:
+    for key, value in java_properties(entry.definition).items():
+        if key.endswith(".class"):
+            check_handler_class(entry.definition, key, value, load_class(loader, value) is not None)

@@ -1,0 +1,251 @@
+"""INSERT in Spark's real-time mode: the same rows and payloads as in micro-batches, within milliseconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import __version__ as spark_version
+
+from kafka_sql.errors import CheckpointError, DecodeError, InvalidOptionError, KafkaSqlError
+from kafka_sql.kafka.admin.cluster import cached_cluster
+from tests.topics import Topics
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(spark_version < "4.3", reason="real-time mode needs PySpark 4.3"),
+]
+
+MIN_BATCH = "spark.sql.streaming.realTimeMode.minBatchDuration"
+COLUMNS = """b BOOLEAN, i8 TINYINT, i16 SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(10, 2), s STRING,
+x BYTES, day DATE, t TIME(3), ts TIMESTAMP(3), ltz TIMESTAMP_LTZ(6), a ARRAY<INT>, m MAP<STRING, DOUBLE>,
+r ROW<p STRING, q ARRAY<ROW<z BIGINT>>>"""
+# what Flink's decoder accepts in each column
+VALUES: dict[str, list[str]] = {
+    "b": ["true", '"TRUE "', "0", '"yes"', "{}"],
+    "i8": ["-128", '" +7"', "127"],
+    "i16": ["32767", '"-5"'],
+    "i": ["1", "1.9", "-1e3", '"12"', "2147483647.0"],
+    "l": ["9223372036854775807", "1e18", "9.3e17", '"-9"'],
+    "f": ["1.5", "3.4028236e38", '"NaN"', "16777217", "7.038531e-26", '"0x1p3"'],
+    "d": ["0.1", '"Infinity"', '" 1e400"', "5e-324", '"1.5d"', "123456789012"],
+    "n": ["1.005", "100", "-0.004", "99999999.99", "99999999.995", "1e-400", '"7"', "1e9"],
+    "s": ['"\\u00e9\\ud83d\\ude00\\ud800\\n\\u0001"', "1.50", "true", '{"b": [1.0, 1e2, "x", null], "a": -0}', "[]"],
+    "x": ['"aGk="', '"aGk= aGk="', '""'],
+    "day": ['"2024-02-29"', '"-0044-03-15"', '"+12020-01-01"', '"1500-01-01"'],
+    "t": ['"12:13:14.123456"', '"24:00:00"', '"00:00:00"'],
+    "ts": [
+        '"2023-02-30 00:00:00"',
+        '"1969-12-31 23:59:59.999999999"',
+        '"2020-01-01 24:00:00"',
+        '"1500-01-01 00:00:00.5"',
+    ],
+    "ltz": ['"2020-12-30 12:13:14.123456Z"', '"0001-01-01 00:00:00Z"', '"+10000-01-01 00:00:00.100Z"'],
+    "a": ["[1, 2.7, null]", "[]"],
+    "m": ['{"k": 1, "k": 2, "j": null}', "{}"],
+    "r": ['{"q": [{"z": "5"}, {}], "other": 1}', "{}", '{"p": 3}'],
+}
+PAYLOADS = [
+    *(f'{{"{column}": {value}}}'.encode() for column, values in VALUES.items() for value in values),
+    b'[{"i": 1}, null, {"i": 2}]',
+    b'{"i": 3} trailing',
+    b'\xef\xbb\xbf{"i": 4}',
+    '{"i": 5}'.encode("utf-16"),
+    b'{"i": 6, "s": "a\tb"}',
+    b"",
+    None,
+    b"[]",
+]
+# records and fields that 'ignore-parse-errors' skips
+INVALID = [
+    b"{",
+    b"7",
+    b"\xff",
+    b'{"s": "\xed\xa0\x80"}',
+    b'{"i": "x", "s": "kept"}',
+    b'{"i8": 200, "t": "25:00:00", "s": "kept"}',
+    b'{"i": true, "n": {}, "day": "2023-02-30", "s": "kept"}',
+    b'{"ltz": "2020-12-30 12:13:14", "s": "kept"}',
+    b'{"x": "aGk", "a": [1, "x"], "m": [], "r": {"q": [{"z": []}]}, "s": "kept"}',
+    b'[{"i": 1}, 2, {"i": 3}]',
+    b"[" * 1001,
+]
+
+
+@pytest.fixture
+def real_time(spark: Any, streaming: Any) -> Iterator[Any]:
+    """Return ``sql`` in real-time mode, with short batches."""
+    streaming("SET 'execution.latency-mode' = 'real-time'")
+    streaming("SET 'execution.checkpointing.interval' = '1 s'")
+    spark.conf.set(MIN_BATCH, "1000")
+    yield streaming
+    spark.conf.unset(MIN_BATCH)
+
+
+def start(spark: Any, sql: Any, insert: str) -> Any:
+    (row,) = sql(insert).collect()
+    return spark.streams.get(row[0])
+
+
+def copy(spark: Any, sql: Any, topics: Topics, mode: str, insert: str, expected: int) -> list[tuple[Any, Any]]:
+    """Return the keys and values that an INSERT INTO tgt writes in a latency mode."""
+    target = topics.create()
+    sql(f"SET 'execution.latency-mode' = '{mode}'")
+    sql(f"SET 'pipeline.name' = '{mode}-{target}'")
+    query = start(spark, sql, insert.replace("tgt", f"tgt /*+ OPTIONS('topic' = '{target}') */"))
+    if mode == "micro-batch":
+        query.processAllAvailable()
+    messages = topics.consume(target, expected)
+    query.stop()
+    return [(m.key(), m.value()) for m in messages]
+
+
+def parsed(records: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
+    return [tuple(None if part is None else json.loads(part) for part in record) for record in records]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"json.ignore-parse-errors": "true", "json.encode.ignore-null-fields": "true"}]
+)
+def test_values_are_those_of_micro_batches(
+    spark: Any, streaming: Any, topics: Topics, request: pytest.FixtureRequest, options: dict[str, str]
+) -> None:
+    source = topics.create()
+    request.addfinalizer(lambda: spark.conf.unset("spark.sql.timeType.enabled"))
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    streaming(f"CREATE TABLE src ({COLUMNS}) {topics.with_options(source, **options)}")
+    streaming(f"CREATE TABLE tgt ({COLUMNS}) {topics.with_options(topics.create(), **options)}")
+    payloads = [*PAYLOADS, *(INVALID if options else [])]
+    topics.produce(source, *payloads, b'{"s": "last"}')
+    expected = len(PAYLOADS) - 3 + 1 + 1 + (7 if options else 0)
+    micro = copy(spark, streaming, topics, "micro-batch", "INSERT INTO tgt SELECT * FROM src", expected)
+    real = copy(spark, streaming, topics, "real-time", "INSERT INTO tgt SELECT * FROM src", expected)
+    assert parsed(real) == parsed(micro)
+    assert json.loads(real[-1][1])["s"] == "last"
+
+
+def test_keys_metadata_computed_columns_and_restarts(
+    spark: Any, real_time: Any, topics: Topics, tmp_path: Path
+) -> None:
+    source, target = topics.create(2), topics.create()
+    keys = {"key.format": "json", "key.fields": "k_id", "key.fields-prefix": "k_", "value.fields-include": "EXCEPT_KEY"}
+    startup = {
+        "properties.group.id": f"group-{source}",
+        "scan.startup.mode": "specific-offsets",
+        "scan.startup.specific-offsets": "partition:0,offset:1;partition:1,offset:0",
+    }
+    real_time(
+        "CREATE TABLE src (k_id INT, v STRING, part INT METADATA FROM 'partition', pos BIGINT METADATA FROM 'offset', "
+        "ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', kind STRING METADATA FROM 'timestamp-type', "
+        f"u AS UPPER(v), tags ARRAY<STRING>) {topics.with_options(source, **keys, **startup)}"
+    )
+    real_time(f"CREATE TABLE tgt (k_id INT, line STRING, ts TIMESTAMP(3)) {topics.with_options(target, **keys)}")
+    insert = """INSERT INTO tgt SELECT k_id, concat_ws(' ', u, tag, part, pos, kind), to_timestamp_ntz('2020-01-01')
+        FROM src LATERAL VIEW explode(tags) AS tag WHERE v <> 'skip'"""
+    topics.produce(source, b'{"v": "before"}', key=b'{"id": 1}')
+    topics.produce(source, b'{"v": "a", "tags": ["x", "y"]}', b'{"v": "skip", "tags": ["x"]}', key=b'{"id": 2}')
+    topics.produce(source, b'{"v": "no key"}', partition=1)
+    query = start(spark, real_time, insert)
+    topics.consume(target, 2)
+    with cached_cluster(topics.client()) as cluster:
+        partitions = [(source, 0), (source, 1)]
+        expected = {(source, 0): 3, (source, 1): 1}
+        wait_until(lambda: cluster.committed(f"group-{source}", partitions) == expected, "the offsets are committed")
+    query.stop()
+    topics.produce(source, b'{"v": "b", "tags": ["z"]}', partition=1, key=b'{"id": 3}')
+    query = start(spark, real_time, insert)  # resumes from its checkpoint
+    records = topics.consume(target, 3)
+    query.stop()
+    assert [(m.key(), json.loads(m.value())["line"]) for m in records] == [
+        (b'{"id":2}', "A x 0 1 CreateTime"),
+        (b'{"id":2}', "A y 0 1 CreateTime"),
+        (b'{"id":3}', "B z 1 1 CreateTime"),
+    ]
+    assert json.loads(records[0].value())["ts"] == "2020-01-01 00:00:00"
+    real_time("SET 'execution.latency-mode' = 'micro-batch'")
+    with pytest.raises(CheckpointError, match="in real-time mode"):
+        real_time(insert)
+
+
+def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    real_time(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    real_time(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.produce(source, b'{"a": 1}', b'{"a": "x"}', b'{"a": 2}')
+    query = start(spark, real_time, "INSERT INTO tgt SELECT a FROM src")
+    wait_until(lambda: not query.isActive, "the query has failed")
+    error = query.exception()
+    assert isinstance(error, DecodeError)
+    assert f"{source}[0]@1, field 'a': found \"x\", expected INT" in str(error)
+    assert "'error-handling.mode' = 'ignore'" in str(error)
+    copied = topics.create()
+    real_time("SET 'pipeline.name' = 'tolerant'")
+    options = "'error-handling.mode' = 'ignore'"
+    insert = f"INSERT INTO tgt /*+ OPTIONS('topic' = '{copied}') */ SELECT a FROM src /*+ OPTIONS({options}) */"
+    query = start(spark, real_time, insert)
+    assert [json.loads(m.value())["a"] for m in topics.consume(copied, 2)] == [1, 2]
+    query.stop()
+
+
+def test_batches_have_a_minimum_duration(spark: Any, real_time: Any, topics: Topics) -> None:
+    spark.conf.unset(MIN_BATCH)
+    real_time(f"CREATE TABLE src (a INT) {topics.with_options(topics.create())}")
+    with pytest.raises(InvalidOptionError, match="is 1000 ms, but a batch of real-time mode takes at least 5000 ms"):
+        real_time("INSERT INTO src SELECT a FROM src")
+
+
+def test_secrets_appear_in_no_plan(spark: Any, real_time: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    secret = "S3cr3t-value"  # of properties that an unsecured connection does not use
+    options = {
+        "properties.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'username="u" password="{secret}";',
+        "properties.ssl.truststore.password": secret,
+    }
+    with_options = topics.with_options(source, **options)
+    real_time(f"CREATE TABLE src (a INT) {with_options}")
+    real_time(f"CREATE TABLE tgt (a INT) {topics.with_options(target, **options)}")
+    topics.produce(source, b'{"a": 1}')
+    explained = real_time("EXPLAIN EXTENDED INSERT INTO tgt SELECT a FROM src").collect()[0][0]
+    query = start(spark, real_time, "INSERT INTO tgt SELECT a FROM src")
+    topics.consume(target, 1)
+    execution = query._jsq.streamingQuery().lastExecution()
+    texts = [explained, execution.toString(), execution.logical().toString(), execution.executedPlan().treeString()]
+    texts += [query._jsq.toString(), str(query.lastProgress), str(query.status)]
+    query.stop()
+    assert all(secret not in text for text in texts)
+    assert "KafkaTable" in texts[1] or "kafka" in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "target", "expected"),
+    [
+        ("SELECT a FROM src GROUP BY a", {}, "an aggregate"),
+        ("SELECT DISTINCT a FROM src", {}, "DISTINCT"),
+        ("SELECT a FROM src JOIN VALUES (1) AS t(x) ON a = x", {}, "a join"),
+        ("SELECT a FROM src WHERE a IN (SELECT 1)", {}, "a subquery"),
+        ("SELECT plus_one(a) FROM src", {}, "a Python function"),
+        ("SELECT a FROM src LIMIT 1", {}, "LIMIT"),
+        ("SELECT a FROM src /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */", {}, "'scan.bounded.mode'"),
+        ("SELECT a FROM src", {"format": "csv"}, "'csv'"),
+        (
+            "SELECT a FROM src",
+            {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},
+            "'sink.delivery-guarantee' = 'exactly-once'",
+        ),
+    ],
+)
+def test_rejects_what_real_time_mode_does_not_support(
+    spark: Any, real_time: Any, topics: Topics, query: str, target: dict[str, str], expected: str
+) -> None:
+    spark.udf.register("plus_one", lambda a: a + 1, "int")
+    real_time(f"CREATE TABLE src (a INT) {topics.with_options(topics.create())}")
+    real_time(f"CREATE TABLE tgt (a INT) {topics.with_options(topics.create(), **target)}")
+    with pytest.raises(KafkaSqlError, match="real-time mode") as raised:
+        real_time(f"INSERT INTO tgt {query}")
+    assert expected in str(raised.value)
+    assert spark.streams.active == []
