@@ -241,9 +241,9 @@ def _check_error_columns(definition: Definition) -> None:
     if names and definition.reads_content:
         raise SchemaError(
             f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: a query "
-            "returns the rows that remain after all changes, and an undecodable record is no change. Remove the column "
-            f"and set '{opt.ERROR_HANDLING.key}', or declare another column METADATA FROM '{ROW_KIND}' to read every "
-            "change.",
+            "returns the rows that remain after all changes, and an undecodable record is not a change. Remove the "
+            f"column and set '{opt.ERROR_HANDLING.key}', or declare another column METADATA FROM '{ROW_KIND}' to read "
+            "every change.",
             column=names[0],
             table=definition.name,
         )

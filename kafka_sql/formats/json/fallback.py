@@ -31,7 +31,7 @@ class Rules:
 
     Attributes:
         fail_on_missing: a missing field is an error, not null.
-        ignore_errors: an undecodable field is null, and an undecodable payload is no row.
+        ignore_errors: an undecodable field is null, and an undecodable payload has no row.
         standard: how timestamps are written.
         fail_on_missing_key, timestamp_format_key: the keys of the options in WITH, for errors.
     """
@@ -81,7 +81,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
         rows = []
         for element in elements:
             if element is None and document is not element:
-                continue  # a null in an array is no row in Flink
+                continue  # a null in an array is not a row in Flink
             try:
                 row = with_deep_recursion(functools.partial(convert, element))
                 rows.append([row[field.name] for field in schema])

@@ -17,9 +17,15 @@ from kafka_sql.suggestions import did_you_mean
 
 PROVIDER: Final = "sasl.oauthbearer.token-provider"
 PARAMETERS: Final = f"{PROVIDER}."
-"""The prefix of options of a JAAS string for a provider. They are no options of tables."""
+"""The prefix of options of a JAAS string for a provider. They are not options of tables."""
 AWS, GOOGLE, AZURE = "aws", "gcp", "azure"
 CLOUDS: Final = (AWS, GOOGLE, AZURE)
+PACKAGES: Final[Mapping[str, str]] = {
+    AWS: "aws-msk-iam-sasl-signer-python",
+    GOOGLE: "google-auth",
+    AZURE: "azure-identity",
+}
+"""The Python packages that create the tokens of clouds."""
 AWS_MECHANISM: Final = "AWS_MSK_IAM"
 OWN_PROPERTIES: Final[Mapping[str, str]] = {
     PROVIDER: "returns tokens for `sasl.mechanism` = `OAUTHBEARER`: a Python function, `module:function`, or `aws`, "
@@ -135,11 +141,4 @@ def is_provider_setting(key: str) -> bool:
 def describe_provider(config: Mapping[str, str]) -> str | None:
     """Return the function or the package that creates the tokens of a configuration; None if there is none."""
     value = config.get(PROVIDER)
-    return None if value is None else _PACKAGES.get(value, value)
-
-
-_PACKAGES: Final[Mapping[str, str]] = {
-    AWS: "the Python package aws-msk-iam-sasl-signer-python",
-    GOOGLE: "the Python package google-auth",
-    AZURE: "the Python package azure-identity",
-}
+    return value if value is None or value not in PACKAGES else f"the Python package {PACKAGES[value]}"

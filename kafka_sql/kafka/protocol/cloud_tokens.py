@@ -16,7 +16,7 @@ from datetime import timezone
 from typing import Any, Final
 
 from kafka_sql.errors import AuthenticationError, KafkaSqlError, MissingOptionError, UnsupportedOptionError
-from kafka_sql.kafka.config.token_providers import AWS, AZURE, GOOGLE, PARAMETERS, PROVIDER
+from kafka_sql.kafka.config.token_providers import AWS, AZURE, GOOGLE, PACKAGES, PARAMETERS, PROVIDER
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
 
 _OPTION: Final = f"properties.{PROVIDER}"
@@ -28,11 +28,6 @@ _GOOGLE_SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 _TRANSIENT: Final = frozenset(
     ("HTTPClientError", "TransportError", "ServiceRequestError", "ServiceResponseError", "ConnectionError", "Timeout")
 )
-_PACKAGES: Final[Mapping[str, str]] = {
-    AWS: "aws-msk-iam-sasl-signer-python",
-    GOOGLE: "google-auth",
-    AZURE: "azure-identity",
-}
 _ADVICE: Final[Mapping[str, str]] = {
     AWS: "Check the credentials of this machine (aws sts get-caller-identity), and the aws* options of "
     "'properties.sasl.jaas.config'",
@@ -63,13 +58,13 @@ def get_cloud_token(cloud: str, config: Mapping[str, str]) -> tuple[str, float]:
         raise
     except ImportError:
         raise UnsupportedOptionError(
-            f"Option '{_OPTION}' = '{cloud}' needs the Python package {_PACKAGES[cloud]} on the driver and on all "
+            f"Option '{_OPTION}' = '{cloud}' needs the Python package {PACKAGES[cloud]} on the driver and on all "
             f"executors: pip install 'kafka-sql[{cloud}]'.",
             option=_OPTION,
         ) from None
     except Exception as e:  # noqa: BLE001  # each package has its own exceptions
         names = {base.__name__ for base in type(e).__mro__}
-        message = f"Option '{_OPTION}' = '{cloud}': {_PACKAGES[cloud]} raised {type(e).__name__}. {_ADVICE[cloud]}"
+        message = f"Option '{_OPTION}' = '{cloud}': {PACKAGES[cloud]} raised {type(e).__name__}. {_ADVICE[cloud]}"
         if names & _TRANSIENT:
             raise TokenEndpointUnavailableError(message) from None
         raise AuthenticationError(f"{message}.") from None
@@ -109,7 +104,7 @@ def _aws_region(config: Mapping[str, str], profile: str | None) -> str:
         region = botocore.session.Session(profile=profile).get_config_variable("region")
     if not region:
         raise MissingOptionError(
-            f"Option '{_OPTION}' = 'aws': the names of the brokers do not contain the region. Set the variable "
+            f"Option '{_OPTION}' = '{AWS}': the names of the brokers do not contain the region. Set the variable "
             "AWS_REGION on the driver and on all executors.",
             option="properties.bootstrap.servers",
         )

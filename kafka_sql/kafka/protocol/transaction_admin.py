@@ -113,7 +113,7 @@ class TransactionAdmin:
         }
 
     def commit(self, targets: Iterable[EndTxnTarget]) -> dict[str, int]:
-        """Commit transactions. Committing one again is no error.
+        """Commit transactions. Committing one again is not an error.
 
         Returns:
             the final error code of each transactional id; 0 if it is committed.

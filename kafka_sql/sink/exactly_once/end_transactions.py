@@ -34,7 +34,7 @@ def find_lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str
 def commit_all(
     transactions: TransactionAdmin, decided: Sequence[DecidedTransaction]
 ) -> tuple[list[DecidedTransaction], list[DecidedTransaction]]:
-    """Commit decided transactions. Committing again is no error.
+    """Commit decided transactions. Committing again is not an error.
 
     Returns:
         the transactions that are committed, and those that the brokers had already aborted.

@@ -34,7 +34,7 @@ def starts_with_as_of(tokens: list[Token], index: int) -> bool:
 
 
 def parse_as_of(tokens: list[Token], index: int) -> tuple[AsOf, int] | None:
-    """Return the clause at ``tokens[index]`` and the index after it; None without it or if its time is no column."""
+    """Return the clause at ``tokens[index]`` and the index after it; None without it or if its time is not a column."""
     if not starts_with_as_of(tokens, index):
         return None
     start, index = tokens[index].start, index + len(_CLAUSE)

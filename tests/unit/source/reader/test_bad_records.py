@@ -221,7 +221,7 @@ def test_options(options: dict[str, str], error: type[Exception], message: str) 
 def test_error_columns_are_rejected_if_a_query_returns_the_content_of_a_changelog() -> None:
     options = {**OPTIONS, "format": "debezium-json"}
     with pytest.raises(
-        SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*an undecodable record is no change"
+        SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*an undecodable record is not a change"
     ):
         validate_table(Table(("t",), (N, ERROR), options, primary_key=("n",)))
 
