@@ -43,25 +43,25 @@ FORMATS: Final = _LazyFormats(
 
 
 def find_format(identifier: str, option: str) -> Format:
-    """Return the format with an identifier, or the user's format that ``module:Class`` or an entry point names.
+    """Return the format with an identifier, or the custom format that ``module:Class`` or an entry point names.
 
     Args:
         option: key of the option that names the format, for the error.
 
     Raises:
-        InvalidOptionError: with the available identifiers and the most similar one; or the user's format is invalid.
+        InvalidOptionError: with the available identifiers and the most similar one; or the custom format is invalid.
     """
     if identifier not in FORMATS:
-        from kafka_sql.formats.own import find_own_format
+        from kafka_sql.formats.custom import find_custom_format
 
-        own = find_own_format(identifier, option, FORMATS)
-        if own is not None:
-            return own
+        custom = find_custom_format(identifier, option, FORMATS)
+        if custom is not None:
+            return custom
         available = ", ".join(f"'{name}'" for name in sorted(FORMATS))
         raise InvalidOptionError(
             f"Could not find any format for identifier '{mask_user_info(identifier)}' (option '{option}'). "
             f"Available format identifiers are: {available}, names of the entry point group 'kafka_sql.formats', and "
-            "'module:Class' of your own format." + did_you_mean(identifier, FORMATS),
+            "'module:Class' of a custom format." + did_you_mean(identifier, FORMATS),
             option=option,
         )
     return FORMATS[identifier]

@@ -89,7 +89,7 @@ GROUP_ID: Final = string(
 
 FORMAT: Final = string(
     "format",
-    "Format of the record value, such as 'json', 'csv' or 'raw', or 'module:Class' of your own format. Equivalent to "
+    "Format of the record value, such as 'json', 'csv' or 'raw', or 'module:Class' of a custom format. Equivalent to "
     "'value.format'.",
 )
 VALUE_FORMAT: Final = string(

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.formats.own import (
+from kafka_sql.formats.custom import (
+    CustomFormat,
     Decoded,
     EncodeError,
     ErrorSink,
     Options,
-    OwnFormat,
     RecordwiseDecoder,
     RowwiseEncoder,
     SchemaError,
@@ -23,7 +23,7 @@ from kafka_sql.formats.own import (
 SEPARATOR = string("pairs.separator", "What is between two pairs.", default=";")
 
 
-class Pairs(OwnFormat):
+class Pairs(CustomFormat):
     """Strings such as ``a=1;b=x``: a row of STRING columns, one record at a time."""
 
     contract_version = 1
@@ -64,7 +64,7 @@ class PairsEncoder(RowwiseEncoder):
         return self.separator.join(f"{name}={value}" for name, value in pairs).encode()
 
 
-class Lengths(OwnFormat):
+class Lengths(CustomFormat):
     """The number of bytes of a payload, in one BIGINT column, for a whole buffer at a time; read-only."""
 
     contract_version = 1
@@ -79,7 +79,7 @@ class LengthsDecoder:
         return Decoded([pc.binary_length(payloads).cast(pa.int64())])
 
 
-class Visits(OwnFormat):
+class Visits(CustomFormat):
     """A row per line of the value, with the record's key, header ``shop`` and position."""
 
     contract_version = 1

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from kafka_sql.errors import InvalidOptionError, SecretReferenceError
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.formats.own import OwnFormat, RecordwiseDecoder
+from kafka_sql.formats.custom import CustomFormat, RecordwiseDecoder
 from kafka_sql.formats.registry import find_format
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
@@ -110,7 +110,7 @@ class Partitioner:
         """Do nothing."""
 
 
-class Numbers(OwnFormat):
+class Numbers(CustomFormat):
     """A class for 'format'."""
 
     contract_version = 1

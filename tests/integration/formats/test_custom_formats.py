@@ -20,7 +20,7 @@ def package(spark: Any) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_own_formats(sql: Any, topics: Topics) -> None:
+def test_custom_formats(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     options = {
         "key.format": "shop_formats:Pairs",

@@ -1,8 +1,8 @@
 """Formats that users write: their base classes, and the import of ``module:Class`` or of an entry point.
 
-A format is a subclass of ``OwnFormat``. It creates a decoder and an encoder, which convert whole buffers of payloads to
-and from Arrow columns. ``RecordwiseDecoder`` and ``RowwiseEncoder`` are base classes for code that handles one record
-at a time. docs/formats/own.md describes the contract.
+A format is a subclass of ``CustomFormat``. It creates a decoder and an encoder, which convert whole buffers of payloads
+to and from Arrow columns. ``RecordwiseDecoder`` and ``RowwiseEncoder`` are base classes for code that handles one
+record at a time. docs/formats/custom.md describes the contract.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kafka_sql.options.secrets import mask_user_info
 
 __all__ = [
     "CONTRACT_VERSION",
+    "CustomFormat",
     "DecodeError",
     "Decoded",
     "Decoder",
@@ -33,7 +34,6 @@ __all__ = [
     "ErrorSink",
     "Option",
     "Options",
-    "OwnFormat",
     "RecordwiseDecoder",
     "RowwiseEncoder",
     "SchemaError",
@@ -58,7 +58,7 @@ _IMPORT_ADVICE: Final = (
 )
 
 
-class OwnFormat(ABC):
+class CustomFormat(ABC):
     """A format that options name as ``module:Class``. It is instantiated without arguments, on driver and executors.
 
     Attributes:
@@ -70,7 +70,7 @@ class OwnFormat(ABC):
 
     Example::
 
-        class Numbers(OwnFormat):
+        class Numbers(CustomFormat):
             contract_version = 1
             identifier = "numbers"
 
@@ -209,12 +209,12 @@ class ImportedFormat(Format):
         return load_format, (self.reference, self.option, {})
 
 
-def find_own_format(name: str, option: str, built_in: Mapping[str, object]) -> Format | None:
+def find_custom_format(name: str, option: str, built_in: Mapping[str, object]) -> Format | None:
     """Return the format that ``module:Class`` or an entry point names; None if there is no such entry point.
 
     Args:
         option: key of the option that names the format, for errors.
-        built_in: the formats of this package by identifier. A user's format cannot have one of these identifiers.
+        built_in: the formats of this package by identifier. A custom format cannot have one of these identifiers.
 
     Raises:
         InvalidOptionError: the class cannot be imported, is not allowed, or does not follow the contract.
@@ -243,40 +243,40 @@ def find_own_format(name: str, option: str, built_in: Mapping[str, object]) -> F
 
 
 def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> ImportedFormat:
-    """Import the class of a user's format, and return the format. Parameters and errors: see ``find_own_format``."""
-    own_class = import_callable(option, reference, "here", _IMPORT_ADVICE)
+    """Import the class of a custom format, and return the format. Parameters and errors: see ``find_custom_format``."""
+    custom_class = import_callable(option, reference, "here", _IMPORT_ADVICE)
     prefix = f"Option '{option}' = '{mask_user_info(reference)}': "
 
     def fail(problem: str) -> InvalidOptionError:
         return InvalidOptionError(f"{prefix}{problem}", option=option)
 
-    if not (isinstance(own_class, type) and issubclass(own_class, OwnFormat)):
-        raise fail("expected a subclass of kafka_sql.formats.own.OwnFormat.")
-    version = getattr(own_class, "contract_version", None)
+    if not (isinstance(custom_class, type) and issubclass(custom_class, CustomFormat)):
+        raise fail("expected a subclass of kafka_sql.formats.custom.CustomFormat.")
+    version = getattr(custom_class, "contract_version", None)
     if version != CONTRACT_VERSION:
         raise fail(
             f"the class has contract_version = {version!r}, but this version of kafka_sql supports {CONTRACT_VERSION}."
         )
-    identifier = getattr(own_class, "identifier", "")
+    identifier = getattr(custom_class, "identifier", "")
     is_valid = isinstance(identifier, str) and _IDENTIFIER.fullmatch(identifier)
     if not is_valid or identifier in _RESERVED or identifier in built_in:
         raise fail(
             f"identifier = {identifier!r} is not possible. Expected lower-case letters, digits and hyphens, and not "
             "the name of another format or the beginning of an option of the connector."
         )
-    wrong = [o.key for o in own_class.options if not o.key.startswith(f"{identifier}.")]
+    wrong = [o.key for o in custom_class.options if not o.key.startswith(f"{identifier}.")]
     if wrong:
         raise fail(f"the key of option '{wrong[0]}' must start with '{identifier}.'.")
     try:
-        own = own_class()
+        format_ = custom_class()
     except TypeError as e:
         raise fail(f"the class cannot be instantiated without arguments: {e}.") from e
     return ImportedFormat(
         identifier,
-        own_class.options,
-        lambda schema, options: _CheckedDecoder(own.create_decoder(schema, options), schema, prefix),
-        lambda schema, options: _CheckedEncoder(own.create_encoder(schema, options), prefix),
-        reads_records=own_class.reads_records,
+        custom_class.options,
+        lambda schema, options: _CheckedDecoder(format_.create_decoder(schema, options), schema, prefix),
+        lambda schema, options: _CheckedEncoder(format_.create_encoder(schema, options), prefix),
+        reads_records=custom_class.reads_records,
         reference=reference,
         option=option,
     )
@@ -315,7 +315,7 @@ class _CheckedDecoder:
 
     def _find_problem(self, decoded: Any, payload_count: int, errors: ErrorSink) -> str:
         if not isinstance(decoded, Decoded):
-            return f"{type(decoded).__name__}, expected kafka_sql.formats.own.Decoded"
+            return f"{type(decoded).__name__}, expected kafka_sql.formats.custom.Decoded"
         types = [c.type if isinstance(c, pa.Array) else type(c).__name__ for c in decoded.columns]
         if types != self._schema.types:
             return (

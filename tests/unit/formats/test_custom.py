@@ -14,7 +14,7 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError, SchemaError, UnknownOptionError
-from kafka_sql.formats.own import Decoded, Option, OwnFormat, RecordwiseDecoder, report_or_raise, string
+from kafka_sql.formats.custom import CustomFormat, Decoded, Option, RecordwiseDecoder, report_or_raise, string
 from kafka_sql.formats.payload import parse_payload
 from kafka_sql.formats.registry import find_format
 from kafka_sql.options import Options
@@ -103,7 +103,7 @@ def test_a_format_is_imported_where_it_is_unpickled(monkeypatch: pytest.MonkeyPa
         pickle.loads(pickled)
 
 
-class Valid(OwnFormat):
+class Valid(CustomFormat):
     contract_version: ClassVar[int] = 1
     identifier: ClassVar[str] = "valid"
     decoded: ClassVar[Any] = None
@@ -158,11 +158,11 @@ def test_classes_that_do_not_follow_the_contract(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("local_formats:NotOne", "expected a subclass of kafka_sql.formats.own.OwnFormat"),
+        ("local_formats:NotOne", "expected a subclass of kafka_sql.formats.custom.CustomFormat"),
         ("local_formats:Missing", "module 'local_formats' has no callable 'Missing'"),
         ("missing_module:Own", "module 'missing_module' cannot be imported here"),
         ("other-name", "the entry point names a format with the identifier 'pairs'"),
-        ("nothing", "Available format identifiers are: .* and 'module:Class' of your own format"),
+        ("nothing", "Available format identifiers are: .* and 'module:Class' of a custom format"),
         ("https://user:secret@host", r"identifier 'https://\*\*\*"),
     ],
 )
@@ -180,7 +180,7 @@ def fail(_: object) -> Any:
     ("decoded", "message"),
     [
         (fail, "the decoder failed: KeyError: 'x'"),
-        ([], "the decoder returned list, expected kafka_sql.formats.own.Decoded"),
+        ([], "the decoder returned list, expected kafka_sql.formats.custom.Decoded"),
         (Decoded([]), "the decoder returned columns of the types , expected int64"),
         (Decoded([pa.array([1], pa.int32())]), "columns of the types int32, expected int64"),
         (Decoded([pa.array([1, 2, 3])]), "columns of 3 rows, expected 2"),
