@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -16,9 +17,12 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.extension.statements import Statements
 
+_ERROR_LOGGER = "SQLQueryContextLogger"  # of PySpark; prints each error as JSON, and the shell prints it, too
+
 
 def attach() -> None:
     """Execute the JVM's statements until it ends, which closes this process's stdin."""
+    logging.getLogger(_ERROR_LOGGER).disabled = True
     os.dup2(2, 1)  # stdout belongs to the shell, for results
     gateway = launch_gateway()  # connects to PYSPARK_GATEWAY_PORT
     del os.environ["PYSPARK_GATEWAY_SECRET"]  # child processes must not inherit the JVM's secret

@@ -76,11 +76,18 @@ class _SparkStatement(Exception):
 
 def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
-        # the results of these are changed here
-        if statement == text and not isinstance(st.classify(text), st.ShowTables | st.ShowViews | st.Explain):
+        # the results of these are changed here, and the errors of queries of tables that are views
+        is_changed = isinstance(st.classify(text), st.ShowTables | st.ShowViews | st.Explain)
+        if statement == text and not is_changed and not _may_name_storage(tables, text):
             raise _SparkStatement
         return tables.spark_sql(statement)
 
     with mask_errors():
         tables.refresh()
         return dispatch(spark, tables, text, run)
+
+
+def _may_name_storage(tables: Tables, text: str) -> bool:
+    """Return whether Spark's errors of a query may contain storage names of tables (``catalog/storage_names.py``)."""
+    words = text.lower()
+    return st.is_query(text) and any(entry.is_view and entry.name[1].lower() in words for entry in tables)

@@ -108,6 +108,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         CREATE TABLE wrong (id INT) {topics.with_options(sums, topik="x", **{"value.api-key": SECRET})};
         INSERT INTO sums SELECT 'no number', 1;
         SELECT * FROM nowhere;
+        SELECT pric FROM orders;
         SET 'execution.runtime-mode' = 'sometimes';
         SELEC 2;
         CREATE TABL wrong (id INT) WITH ('properties.sasl.password' '{SECRET}');
@@ -162,6 +163,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         "[UNKNOWN_OPTION] Unsupported options foun",
         "[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST] Cannot write incompatibl",
         "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nowhe",
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or f",
         "[INVALID_OPTION] Invalid value 'sometimes",
         "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
         "[PARSE_SYNTAX_ERROR] Spark cannot parse the s",
@@ -173,6 +175,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
     assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's message is complete
     assert "\n\tat " not in err, "a stack trace"
     assert "Traceback" not in err
+    assert [line for line in (out + err).splitlines() if "__kafka" in line and " WARN " not in line] == []
     assert SECRET not in out + err
     (log,) = (path.read_text() for path in events.rglob("events_*"))
     assert "CREATE TABLE orders (" in log
