@@ -145,10 +145,23 @@ def map_columns(relation_ids: Mapping[int, int], ids: frozenset[int]) -> frozens
 def _key_column(node: Node) -> int | None:
     """Return the id of the column of which an expression is a one-to-one function; None if it is not."""
     node = _without_casts(node)
+    while (operand := _shifted(node)) is not None:
+        node = _without_casts(operand)
     if class_name(node) == "GetStructField" and class_name(node.child()) == "AttributeReference":
         child = node.child()
         return column_id(child) if child.name() in _WINDOWS else None  # a window's start or end
     return column_id(node) if class_name(node) == "AttributeReference" else None
+
+
+def _shifted(node: Node) -> Node | None:
+    """Return the integer to which an expression adds a literal, such as the row number of a Top-N; None if it does not.
+
+    Different integers stay different, also if the sum overflows.
+    """
+    if class_name(node) != "Add" or str(node.dataType().simpleString()) not in _INTEGERS:
+        return None
+    operands = [part for part in elements(node.children()) if class_name(part) != "Literal"]
+    return operands[0] if len(operands) == 1 else None
 
 
 def _without_casts(node: Node) -> Node:
