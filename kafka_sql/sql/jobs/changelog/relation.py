@@ -174,5 +174,6 @@ def _without_casts(node: Node) -> Node:
 def _keeps_values_apart(cast: Node) -> bool:
     source, target = (str(data_type.simpleString()) for data_type in (cast.child().dataType(), cast.dataType()))
     if source in _INTEGERS and target in _INTEGERS:
-        return _INTEGERS.index(source) <= _INTEGERS.index(target)
+        overflow_fails = str(cast.evalMode().toString()) == "ANSI"
+        return overflow_fails or _INTEGERS.index(source) <= _INTEGERS.index(target)
     return source == target or (target == "string" and source in (*_INTEGERS, "boolean", "date"))

@@ -89,7 +89,7 @@ def test_deduplication(jobs: Jobs, streaming: Any) -> None:
 def test_top_n_with_its_rank(jobs: Jobs) -> None:
     rows = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS rank FROM clicks"
     query = f"SELECT k, rank, x FROM ({rows}) WHERE rank <= 2"
-    jobs.start("top", "k STRING, rank BIGINT, x INT, PRIMARY KEY (k, rank) NOT ENFORCED", query)
+    jobs.start("top", "k STRING, rank INT, x INT, PRIMARY KEY (k, rank) NOT ENFORCED", query)
     jobs.send(("a", 1, "08:00:00"), ("b", 1, "08:00:00"))
     assert jobs.content("top") == [("a", 1, 1), ("b", 1, 1)]
     jobs.send(("a", 5, "08:00:00"), ("a", 3, "08:00:00"), ("a", 2, "08:00:00"))
