@@ -13,6 +13,7 @@ AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of 
 Key = tuple[frozenset[int], ...]
 
 _WINDOWS: Final = ("window", "session_window")
+_WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time")
 # functions whose value changes between micro-batches, although their arguments do not
 _CHANGES_BY_ITSELF: Final = frozenset(
     {"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now", "Rand", "Randn", "Shuffle", "Uuid"}
@@ -130,11 +131,22 @@ def is_varying(node: Node, varying: frozenset[int]) -> bool:
 
 
 def group_key(groupings: Sequence[Node], items: Sequence[Node]) -> Key:
-    """Return the key of an aggregate's rows: its grouping expressions in terms of its columns."""
-    return tuple(
-        frozenset(column_id(item) for item in items if _without_casts(item).semanticEquals(_without_casts(grouping)))
-        for grouping in groupings
-    )
+    """Return the key of an aggregate's rows: its grouping expressions in terms of its columns.
+
+    The columns of a window are one part: one of them is enough to identify it.
+    """
+    windows, others = list[frozenset[int]](), list[frozenset[int]]()
+    for grouping in groupings:
+        ids = (column_id(item) for item in items if _without_casts(item).semanticEquals(_without_casts(grouping)))
+        (windows if _is_window_column(grouping) else others).append(frozenset(ids))
+    return (*others, frozenset().union(*windows)) if windows else tuple(others)
+
+
+def _is_window_column(node: Node) -> bool:
+    node = _without_casts(node)
+    if class_name(node) == "GetStructField":
+        node = node.child()
+    return class_name(node) == "AttributeReference" and str(node.name()) in _WINDOW_COLUMNS
 
 
 def map_columns(relation_ids: Mapping[int, int], ids: frozenset[int]) -> frozenset[int]:
