@@ -79,6 +79,7 @@ class Tables:
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.settings, "is_streaming", lambda _: False)
+    monkeypatch.setattr(module.settings, "is_real_time", lambda _: False)
     monkeypatch.setattr(module, "_exists_in_spark", lambda spark, name: name == ("sparks",))
     monkeypatch.setattr(module, "empty_dataframe", lambda _: "nothing")
     monkeypatch.setattr(query, "select_statement", lambda e: "SELECT hinted")
