@@ -43,7 +43,7 @@ def reject_unknown_options(connector: str, raw: Collection[str], known: Collecti
 
 
 def _similar_option(key: str, known: Collection[str]) -> str | None:
-    """Return the known option that an unknown one most likely stands for, also if its prefix is missing."""
+    """Return the known option that ends with an unknown key, or else the most similar one; None without either."""
     return next((k for k in sorted(known) if k.endswith(f".{key}")), None) or find_similar_name(key, known)
 
 

@@ -139,6 +139,6 @@ def is_provider_setting(key: str) -> bool:
 
 
 def describe_provider(config: Mapping[str, str]) -> str | None:
-    """Return the function or the package that creates the tokens of a configuration; None if there is none."""
+    """Return the function or package that creates tokens for a configuration, or None."""
     value = config.get(PROVIDER)
     return value if value is None or value not in PACKAGES else f"the Python package {PACKAGES[value]}"

@@ -38,7 +38,7 @@ class TableReference:
         form: syntactic context: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
         form_start: offset of the keyword TABLE if the form is QUERY.
         as_of: ``FOR SYSTEM_TIME AS OF column`` follows.
-        alias: the alias that follows; empty if there is none.
+        alias: the alias that follows, or empty.
     """
 
     name: tuple[str, ...]
