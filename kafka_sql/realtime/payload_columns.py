@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, StructField, StructType
 
 from kafka_sql.definition import Definition
-from kafka_sql.formats.declared_types import parse_declared_type
+from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     FAIL_ON_MISSING_FIELD,
@@ -96,7 +96,7 @@ def _encode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
     type_ = _java_type(rows, _payload_type(payload, schema))
     encoder = formats.JsonEncoder(type_, precisions, _json_rules(rows, payload, schema), definition.name)
     pairs = zip(payload.columns, payload.fields, strict=True)
-    struct: Any = F.struct(*(rows[_quote(column)].alias(field) for column, field in pairs))
+    struct: Any = F.struct(*(rows[quote_identifier(column)].alias(field) for column, field in pairs))
     return _column(formats.RecordFormats.encodeJson(struct._jc, encoder))
 
 
@@ -144,7 +144,3 @@ def _column(java_column: Any) -> Column:
     from pyspark.sql.classic.column import Column as ClassicColumn
 
     return ClassicColumn(java_column)
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

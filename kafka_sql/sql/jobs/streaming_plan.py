@@ -20,6 +20,17 @@ from pyspark.sql import DataFrame
 from kafka_sql.runtime.spark_context import spark_context
 
 AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of an aggregate function
+OPERATOR_NAMES: Final = {  # what messages call operators over an updating result
+    "Aggregate": "another aggregate",
+    "Deduplicate": "a deduplication",
+    "DeduplicateWithinWatermark": "a deduplication",
+    "Distinct": "DISTINCT",
+    "Generate": "a table-generating function such as explode",
+    "GlobalLimit": "LIMIT",
+    "Join": "a join",
+    "LocalLimit": "LIMIT",
+    "Sample": "TABLESAMPLE",
+}
 SOURCE_COLUMN: Final = "SourceColumn"  # not a class of Spark: a column that a source returns
 
 _ANALYZED_PLAN: Final = re.compile(r"== Analyzed Logical Plan ==\n[^\n]*\n(.*?)\n== ", re.DOTALL)  # after the schema

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.streaming_plan import Operator
+from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator
 
 # operators that return a row for each row of their input, or of one of their inputs
 _KEEPS_ROWS: Final = frozenset(
@@ -31,16 +31,8 @@ _KEEPS_ROWS: Final = frozenset(
     }
 )
 _NAMES: Final = {
-    "Aggregate": "another aggregate",
-    "Deduplicate": "a deduplication",
-    "DeduplicateWithinWatermark": "a deduplication",
-    "Distinct": "DISTINCT",
+    **OPERATOR_NAMES,
     "Filter": "a filter (HAVING or WHERE)",
-    "Generate": "a table-generating function such as explode",
-    "GlobalLimit": "LIMIT",
-    "Join": "a join",
-    "LocalLimit": "LIMIT",
-    "Sample": "TABLESAMPLE",
 }
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -36,19 +35,19 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     walk,
 )
 from kafka_sql.sql.jobs.changelog.relation import (
-    AGGREGATE_FUNCTION,
+    INTEGERS,
     Mode,
     Relation,
     group_key,
     has_aggregate,
     is_varying,
 )
+from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.rewrite.row_numbers import ORDER_COLUMN
 from kafka_sql.state import Call
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER, UPDATE_BEFORE
 
 _SIGN, _ROWS = "sign", "rows"
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 Refuse = Callable[[str, str], Exception]  # what is not supported, and what to write instead
 
@@ -226,8 +225,8 @@ def _make_call(catalyst: Catalyst, node: Node, name: str, is_taken_back: Column)
     (child,) = elements(function.children())
     data_type = str(child.dataType().simpleString())
     if function_name == "avg" and not data_type.startswith("decimal"):
-        argument = argument.cast("double") if data_type in (*_INTEGERS, "float", "double") else argument
-    elif data_type in _INTEGERS:
+        argument = argument.cast("double") if data_type in (*INTEGERS, "float", "double") else argument
+    elif data_type in INTEGERS:
         argument = argument.cast("bigint")  # the negative of the smallest INT is no INT
     is_added = _all([*condition, argument.isNotNull()])
     value = F.when(is_added, F.when(is_taken_back, F.negate(argument)).otherwise(argument))

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final
 
 from kafka_sql.sql.jobs.changelog.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
+from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 
-AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of an aggregate function
 Key = tuple[frozenset[int], ...]
 
 _WINDOWS: Final = ("window", "session_window")
@@ -18,7 +18,7 @@ _WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time"
 _CHANGES_BY_ITSELF: Final = frozenset(
     {"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now", "Rand", "Randn", "Shuffle", "Uuid"}
 )
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")  # by size
+INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")  # Spark's types, by size
 
 
 class Mode(Enum):
@@ -170,7 +170,7 @@ def _shifted(node: Node) -> Node | None:
 
     Different integers stay different, also if the sum overflows.
     """
-    if class_name(node) != "Add" or str(node.dataType().simpleString()) not in _INTEGERS:
+    if class_name(node) != "Add" or str(node.dataType().simpleString()) not in INTEGERS:
         return None
     operands = [part for part in elements(node.children()) if class_name(part) != "Literal"]
     return operands[0] if len(operands) == 1 else None
@@ -185,7 +185,7 @@ def _without_casts(node: Node) -> Node:
 
 def _keeps_values_apart(cast: Node) -> bool:
     source, target = (str(data_type.simpleString()) for data_type in (cast.child().dataType(), cast.dataType()))
-    if source in _INTEGERS and target in _INTEGERS:
+    if source in INTEGERS and target in INTEGERS:
         overflow_fails = str(cast.evalMode().toString()) == "ANSI"
-        return overflow_fails or _INTEGERS.index(source) <= _INTEGERS.index(target)
-    return source == target or (target == "string" and source in (*_INTEGERS, "boolean", "date"))
+        return overflow_fails or INTEGERS.index(source) <= INTEGERS.index(target)
+    return source == target or (target == "string" and source in (*INTEGERS, "boolean", "date"))

@@ -40,7 +40,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
 )
 from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_aggregate, describe_normalization
-from kafka_sql.sql.jobs.streaming_plan import read_operator
+from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, read_operator
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
 
@@ -50,16 +50,8 @@ _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlia
 # operators that only matter for the speed, or for operators that are refused over changes
 _REMOVED: Final = frozenset({"EventTimeWatermark", "RebalancePartitions", "Repartition", "RepartitionByExpression"})
 _NAMES: Final = {
-    "Aggregate": "another aggregate",
-    "Deduplicate": "a deduplication",
-    "DeduplicateWithinWatermark": "a deduplication",
-    "Distinct": "DISTINCT",
+    **OPERATOR_NAMES,
     "Expand": "a sliding window, GROUPING SETS, CUBE or ROLLUP",
-    "Generate": "a table-generating function such as explode",
-    "GlobalLimit": "LIMIT",
-    "Join": "a join",
-    "LocalLimit": "LIMIT",
-    "Sample": "TABLESAMPLE",
     "Sort": "ORDER BY",
     "Window": "a window function (OVER)",
 }
