@@ -34,6 +34,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
 
 
+@pytest.mark.long
 def test_the_demo_succeeds() -> None:
     done = run("-m", "ddl_examples.demo")
     assert done.returncode == 0, done.stdout + done.stderr

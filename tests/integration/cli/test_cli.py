@@ -199,6 +199,7 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
     assert re.search(error, again)
 
 
+@pytest.mark.long
 def test_the_next_shell_has_the_history_without_secrets(shell: Shell, folder: Path) -> None:
     shell.run("SET 'my.password' = 'hunter2';")
     shell.terminal.clear()

@@ -29,7 +29,7 @@ def campaign(*arguments: str, wait: float) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
+@pytest.mark.parametrize("naming", ["INCREMENTING", pytest.param("POOLING", marks=pytest.mark.long)])
 def test_a_sample_of_kills(topics: Topics, naming: str) -> None:
     result = campaign("--kills", "10", "--naming", naming, "--bootstrap", topics.bootstrap, wait=280)
     assert sum(result["kills"].values()) == 10

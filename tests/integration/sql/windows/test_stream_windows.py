@@ -77,7 +77,7 @@ def utc(time: str) -> str:
     return f"2026-01-02 {int(hour) + 5:02}:{rest}Z"
 
 
-@pytest.mark.parametrize("type", ["TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"])
+@pytest.mark.parametrize("type", ["TIMESTAMP(3)", pytest.param("TIMESTAMP_LTZ(3)", marks=pytest.mark.long)])
 def test_tumble(stream: Stream, zone: None, type: str) -> None:
     event = local if type == "TIMESTAMP(3)" else utc
     stream.start(
@@ -101,6 +101,7 @@ def test_tumble(stream: Stream, zone: None, type: str) -> None:
     assert stream.state_rows == 2
 
 
+@pytest.mark.long
 def test_cumulate_and_windows_of_windows(stream: Stream, zone: None) -> None:
     stream.start(
         f"ts TIMESTAMP_LTZ(3), k STRING, x INT, {WATERMARK}",
