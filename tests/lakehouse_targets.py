@@ -22,10 +22,11 @@ def check_targets(spark: SparkSession, topics: Topics, provider: str, folder: Pa
     """
     spark.sql(f"SET 'execution.checkpointing.dir' = '{folder}/targets'")
     check_appends(spark, topics, provider, folder)
+    check_create_table_as(spark, provider)
     check_changes(spark, topics, provider, folder)
     check_aggregate(spark, topics, provider)
     check_refused(spark, provider)
-    for table in ("src", "people", "appended", "merged", "totals"):
+    for table in ("src", "people", "appended", "created", "created_totals", "merged", "totals"):
         spark.sql(f"DROP TABLE {table}")
 
 
@@ -42,6 +43,19 @@ def check_appends(spark: SparkSession, topics: Topics, provider: str, folder: Pa
     forget_last_commit(folder / "targets" / "insert-into_default.appended")
     run_job(spark, insert)
     assert rows(spark, "SELECT id, name FROM appended") == [(n, "ab"[n % 2]) for n in range(12)]
+
+
+def check_create_table_as(spark: SparkSession, provider: str) -> None:
+    """Check that a continuous CREATE TABLE AS creates a table, and that an INSERT resumes it."""
+    run_job(spark, f"CREATE TABLE created USING {provider} PARTITIONED BY (name) AS SELECT id, name FROM src")
+    run_job(spark, "INSERT INTO created BY NAME SELECT id, name FROM src")
+    assert rows(spark, "SELECT id, name FROM created") == [(n, "ab"[n % 2]) for n in range(12)]
+    key = "TBLPROPERTIES ('primary-key' = 'name')"
+    run_job(
+        spark,
+        f"CREATE TABLE created_totals USING {provider} {key} AS SELECT name, count(*) AS n FROM src GROUP BY name",
+    )
+    assert rows(spark, "SELECT * FROM created_totals") == [("a", 6), ("b", 6)]
 
 
 def check_changes(spark: SparkSession, topics: Topics, provider: str, folder: Path) -> None:

@@ -20,6 +20,7 @@ from kafka_sql.sql.jobs.spark_inserts import insert_into_spark
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.spark_ctas import create_table_as
 from kafka_sql.sql.windows.rewrite import rewrite_windows
 
 
@@ -38,8 +39,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return _run_query(spark, tables, text, run)
         case None if tables:
             _check_replaces_no_table(tables, text)
-            is_batch_query = may_need_rewrite(tables, text) and not settings.is_streaming(spark)
-            return run(spark_ddl.rewrite_ctas(tables, text) if is_batch_query else text)
+            return create_table_as(spark, tables, text, run)
         case None:
             return run(text)
         case st.CreateView():

@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import spark_ddl
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
@@ -20,6 +19,7 @@ from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.spark_ddl import find_ctas
 
 _UNSUPPORTED = "EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET."
 
@@ -74,9 +74,8 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             if streaming or may_need_rewrite(tables, text):
                 return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
             return None
-        case None if tables and may_need_rewrite(tables, text) and not settings.is_streaming(spark):
-            rewritten = spark_ddl.rewrite_ctas(tables, text)
-            return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
+        case None if tables and (settings.is_streaming(spark) or may_need_rewrite(tables, text)):
+            return _plan_ctas(spark, tables, mode, text, run)
         case None:
             return None
         case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (
@@ -84,6 +83,20 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
         ):
             raise StatementError(_UNSUPPORTED)
     return None
+
+
+def _plan_ctas(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
+    """Return the plan of Spark's CREATE TABLE ... AS, of a continuous query that of its query; None as ``_plan``."""
+    ctas = find_ctas(text)
+    if ctas is None:
+        return None
+    streaming = settings.is_streaming(spark)
+    rewrite = rewrite_query(tables, text[ctas.query_start :], streaming)
+    if not rewrite.kafka_tables:
+        return None
+    if streaming or rewrite.uses_stream_keyword:
+        return _explain_in_spark(mode, rewrite.text, run)
+    return _explain_in_spark(mode, text[: ctas.query_start] + rewrite.text, run)
 
 
 def _explain_in_spark(mode: str, statement: str, run: RunSql) -> str:

@@ -1,6 +1,8 @@
-"""Rewrite Kafka tables in the queries of Spark's CREATE TABLE ... AS and CREATE VIEW."""
+"""Find the queries of Spark's CREATE TABLE ... AS and CREATE VIEW, and rewrite the Kafka tables in views."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
@@ -15,17 +17,36 @@ _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
 
-def rewrite_ctas(tables: Tables, text: str) -> str:
-    """Rewrite the query of Spark's CREATE or REPLACE TABLE ... AS; return other statements unchanged.
+@dataclass(frozen=True)
+class Ctas:
+    """Spark's ``CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name ... AS query``.
 
-    Raises:
-        KafkaSqlError: an invalid hint.
+    Attributes:
+        name: the parts of the table name as typed; empty for an expression, such as IDENTIFIER(...).
+        if_not_exists: IF NOT EXISTS.
+        replaces: REPLACE TABLE or CREATE OR REPLACE TABLE.
+        query_start: the offset of the query in the statement.
     """
-    start = _query_start(text, "TABLE") if tables and may_need_rewrite(tables, text) else None
+
+    name: tuple[str, ...]
+    if_not_exists: bool
+    replaces: bool
+    query_start: int
+
+
+def find_ctas(text: str) -> Ctas | None:
+    """Return the parts of Spark's CREATE or REPLACE TABLE ... AS; None for another statement."""
+    start = _query_start(text, "TABLE")
     if start is None:
-        return text
-    rewrite = rewrite_query(tables, text[start:], streaming=False)
-    return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
+        return None
+    cursor = TokenCursor(iter(lexer.tokenize_spark(text)))
+    replaces = cursor.take_words("CREATE", "OR", "REPLACE") or cursor.take_words("REPLACE")
+    cursor.take_words("CREATE")
+    cursor.take_words("TABLE")
+    if_not_exists = cursor.take_words("IF", "NOT", "EXISTS")
+    name = cursor.take_name()
+    is_expression = cursor.take_symbol("(") and name[-1:] and name[-1].upper() == "IDENTIFIER"
+    return Ctas(() if is_expression else name, if_not_exists, replaces, start)
 
 
 def replaced_table(text: str) -> tuple[str, ...]:
@@ -73,18 +94,19 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
 
 
 def _query_start(text: str, object_type: str) -> int | None:
-    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... AS query``, or None without AS.
+    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... [AS] query``, or None without one.
 
     Args:
         object_type: TABLE or VIEW.
     """
     depth, is_after_type, previous = 0, False, ""
     for token in lexer.tokenize_spark(text):
-        if is_after_type and depth == 0 and previous == "AS" and (token.upper or token.text) in _QUERIES:
+        is_query = (token.upper or token.text) in _QUERIES if previous == "AS" else token.upper == "SELECT"
+        if is_after_type and depth == 0 and is_query and previous not in (".", object_type, "EXISTS"):
             return token.start
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if not is_after_type and token.upper not in (object_type, *_CREATE_WORDS):
             return None
         is_after_type |= token.upper == object_type
-        previous = token.upper
+        previous = token.upper or token.text
     return None

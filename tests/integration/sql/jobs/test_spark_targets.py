@@ -26,13 +26,13 @@ def src(streaming: Any, topics: Topics) -> str:
 
 
 @pytest.fixture
-def tables(streaming: Any) -> Iterator[Callable[[str], None]]:
-    """Run a CREATE TABLE of Spark; drop the table afterwards."""
+def tables(streaming: Any) -> Iterator[Callable[[str], Any]]:
+    """Run a CREATE TABLE of Spark and return its result; drop the table afterwards."""
     names = []
 
-    def create(statement: str) -> None:
-        streaming(statement)
+    def create(statement: str) -> Any:
         names.append(statement.split()[2])
+        return streaming(statement)
 
     yield create
     for name in names:
@@ -215,3 +215,55 @@ def test_explain(spark: Any, streaming: Any, tables: Any, src: str) -> None:
     plan = streaming("EXPLAIN INSERT INTO lake SELECT id FROM src").collect()[0][0]
     assert plan.startswith("== Sink ==\nINSERT INTO default.lake\n")
     assert not spark.streams.active
+
+
+def test_create_table_as_starts_a_continuous_query(
+    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str
+) -> None:
+    query = start(
+        spark,
+        tables("CREATE TABLE lake USING parquet PARTITIONED BY (odd) AS SELECT id % 2 = 1 AS odd, id, name FROM src"),
+    )
+    query.processAllAvailable()
+    produce(topics, src, 4)
+    query.processAllAvailable()
+    streaming(f"STOP JOB '{query.id}'")
+    assert query.name == "insert-into_default.lake"
+    assert rows(spark, "SELECT id, name, odd FROM lake") == [(n, f"n{n}", n % 2 == 1) for n in range(1, 5)]
+    assert streaming("CREATE TABLE IF NOT EXISTS lake USING parquet AS SELECT * FROM src").columns == []
+    produce(topics, src, 5)
+    run(spark, streaming("INSERT INTO lake BY NAME SELECT id % 2 = 1 AS odd, id, name FROM src"))  # resumes
+    assert [row[0] for row in rows(spark, "SELECT id FROM lake")] == [1, 2, 3, 4, 5]
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    tables("CREATE TABLE copy USING parquet AS SELECT id FROM src")
+    assert rows(spark, "SELECT * FROM copy") == [(n,) for n in range(1, 6)]
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    run(spark, tables("CREATE TABLE odds SELECT id FROM STREAM src WHERE id % 2 = 1"))
+    assert rows(spark, "SELECT * FROM odds") == [(1,), (3,), (5,)]
+
+
+def test_create_table_as_that_does_not_start_leaves_no_table(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+    plan = streaming("EXPLAIN CREATE TABLE lake USING parquet AS SELECT id FROM src").collect()[0][0]
+    assert "Stream" in plan
+    for statement, error, message in (
+        (
+            "CREATE TABLE lake USING parquet AS SELECT id, count(*) AS n FROM src GROUP BY id",
+            UnsupportedSqlError,
+            "'default.lake' doesn't support consuming update changes",
+        ),
+        ("CREATE TABLE lake AS SELECT id, id FROM src", AnalysisException, "COLUMN_ALREADY_EXISTS"),
+        ("CREATE TABLE IDENTIFIER('lake') USING parquet AS SELECT id FROM src", UnsupportedSqlError, "needs the name"),
+    ):
+        with pytest.raises(error, match=message):
+            streaming(statement)
+        assert not spark.catalog.tableExists("lake")
+    run(spark, tables("CREATE TABLE lake USING parquet AS SELECT id FROM src"))
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        streaming("CREATE TABLE lake USING parquet AS SELECT id FROM src")
+    with pytest.raises(UnsupportedSqlError, match=r"'default\.lake': a continuous query cannot replace a table"):
+        streaming("CREATE OR REPLACE TABLE lake USING parquet AS SELECT id FROM src")
+    assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
+    streaming("DROP TABLE lake")
+    with pytest.raises(StatementError, match=r"checkpoint '.*/insert-into_default\.lake' of an earlier query"):
+        streaming("CREATE TABLE lake USING parquet AS SELECT id FROM src")
+    assert not spark.catalog.tableExists("lake")
