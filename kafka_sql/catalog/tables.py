@@ -65,8 +65,6 @@ class Tables:
         self.stream_views: set[str] = set()  # temporary views of streams with event time
         # arguments of read_kafka(...) -> the name of the temporary table for it
         self.names_of_calls: dict[frozenset[tuple[str, str]], str] = {}
-        # replaces a table that a query reads as a stream, while an INSERT in real-time mode is prepared
-        self.stream_reader: Callable[[CatalogTable], CatalogTable] | None = None
         self._temporary: dict[TableName, CatalogTable] = {}
         # (name, options) -> the table, and the table with these options
         self._hinted: dict[_HiddenKey, tuple[CatalogTable, CatalogTable]] = {}

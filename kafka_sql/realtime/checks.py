@@ -8,13 +8,15 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaError, UnsupportedOptionError, UnsupportedSqlError
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.formats.payload import Payload
+from kafka_sql.formats.raw.options import CHARSET
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.options import Option
 from kafka_sql.options import connector as opt
+from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.table.declaration import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
-_JSON: Final = "json"
+_FORMATS: Final = ("csv", "json", "raw")
 _CALLBACK_HANDLER: Final = ".callback.handler.class"
 _NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
 _ONE_BATCH: Final = "a batch of real-time mode has a duration instead of a size"
@@ -137,17 +139,28 @@ def _check_table(definition: Definition) -> None:
             table=definition.name,
         )
     for payload in (definition.value, definition.key):
-        if payload is not None and payload.format.identifier != _JSON:
-            raise UnsupportedOptionError(
-                f"Table '{definition.name}': {_format_name(payload)} '{payload.format.identifier}' is not supported in "
-                f"real-time mode. Supported: 'json'. For other formats, {_MICRO_BATCHES}.",
-                option=f"{payload.prefix}format",
-                table=definition.name,
-            )
+        if payload is not None:
+            _check_format(definition, payload)
 
 
-def _format_name(payload: Payload) -> str:
-    return f"the format (option '{payload.prefix}format')"
+def _check_format(definition: Definition, payload: Payload) -> None:
+    if payload.format.identifier not in _FORMATS:
+        supported = ", ".join(f"'{name}'" for name in _FORMATS)
+        raise UnsupportedOptionError(
+            f"Table '{definition.name}': the format (option '{payload.prefix}format') '{payload.format.identifier}' is "
+            f"not supported in real-time mode. Supported: {supported}. For other formats, {_MICRO_BATCHES}.",
+            option=f"{payload.prefix}format",
+            table=definition.name,
+        )
+    if payload.format.identifier == "raw" and java_charset(payload.options[CHARSET].name) is None:
+        key = payload.options.key(CHARSET)
+        raise UnsupportedOptionError(
+            f"Table '{definition.name}': option '{key}' = '{payload.raw_options[CHARSET.key]}' is not supported in "
+            "real-time mode: Java reads or writes some characters of this character set differently. Supported are "
+            f"UTF-8, UTF-16, UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*. Or {_MICRO_BATCHES}.",
+            option=key,
+            table=definition.name,
+        )
 
 
 def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> None:

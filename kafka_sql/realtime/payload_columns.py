@@ -6,20 +6,14 @@ from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from kafka_sql.definition import Definition
 from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
-from kafka_sql.formats.json.options import (
-    DECIMAL_AS_PLAIN_NUMBER,
-    FAIL_ON_MISSING_FIELD,
-    IGNORE_NULL_FIELDS,
-    IGNORE_PARSE_ERRORS,
-    TIMESTAMP_FORMAT,
-)
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.checks import precision
+from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
 from kafka_sql.source.reader.bad_records import how_to_tolerate
 
 _RECORD: Final = ("topic", "partition", "offset")
@@ -36,10 +30,10 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
     key, value = definition.key, definition.value
     metadata = [*_RECORD, "timestamp", "timestampType"]
     rows = records
-    if key is not None:
-        rows = rows.select(*metadata, "value", F.explode(_decode(rows, definition, key, schema)).alias("__key"))
-    keys = ["__key"] if key is not None else []
+    keys = ["key"] if key is not None else []
     rows = rows.select(*metadata, *keys, F.explode(_decode(rows, definition, value, schema)).alias("__value"))
+    if key is not None:
+        rows = rows.select(*metadata, "__value", F.explode(_decode(rows, definition, key, schema)).alias("__key"))
     columns: dict[str, Column] = {}
     for payload, name in ((key, "__key"), (value, "__value")):
         if payload is not None:
@@ -72,72 +66,35 @@ def _metadata_column(key: str) -> Column:
 
 
 def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:
-    formats = _jvm(rows)
+    java = _java_payload(rows, definition, payload, schema)
     name, part = ("key", " (key)") if payload is definition.key else ("value", "")
     advice = f" ({how_to_tolerate(payload)})"
-    mode = definition.options[opt.ERROR_HANDLING]
-    struct = _java_type(rows, _payload_type(payload, schema))
-    decoder = formats.JsonDecoder(struct, _json_rules(rows, payload, schema), part, advice, mode)
+    errors = java.classes.ErrorHandling(part, advice, definition.options[opt.ERROR_HANDLING])
+    decoder = create_decoder(java, errors)
     untyped: Any = rows
-    record = untyped.sparkSession.sparkContext._gateway.new_array(_jvm_column(rows), 4)
+    record = java.gateway.new_array(java.gateway.jvm.org.apache.spark.sql.Column, 4)
     for i, column in enumerate((name, *_RECORD)):
         record[i] = untyped[column]._jc
-    return _column(formats.RecordFormats.decodeJson(record, struct, decoder))
+    return _column(java.classes.RecordFormats.decode(record, java.java_types, decoder))
 
 
 def _encode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:
-    formats = _jvm(rows)
-    untyped: Any = rows
-    declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
-    gateway = untyped.sparkSession.sparkContext._gateway
-    precisions = gateway.new_array(gateway.jvm.int, len(payload.columns))
-    for i, column in enumerate(payload.columns):
-        precisions[i] = precision(declared[column])
-    type_ = _java_type(rows, _payload_type(payload, schema))
-    encoder = formats.JsonEncoder(type_, precisions, _json_rules(rows, payload, schema), definition.name)
+    java = _java_payload(rows, definition, payload, schema)
     pairs = zip(payload.columns, payload.fields, strict=True)
     struct: Any = F.struct(*(rows[quote_identifier(column)].alias(field) for column, field in pairs))
-    return _column(formats.RecordFormats.encodeJson(struct._jc, encoder))
+    return _column(java.classes.RecordFormats.encode(struct._jc, create_encoder(java)))
+
+
+def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> JavaPayload:
+    declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
+    context: Any = rows.sparkSession.sparkContext
+    precisions = [precision(declared[column]) for column in payload.columns]
+    return JavaPayload(context._gateway, payload, _payload_type(payload, schema), precisions, definition.name)
 
 
 def _payload_type(payload: Payload, schema: StructType) -> StructType:
     pairs = zip(payload.columns, payload.fields, strict=True)
     return StructType([StructField(f, schema[c].dataType, schema[c].nullable) for c, f in pairs])
-
-
-def _json_rules(rows: DataFrame, payload: Payload, schema: StructType) -> Any:
-    options = payload.options
-    return _jvm(rows).JsonRules(
-        options[FAIL_ON_MISSING_FIELD],
-        options[IGNORE_PARSE_ERRORS],
-        options[TIMESTAMP_FORMAT],
-        options.key(FAIL_ON_MISSING_FIELD),
-        any(_has_decimal(schema[column].dataType) for column in payload.columns),
-        options[DECIMAL_AS_PLAIN_NUMBER],
-        options[IGNORE_NULL_FIELDS],
-    )
-
-
-def _has_decimal(data_type: Any) -> bool:
-    if isinstance(data_type, StructType):
-        return any(_has_decimal(field.dataType) for field in data_type)
-    inner = [getattr(data_type, name, None) for name in ("elementType", "keyType", "valueType")]
-    return isinstance(data_type, DecimalType) or any(_has_decimal(t) for t in inner if t is not None)
-
-
-def _jvm(rows: DataFrame) -> Any:
-    context: Any = rows.sparkSession.sparkContext
-    return context._jvm.kafka_sql
-
-
-def _jvm_column(rows: DataFrame) -> Any:
-    context: Any = rows.sparkSession.sparkContext
-    return context._jvm.org.apache.spark.sql.Column
-
-
-def _java_type(rows: DataFrame, schema: StructType) -> Any:
-    context: Any = rows.sparkSession.sparkContext
-    return context._jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
 
 
 def _column(java_column: Any) -> Column:

@@ -1,6 +1,5 @@
 package kafka_sql;
 
-import java.io.Serializable;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
@@ -11,21 +10,20 @@ import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.*;
 
 /** Encodes a row as a JSON object, with the fields in the order of the columns. */
-public final class JsonEncoder implements Serializable {
-    private final StructType type;
+public final class JsonEncoder extends PayloadEncoder {
     private final int[] precisions;
     private final JsonRules rules;
     private final String table;
 
-    /** precisions: digits of the fractional seconds of each column. Columns that are not nullable are checked. */
+    /** precisions: digits of the fractional seconds of each column. */
     public JsonEncoder(StructType type, int[] precisions, JsonRules rules, String table) {
-        this.type = type;
+        super(type);
         this.precisions = precisions;
         this.rules = rules;
         this.table = table;
     }
 
-    public byte[] encode(InternalRow row) {
+    byte[] encodeRow(InternalRow row) {
         StringBuilder out = new StringBuilder(128);
         writeRow(row, type, out, precisions);
         return out.toString().getBytes(StandardCharsets.UTF_8);

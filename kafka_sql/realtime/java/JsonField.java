@@ -1,14 +1,10 @@
 package kafka_sql;
 
 import java.io.Serializable;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -17,11 +13,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Converts a JSON value to a column's value in Spark's internal form, as Flink's default decoder does. */
 public final class JsonField implements Serializable {
-    private static final Pattern DECIMAL = Pattern.compile("[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?");
-    private static final Pattern BASE64 =
-        Pattern.compile(
-            "(?:[\\x00-\\x20]*+(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))*+[\\x00-\\x20]*+");
-
     final String name;
     private final DataType type;
     private final boolean isNullable;
@@ -64,11 +55,11 @@ public final class JsonField implements Serializable {
             try {
                 Object item = document.get(field.name);
                 if (item == null && rules.failOnMissing && !document.containsKey(field.name)) {
-                    throw new JsonMismatch(
+                    throw new Mismatch(
                         "the field is missing, and '" + rules.missingOption + "' is 'true'", "", true);
                 }
                 row[i] = field.convertNullable(item);
-            } catch (JsonMismatch e) {
+            } catch (Mismatch e) {
                 throw e.withPrefix(field.name);
             }
         }
@@ -82,12 +73,12 @@ public final class JsonField implements Serializable {
                 result = convert(value);
             } catch (NumberFormatException e) {
                 if (!rules.ignoreErrors) throw mismatch(value, e.getMessage());
-            } catch (JsonMismatch e) {
+            } catch (Mismatch e) {
                 if (e.isMissing || !rules.ignoreErrors) throw e;
             }
         }
         if (result == null && !isNullable) {
-            throw new JsonMismatch("is null or missing, but declared NOT NULL", "", true);
+            throw new Mismatch("is null or missing, but declared NOT NULL", "", true);
         }
         return result;
     }
@@ -97,23 +88,23 @@ public final class JsonField implements Serializable {
         if (type instanceof ArrayType) return convertArray(value);
         if (type instanceof MapType) return convertMap(value);
         if (type instanceof StringType) return toUtf8(value);
-        if (type instanceof BooleanType) return Boolean.valueOf(isTrue(value));
+        if (type instanceof BooleanType) return Boolean.valueOf(Boolean.TRUE.equals(value) || Scalars.isTrue(scalarText(value)));
         if (type instanceof ByteType) return Byte.valueOf((byte) toLong(value, 8, "TINYINT"));
         if (type instanceof ShortType) return Short.valueOf((short) toLong(value, 16, "SMALLINT"));
         if (type instanceof IntegerType) return Integer.valueOf((int) toLong(value, 32, "INT"));
         if (type instanceof LongType) return Long.valueOf(toLong(value, 64, "BIGINT"));
-        if (type instanceof DoubleType) return Double.valueOf(parseDouble(value));
-        if (type instanceof FloatType) return Float.valueOf(parseFloat(value));
-        if (type instanceof DecimalType) return toDecimal(value, (DecimalType) type);
-        if (type instanceof DateType) return Integer.valueOf(Times.parseDate(stringOnly(value)));
+        if (type instanceof DoubleType) return Double.valueOf(Scalars.toDouble(scalarText(value)));
+        if (type instanceof FloatType) return Float.valueOf(Scalars.toFloat(scalarText(value)));
+        if (type instanceof DecimalType) return Scalars.toDecimal(scalarText(value), (DecimalType) type);
+        if (type instanceof DateType) return Integer.valueOf(Times.parseDate(scalarText(value)));
         if (type instanceof TimestampType) {
-            return Long.valueOf(Times.parseTimestamp(stringOnly(value), rules.standard, true));
+            return Long.valueOf(Times.parseTimestamp(scalarText(value), rules.standard, true));
         }
         if (type instanceof TimestampNTZType) {
-            return Long.valueOf(Times.parseTimestamp(stringOnly(value), rules.standard, false));
+            return Long.valueOf(Times.parseTimestamp(scalarText(value), rules.standard, false));
         }
-        if (type instanceof TimeType) return Long.valueOf(Times.parseTime(stringOnly(value)));
-        if (type instanceof BinaryType) return toBytes(value);
+        if (type instanceof TimeType) return Long.valueOf(Times.parseTime(scalarText(value)));
+        if (type instanceof BinaryType) return Scalars.toBytes(value instanceof String ? (String) value : null);
         throw new IllegalStateException("unsupported type " + type);
     }
 
@@ -124,7 +115,7 @@ public final class JsonField implements Serializable {
         for (int i = 0; i < result.length; i++) {
             try {
                 result[i] = children[0].convertNullable(elements.get(i));
-            } catch (JsonMismatch e) {
+            } catch (Mismatch e) {
                 throw e.withPrefix("[" + i + "]");
             }
         }
@@ -142,7 +133,7 @@ public final class JsonField implements Serializable {
             keys[i] = toUtf8(entry.getKey());
             try {
                 values[i] = children[0].convertNullable(entry.getValue());
-            } catch (JsonMismatch e) {
+            } catch (Mismatch e) {
                 throw e.withPrefix("[" + entry.getKey() + "]");
             }
         }
@@ -156,103 +147,23 @@ public final class JsonField implements Serializable {
         return UTF8String.fromBytes(text.getBytes(StandardCharsets.UTF_8)); // a lone surrogate becomes ?
     }
 
-    /** Returns the text of a string or a number; null for other values. */
+    /** Returns the text of a string or a number; another value raises the same error as an empty string. */
     private static String scalarText(Object value) {
-        if (value instanceof JsonDocument.Number) return ((JsonDocument.Number) value).text;
-        return value instanceof String ? ((String) value).trim() : null;
-    }
-
-    /** Returns the text of a string or number as it is; other values raise the same error as an empty string. */
-    private static String stringOnly(Object value) {
         if (value instanceof JsonDocument.Number) return ((JsonDocument.Number) value).text;
         return value instanceof String ? (String) value : "";
     }
 
-    private static boolean isTrue(Object value) {
-        return Boolean.TRUE.equals(value) || (value instanceof String && "true".equalsIgnoreCase(scalarText(value)));
-    }
-
     private static long toLong(Object value, int bits, String sqlType) {
-        long high = bits == 64 ? Long.MAX_VALUE : (1L << (bits - 1)) - 1;
-        long low = -high - 1;
         boolean isFractional = value instanceof JsonDocument.Number && !((JsonDocument.Number) value).isIntegral;
-        if (isFractional && bits >= 32) {
-            double number = Double.parseDouble(((JsonDocument.Number) value).text);
-            if (number >= (double) low && number <= (double) high) return (long) number;
-        } else if (scalarText(value) != null) {
-            try {
-                long number = Long.parseLong(scalarText(value));
-                if (number >= low && number <= high) return number;
-            } catch (NumberFormatException e) {
-                // reported below
-            }
-        }
-        throw new NumberFormatException("expected " + sqlType + " (" + low + " to " + high + ")");
-    }
-
-    private static double parseDouble(Object value) {
         String text = scalarText(value);
-        if (text != null) {
-            try {
-                return Double.parseDouble(text);
-            } catch (NumberFormatException e) {
-                // reported below
-            }
-        }
-        throw new NumberFormatException("expected a number");
+        return isFractional && bits >= 32 ? Scalars.truncate(text, bits, sqlType) : Scalars.toLong(text, bits, sqlType);
     }
 
-    private static float parseFloat(Object value) {
-        parseDouble(value);
-        return Float.parseFloat(scalarText(value));
-    }
-
-    private static Decimal toDecimal(Object value, DecimalType type) {
-        String text = scalarText(value);
-        String expected = "expected DECIMAL(" + type.precision() + ", " + type.scale() + ")";
-        if (text == null || !DECIMAL.matcher(text).matches()) throw new NumberFormatException(expected);
-        BigDecimal exact;
-        try {
-            exact = new BigDecimal(text);
-        } catch (NumberFormatException e) { // the exponent is out of range
-            throw new NumberFormatException(expected);
-        }
-        long magnitude = (long) exact.precision() - exact.scale() - 1;
-        if (exact.signum() != 0 && magnitude >= type.precision() - type.scale()) return null;
-        if (exact.signum() == 0 || magnitude < -type.scale() - 1L) exact = BigDecimal.ZERO; // fast for any exponent
-        BigDecimal rounded = exact.setScale(type.scale(), RoundingMode.HALF_UP);
-        return rounded.precision() > type.precision() ? null : Decimal.apply(rounded, type.precision(), type.scale());
-    }
-
-    private static byte[] toBytes(Object value) {
-        if (value instanceof String && BASE64.matcher((String) value).matches()) {
-            StringBuilder text = new StringBuilder();
-            for (int i = 0; i < ((String) value).length(); i++) {
-                if (((String) value).charAt(i) > ' ') text.append(((String) value).charAt(i));
-            }
-            java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
-            int start = 0; // each padded part is decoded separately
-            for (int end = 4; end <= text.length(); end += 4) {
-                if (end == text.length() || text.charAt(end - 1) == '=') {
-                    byte[] part = Base64.getDecoder().decode(text.substring(start, end));
-                    out.write(part, 0, part.length);
-                    start = end;
-                }
-            }
-            return out.toByteArray();
-        }
-        throw new NumberFormatException("expected base64 text with padding");
-    }
-
-    static JsonMismatch mismatch(Object value, String expected) {
+    static Mismatch mismatch(Object value, String expected) {
         String text =
             value instanceof JsonDocument.Number
                 ? ((JsonDocument.Number) value).text
                 : JsonDocument.compact(value, false);
-        return new JsonMismatch("found " + shorten(text) + ", " + expected, "", false);
-    }
-
-    static String shorten(String text) {
-        return text.length() <= 60 ? text : text.substring(0, 57) + "...";
+        return new Mismatch("found " + PayloadDecoder.shorten(text) + ", " + expected, "", false);
     }
 }

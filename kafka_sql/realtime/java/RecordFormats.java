@@ -14,13 +14,13 @@ import scala.collection.immutable.Seq;
 
 /** The expressions that decode payloads and encode rows. */
 public final class RecordFormats {
-    /** The rows of a payload, an array of structs; null for a null payload. record: payload, topic, partition, offset. */
-    public static Column decodeJson(Column[] record, StructType type, JsonDecoder decoder) {
-        return call(decoder, JsonDecoder.class, "decode", DataTypes.createArrayType(type), record);
+    /** The rows of a payload, an array of structs. record: payload, topic, partition, offset. */
+    public static Column decode(Column[] record, StructType type, PayloadDecoder decoder) {
+        return call(decoder, PayloadDecoder.class, "decode", DataTypes.createArrayType(type), record);
     }
 
-    public static Column encodeJson(Column struct, JsonEncoder encoder) {
-        return call(encoder, JsonEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
+    public static Column encode(Column struct, PayloadEncoder encoder) {
+        return call(encoder, PayloadEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
     }
 
     private static Column call(Object target, Class type, String method, DataType result, Column[] columns) {
@@ -30,8 +30,9 @@ public final class RecordFormats {
             arguments = (Seq) ((scala.collection.immutable.List) arguments).$colon$colon(argument);
         }
         Expression object = Literal.fromObject(target, new ObjectType(type));
+        // a null payload is passed to the decoder, too: in some formats, it is a row
         return ExpressionUtils.column(
-            new Invoke(object, method, result, arguments, (Seq) Nil$.MODULE$, true, true, true));
+            new Invoke(object, method, result, arguments, (Seq) Nil$.MODULE$, false, true, true));
     }
 
     private RecordFormats() {}

@@ -17,6 +17,7 @@ public final class Times {
     private static final String OFFSET = "(?:[Zz]|([+-])(\\d\\d):(\\d\\d)(?::(\\d\\d))?)";
     private static final Pattern DATES = Pattern.compile(DATE);
     private static final Pattern TIMES = Pattern.compile(SQL_TIME);
+    private static final Pattern LOCAL_TIMES = Pattern.compile(ISO_TIME);
     private static final Pattern SQL = Pattern.compile(DATE + " " + SQL_TIME);
     private static final Pattern SQL_UTC = Pattern.compile(DATE + " " + SQL_TIME + "Z");
     private static final Pattern ISO = Pattern.compile(DATE + "[Tt]" + ISO_TIME);
@@ -38,6 +39,14 @@ public final class Times {
         long nanos = match.matches() ? nanos(match, 1, true) : -1;
         if (nanos < 0) throw new NumberFormatException("expected a time such as '12:13:14'");
         return nanos % (MICROS_PER_DAY * 1000) / 1000000 * 1000000;
+    }
+
+    /** Returns the nanoseconds since midnight, as parseTime; seconds are optional, and 24:00:00 is invalid. */
+    public static long parseLocalTime(String text) {
+        Matcher match = LOCAL_TIMES.matcher(text);
+        long nanos = match.matches() ? nanos(match, 1, false) : -1;
+        if (nanos < 0) throw new NumberFormatException("expected a time such as '12:13:14'");
+        return nanos / 1000000 * 1000000;
     }
 
     /** Returns the microseconds since 1970. standard: as in the option. isUtc: for TIMESTAMP_LTZ. */

@@ -122,8 +122,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
     if is_streaming or may_need_rewrite(tables, statement.body):
-        with real_time.stream_reader(spark, tables, entry):
-            rewrite = rewrite_query(tables, statement.body, is_streaming)
+        reader = real_time.stream_reader(spark, tables, entry)
+        rewrite = rewrite_query(tables, statement.body, is_streaming, stream_reader=reader)
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if query.isStreaming and settings.is_real_time(spark):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace as with_fields
 from typing import Any, Final
 
@@ -26,7 +25,8 @@ from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resol
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
 from kafka_sql.sql.jobs.query_fingerprint import Json
-from kafka_sql.sql.jobs.streaming_plan import Operator, read_plan
+from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan
+from kafka_sql.sql.rewrite.query import StreamReader
 
 SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source
 DEFAULT_BATCH: Final = 5 * 60_000  # milliseconds, Spark's default
@@ -39,14 +39,10 @@ _OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
 ) | {"CTERelationRef", "CTERelationDef"}
 _NAMES: Final = {
+    **OPERATOR_NAMES,
     "Aggregate": "an aggregate",
-    "Deduplicate": "a deduplication",
-    "Distinct": "DISTINCT",
     "EventTimeWatermark": "a watermark",
     "Expand": "a sliding window",
-    "GlobalLimit": "LIMIT",
-    "Join": "a join",
-    "LocalLimit": "LIMIT",
     "Sort": "ORDER BY",
     "Window": "a window function",
 }
@@ -87,18 +83,11 @@ def check_is_kafka_table(spark: SparkSession, sink: str) -> None:
         )
 
 
-@contextmanager
-def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> Iterator[None]:
-    """In real-time mode, let streams read Spark's own source; each is a temporary view."""
-    if settings.is_real_time(spark):
-        tables.stream_reader = _source_reader(spark, tables, sink)
-    try:
-        yield
-    finally:
-        tables.stream_reader = None
+def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> StreamReader | None:
+    """Return what reads a table as a stream of Spark's own source, as a temporary view; None in micro-batches."""
+    if not settings.is_real_time(spark):
+        return None
 
-
-def _source_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> Callable[[CatalogTable], CatalogTable]:
     def read(entry: CatalogTable) -> CatalogTable:
         check_session(spark, sink.definition.name)
         _, location = locate(spark, sink.definition.name)

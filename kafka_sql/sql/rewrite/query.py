@@ -6,9 +6,11 @@ All other text stays as typed.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from kafka_sql.catalog.catalog_table import quoted_name, select_statement
 from kafka_sql.catalog.sql_literals import quote
@@ -41,6 +43,8 @@ from kafka_sql.sql.rewrite.views import find_view, view_columns
 
 # Queries in batch mode without any of these are passed to Spark unread.
 _MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG|\bSYSTEM_TIME\b|\bPROCTIME\b", re.IGNORECASE)
+
+StreamReader: TypeAlias = Callable[[CatalogTable], CatalogTable]
 
 
 @dataclass
@@ -76,7 +80,12 @@ def may_need_rewrite(tables: Tables, query: str) -> bool:
 
 
 def rewrite_query(
-    tables: Tables, query: str, streaming: bool, database: str | None = None, is_view: bool = False
+    tables: Tables,
+    query: str,
+    streaming: bool,
+    database: str | None = None,
+    is_view: bool = False,
+    stream_reader: StreamReader | None = None,
 ) -> QueryRewrite:
     """Rewrite a query so that Spark reads the session's Kafka tables.
 
@@ -85,14 +94,14 @@ def rewrite_query(
             ones with the STREAM keyword.
         database: the database of unqualified names if the query is the text of a view.
         is_view: the result is to be stored as the text of a view.
+        stream_reader: returns what reads a table as a stream; None for its data source.
 
     Raises:
         ConflictingOptionsError: two different hints on one table.
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    query = rewrite_row_numbers(
-        query, streaming, lambda q: tables.spark_sql(rewrite_query(tables, q, streaming, database).text)
-    )
+    rewrite = functools.partial(rewrite_query, tables, stream_reader=stream_reader)
+    query = rewrite_row_numbers(query, streaming, lambda q: tables.spark_sql(rewrite(q, streaming, database).text))
     result = QueryRewrite(query)
     edits: list[Edit] = []
     hints: list[Hint] = []
@@ -112,7 +121,7 @@ def rewrite_query(
             if temporal_edits:
                 continue
         if entry is None:
-            edits += _rewrite_view(tables, name, reference, result, database) if reads_stream else []
+            edits += _rewrite_view(tables, name, reference, result, database, rewrite) if reads_stream else []
             continue
         result.kafka_tables.append(entry)
         result.uses_stream_keyword |= reference.is_stream
@@ -129,7 +138,7 @@ def rewrite_query(
             edits += _replace_name(reference, hint.end, f"SELECT * FROM {quoted_name(derived.view_name)}")
             aliases |= {} if reference.has_alias else dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
             continue
-        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name)
+        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name, stream_reader)
         read_tables = result.streamed_tables if reads_stream else result.static_tables
         read_tables.append(tables.with_options(entry, hint.options) if hint is not None and hint.options else entry)
         if not reference.has_alias:
@@ -213,6 +222,7 @@ def _edit_reference(
     hint: Hint | None,
     streaming: bool,
     name: tuple[str, ...],
+    stream_reader: StreamReader | None,
 ) -> list[Edit]:
     """Return the edits that replace a table name and its hint."""
     end = hint.end if hint is not None else reference.end
@@ -222,8 +232,8 @@ def _edit_reference(
     elif not streaming and (len(name) == 1 or not entry.is_temporary_view):
         is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
         return [] if is_spark_name else [(reference.start, end, quoted_name(entry.view_name))]
-    if streaming and tables.stream_reader is not None:
-        entry = tables.stream_reader(entry)
+    if streaming and stream_reader is not None:
+        entry = stream_reader(entry)
     if streaming and _can_use_data_source(entry, reference):
         return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
     text = stream_query(tables, entry, not reference.has_watermark) if streaming else select_statement(entry)
@@ -266,11 +276,16 @@ def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str
 
 
 def _rewrite_view(
-    tables: Tables, name: tuple[str, ...], reference: TableReference, result: QueryRewrite, database: str | None
+    tables: Tables,
+    name: tuple[str, ...],
+    reference: TableReference,
+    result: QueryRewrite,
+    database: str | None,
+    rewrite: Callable[[str, bool, str | None], QueryRewrite],
 ) -> list[Edit]:
     """Return the edits that replace a view over Kafka tables by its text, read as a stream; keep other relations."""
     view = find_view(tables, name)
-    rewritten = rewrite_query(tables, view.text, True, view.database) if view is not None else None
+    rewritten = rewrite(view.text, True, view.database) if view is not None else None
     if rewritten is not None and rewritten.kafka_tables:
         result.kafka_tables += rewritten.kafka_tables
         result.streamed_tables += rewritten.streamed_tables

@@ -84,8 +84,9 @@ def test_handler_classes_must_exist() -> None:
         ({"scan.max-offsets-per-trigger": "5"}, "'scan.max-offsets-per-trigger' = '5'"),
         ({"scan.parallelism": "1"}, "'scan.parallelism' = '1'"),
         ({"error-handling.mode": "log", "error-handling.log.target": "dead"}, "'error-handling.log.target' = 'dead'"),
-        ({"format": "raw"}, "'raw' is not supported"),
-        ({"key.format": "csv", "key.fields": "a"}, "'csv' is not supported"),
+        ({"format": "avro"}, "'avro' is not supported"),
+        ({"key.format": "avro", "key.fields": "a"}, "'avro' is not supported"),
+        ({"key.format": "raw", "key.fields": "a", "key.raw.charset": "GBK"}, "'key.raw.charset' = 'GBK'"),
     ],
 )
 def test_sources_are_rejected_by_option(options: dict[str, str], expected: str) -> None:

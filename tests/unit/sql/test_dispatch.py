@@ -36,7 +36,6 @@ class Tables:
     """Permanent tables default.o and d.o, and temporary ones."""
 
     are_private = False
-    stream_reader = None
 
     def __init__(self, *temporary: str) -> None:
         self.entries = [

@@ -231,7 +231,7 @@ def test_secrets_appear_in_no_plan(spark: Any, real_time: Any, topics: Topics) -
         ("SELECT plus_one(a) FROM src", {}, "a Python function"),
         ("SELECT a FROM src LIMIT 1", {}, "LIMIT"),
         ("SELECT a FROM src /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */", {}, "'scan.bounded.mode'"),
-        ("SELECT a FROM src", {"format": "csv"}, "'csv'"),
+        ("SELECT a FROM src", {"format": "ogg-json"}, "a changelog"),
         (
             "SELECT a FROM src",
             {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},

@@ -1,0 +1,144 @@
+"""Create the Java objects that decode and encode the payloads of a table, from its formats' options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql.types import DecimalType, StructType
+
+from kafka_sql.formats.csv import options as csv
+from kafka_sql.formats.json import options as json
+from kafka_sql.formats.payload import Payload
+from kafka_sql.formats.raw import options as raw
+from kafka_sql.realtime.java_charsets import java_charset
+
+_IS_CSV_FLAG: Final = {
+    "TRIM_SPACES": csv.TRIM_SPACES,
+    "ALLOW_COMMENTS": csv.ALLOW_COMMENTS,
+    "IGNORE_ERRORS": csv.IGNORE_PARSE_ERRORS,
+    "IGNORE_EXTRA": csv.IGNORE_TRAILING_UNMAPPABLE,
+    "ALLOW_TRAILING_COMMA": csv.ALLOW_TRAILING_COMMA,
+    "FAIL_ON_MISSING": csv.FAIL_ON_MISSING_COLUMNS,
+    "EMPTY_STRING_AS_NULL": csv.EMPTY_STRING_AS_NULL,
+}
+
+
+@dataclass(frozen=True)
+class JavaPayload:
+    """A payload for which Java objects are created.
+
+    Attributes:
+        gateway: py4j's gateway to the session's JVM.
+        payload: the key or value of a table's records.
+        types: its fields in Spark's types.
+        precisions: digits of the fractional seconds of each field.
+        table: the table's name.
+    """
+
+    gateway: Any
+    payload: Payload
+    types: StructType
+    precisions: Sequence[int]
+    table: str
+
+    @property
+    def classes(self) -> Any:
+        """The package of the classes."""
+        return self.gateway.jvm.kafka_sql
+
+    @property
+    def java_types(self) -> Any:
+        """The fields as a StructType of the JVM."""
+        return self.gateway.jvm.org.apache.spark.sql.types.DataType.fromJson(self.types.json())
+
+    @property
+    def java_precisions(self) -> Any:
+        """The precisions as an array of the JVM."""
+        array = self.gateway.new_array(self.gateway.jvm.int, len(self.precisions))
+        for i, precision in enumerate(self.precisions):
+            array[i] = precision
+        return array
+
+
+def create_decoder(java: JavaPayload, errors: Any) -> Any:
+    """Return the decoder: a PayloadDecoder.
+
+    Args:
+        errors: an ErrorHandling of the JVM.
+    """
+    return _FORMATS[java.payload.format.identifier][0](java, errors)
+
+
+def create_encoder(java: JavaPayload) -> Any:
+    """Return the encoder: a PayloadEncoder."""
+    return _FORMATS[java.payload.format.identifier][1](java)
+
+
+def _json_decoder(java: JavaPayload, errors: Any) -> Any:
+    return java.classes.JsonDecoder(java.java_types, _json_rules(java), errors)
+
+
+def _json_encoder(java: JavaPayload) -> Any:
+    return java.classes.JsonEncoder(java.java_types, java.java_precisions, _json_rules(java), java.table)
+
+
+def _json_rules(java: JavaPayload) -> Any:
+    options = java.payload.options
+    return java.classes.JsonRules(
+        options[json.FAIL_ON_MISSING_FIELD],
+        options[json.IGNORE_PARSE_ERRORS],
+        options[json.TIMESTAMP_FORMAT],
+        options.key(json.FAIL_ON_MISSING_FIELD),
+        any(_has_decimal(field.dataType) for field in java.types),
+        options[json.DECIMAL_AS_PLAIN_NUMBER],
+        options[json.IGNORE_NULL_FIELDS],
+    )
+
+
+def _has_decimal(data_type: Any) -> bool:
+    if isinstance(data_type, StructType):
+        return any(_has_decimal(field.dataType) for field in data_type)
+    inner = [getattr(data_type, name, None) for name in ("elementType", "keyType", "valueType")]
+    return isinstance(data_type, DecimalType) or any(_has_decimal(t) for t in inner if t is not None)
+
+
+def _csv_decoder(java: JavaPayload, errors: Any) -> Any:
+    return java.classes.CsvDecoder(java.java_types, _csv_rules(java), errors)
+
+
+def _csv_encoder(java: JavaPayload) -> Any:
+    return java.classes.CsvEncoder(java.java_types, java.java_precisions, _csv_rules(java))
+
+
+def _csv_rules(java: JavaPayload) -> Any:
+    options, rules = java.payload.options, java.classes.CsvRules
+    dialect = csv.parse_dialect(options)
+    flags = sum(getattr(rules, name) for name, option in _IS_CSV_FLAG.items() if options[option])
+    flags += 0 if options.get(csv.SCIENTIFIC) else rules.PLAIN_DECIMALS
+    quote, escape = (ord(character) if character else -1 for character in (dialect.quote, dialect.escape))
+    return rules(ord(dialect.separator), ord(dialect.element_separator), quote, escape, dialect.null_literal, flags)
+
+
+def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
+    options = java.payload.options
+    return java.classes.RawDecoder(java.java_types, *_raw_rules(java), options.get(raw.LINE_DELIMITER), errors)
+
+
+def _raw_encoder(java: JavaPayload) -> Any:
+    line_end = java.payload.options.get(raw.LINE_DELIMITER) or ""
+    return java.classes.RawEncoder(java.java_types, *_raw_rules(java), line_end)
+
+
+def _raw_rules(java: JavaPayload) -> tuple[str, bool]:
+    options = java.payload.options
+    charset = java_charset(options[raw.CHARSET].name) or ""  # see check_source
+    return charset, options[raw.ENDIANNESS] == raw.BIG_ENDIAN
+
+
+_FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[JavaPayload], Any]]]] = {
+    "json": (_json_decoder, _json_encoder),
+    "csv": (_csv_decoder, _csv_encoder),
+    "raw": (_raw_decoder, _raw_encoder),
+}

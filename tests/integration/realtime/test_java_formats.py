@@ -1,0 +1,273 @@
+"""The decoders and encoders in Java, beside those of the formats: the same payloads have the same rows and errors."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark import __version__ as spark_version
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kafka_sql.catalog.catalog_table import spark_schema
+from kafka_sql.catalog.data_source import arrow_schema
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.java.charset import Charset
+from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.java_charsets import java_charset
+from kafka_sql.realtime.payload_columns import decode_records, encode_rows
+from kafka_sql.sql.declarations.create import parse_create
+from tests.unit.formats.columns import comparable_values
+from tests.unit.formats.flink_values import load_cases
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(spark_version < "4.3", reason="real-time mode needs PySpark 4.3"),
+]
+
+SCALARS = """b BOOLEAN, i8 TINYINT, i16 SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE,
+n DECIMAL(10, 2), w DECIMAL(38, 18),
+s STRING, x BYTES, day DATE, t TIME(3), ts TIMESTAMP(6), ltz TIMESTAMP_LTZ(6)"""
+
+
+@pytest.fixture(autouse=True)
+def java(spark: Any) -> Iterator[None]:
+    """Load the classes, and enable columns of TIME."""
+    add_connector(spark.sparkContext, "t")
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.timeType.enabled")
+
+
+def define(columns: str, **options: str) -> Definition:
+    """Return a table that skips undecodable records."""
+    values = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1"}
+    values |= {"error-handling.mode": "ignore", **options}
+    with_options = ", ".join("'{}' = '{}'".format(key, value.replace("'", "''")) for key, value in values.items())
+    return validate_table(parse_create(f"CREATE TABLE t ({columns}) WITH ({with_options})"))
+
+
+def decode(spark: Any, definition: Definition, payloads: Sequence[bytes | None]) -> DataFrame:
+    """Return the rows that the decoder in Java returns."""
+    count = len(payloads)
+    records = pa.table({
+        "key": pa.array(payloads, pa.binary()),
+        "value": pa.array(payloads, pa.binary()),
+        "topic": pa.array(["t"] * count),
+        "partition": pa.array([0] * count, pa.int32()),
+        "offset": pa.array(range(count), pa.int64()),
+        "timestamp": pa.array([0] * count, pa.timestamp("us", "UTC")),
+        "timestampType": pa.array([0] * count, pa.int32()),
+    })  # fmt: skip
+    frame = spark.createDataFrame(records).coalesce(1)
+    return decode_records(frame, definition, spark_schema(definition))
+
+
+def check_format(spark: Any, definition: Definition, payloads: Sequence[bytes | None]) -> tuple[int, int]:
+    """Compare rows and payloads with those of the format; return the numbers of rows and of undecodable payloads."""
+    schema = arrow_schema(spark_schema(definition))
+    errors: list[DecodeError] = []
+    decoded = definition.value.create_decoder(schema).decode(pa.array(payloads, pa.binary()), errors)
+    rows = decode(spark, definition, payloads)
+    actual = rows.toArrow().combine_chunks()
+    columns = [column.cast(field.type) for column, field in zip(decoded.columns, schema, strict=True)]
+    for name, column in zip(schema.names, columns, strict=True):
+        assert comparable_values(actual[name].cast(column.type).combine_chunks()) == comparable_values(column), name
+    expected = definition.value.create_encoder(schema).encode(pa.RecordBatch.from_arrays(columns, schema=schema))
+    written = encode_rows(rows, definition, spark_schema(definition)).toArrow()["value"].combine_chunks()
+    if "float" in str(schema) or "double" in str(schema):  # Arrow and Java write them in different forms
+        decoder = definition.value.create_decoder(schema)
+        again, same = (decoder.decode(payloads.cast(pa.binary()), []) for payloads in (written, expected))
+        assert list(map(comparable_values, again.columns)) == list(map(comparable_values, same.columns))
+    else:
+        assert written.to_pylist() == expected.to_pylist()
+    return len(written), len(errors)
+
+
+RAW_TEXTS = [
+    b"",
+    b"a",
+    b"a\r\n\nb",
+    "é😀".encode(),
+    "é😀\n".encode("utf-16"),
+    b"\xff\xfea\0",
+    b"\xed\xa0\x80x\xc3\n",
+    None,
+    b"\n",
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"raw.line-delimiter": "\\n"},
+        {"raw.charset": "ISO-8859-1"},
+        {"raw.charset": "UTF-16"},
+        {"raw.charset": "UTF-16LE", "raw.line-delimiter": "a"},
+        {"raw.charset": "windows-1252"},
+    ],
+)
+def test_raw_texts(spark: Any, options: Mapping[str, str]) -> None:
+    rows, _ = check_format(spark, define("s STRING", format="raw", **options), RAW_TEXTS)
+    assert rows >= len(RAW_TEXTS) - ("raw.line-delimiter" in options)
+
+
+@pytest.mark.parametrize("type_", ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BYTES"])
+@pytest.mark.parametrize("options", [{}, {"raw.endianness": "little-endian"}])
+def test_raw_numbers(spark: Any, type_: str, options: Mapping[str, str]) -> None:
+    generator = random.Random(1)
+    payloads = [generator.randbytes(size) for size in (0, 1, 2, 4, 8, 9) for _ in range(5)]
+    rows, errors = check_format(spark, define(f"a {type_}", format="raw", **options), [*payloads, None])
+    assert rows == (31 if type_ == "BYTES" else 6)
+    assert rows + errors == 31
+    rows, errors = check_format(spark, define(f"a {type_} NOT NULL", format="raw", **options), [*payloads, None])
+    assert rows + errors == 31
+
+
+@pytest.mark.parametrize(
+    "codec", ["ascii", "koi8-r", "utf-8", "utf-16", "utf-32", "utf-16-le", "utf-32-be"]
+    + [f"iso8859-{i}" for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15)] + [f"cp125{i}" for i in range(9)]
+)  # fmt: skip
+def test_character_sets_are_those_of_python(spark: Any, codec: str) -> None:
+    java, charset = spark._jvm.java.nio, Charset(codec)
+    java_set = java.charset.Charset.forName(java_charset(codec))
+    text = "".join(chr(c) for c in range(0x10400) if not 0xD800 <= c < 0xE000)
+    buffer = java_set.encode(text)
+    encoded = bytes(buffer.array())[: buffer.limit()]
+    assert encoded == charset.encode(text)
+    everything = encoded + (bytes(range(256)) if len(charset.encode("a")) == 1 and codec != "utf-8" else b"")
+    assert java_set.decode(java.ByteBuffer.wrap(everything)).toString() == charset.decode(everything)
+
+
+def test_unlike_character_sets_are_not_supported() -> None:
+    assert [java_charset(Charset.from_java_name(name).name) for name in ("GBK", "Shift_JIS", "Big5")] == [None] * 3
+
+
+CSV_OPTIONS: list[dict[str, str]] = [
+    {},
+    {"ignore-parse-errors": "true"},
+    {"ignore-parse-errors": "true", "fail-on-missing-columns": "true", "null-literal": "a"},
+    {"trim-spaces": "true", "allow-comments": "true", "empty-string-as-null": "true"},
+    {"escape-character": "\\", "null-literal": "", "ignore-trailing-unmappable": "true"},
+    {"field-delimiter": "|", "quote-character": "'", "escape-character": "#", "allow-trailing-comma": "false"},
+    {"field-delimiter": "é", "array-element-delimiter": "1", "ignore-parse-errors": "true"},
+    {"field-delimiter": "\\t", "disable-quote-character": "true", "array-element-delimiter": "|"},
+    {"write-bigdecimal-in-scientific-notation": "true"},
+]
+
+
+def define_csv(columns: str, options: Mapping[str, str]) -> Definition:
+    return define(columns, format="csv", **{f"csv.{key}": value for key, value in options.items()})
+
+
+@pytest.mark.parametrize("options", CSV_OPTIONS)
+def test_csv_lines(spark: Any, options: Mapping[str, str]) -> None:
+    generator = random.Random(2)
+    separator = {"\\t": "\t"}.get(options.get("field-delimiter", ","), options.get("field-delimiter", ","))
+    alphabet = f"ab1. ;\"'|\\#\n\r\té😀{separator}{separator}{separator}"
+    texts = ["".join(generator.choices(alphabet, k=generator.randrange(16))) for _ in range(600)]
+    payloads = [text.encode() for text in texts]
+    payloads += [b"\xff", b"1,\xc3", b"\xef\xbb\xbfa,b", "a,b".encode("utf-16"), "é,b".encode("utf-32-le"), b"\0a\0,"]
+    payloads += [b"\xd8\0\0,\0a", b"\0\0\xd8\0\0\0\0a", b"\xff\xfe\0\0a", None, b"", b"a,b,", b"a,b,,", b"x" * 60]
+    columns = "s STRING, a ARRAY<STRING>, r ROW<x STRING, y INT>"
+    rows, errors = check_format(spark, define_csv(columns, options), payloads)
+    assert rows > 20
+    assert errors > 20 or options.get("ignore-parse-errors") == "true"
+    check_format(spark, define_csv("s STRING NOT NULL, i INT", options), payloads)
+
+
+VALUES = [
+    "",
+    " ",
+    "1",
+    " 1",
+    "+1 ",
+    "-128",
+    "128",
+    "1.5 ",
+    "0x1p3",
+    "NaN",
+    "-Infinity",
+    "1e400",
+    "true",
+    " TRUE ",
+    "1d",
+    "\u0663",
+    "2020-02-29",
+    "2020-2-30",
+    "1582-10-14",
+    "1500-02-29",
+    "0000-1-1",
+    "-000-1-1",
+    "12:13",
+    "24:00:00",
+    "12:13:14.123456",
+    "2020-12-30 12:13:14.123456789",
+    "2020-02-30 24:00:00",
+    "2020-12-30 12:13:14Z",
+    "1500-01-01 00:00:00",
+    "aGk=",
+    "aGk",
+    "aGk= aGk=",
+    "99999999.995",
+    "1e9",
+    "-0.004",
+    "0.1",
+    "7.038531e-26",
+    "9223372036854775807",
+    "1e-400",
+    "123456789012345678.5",
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"null-literal": "1"},
+        {"ignore-parse-errors": "true"},
+        {"trim-spaces": "true"},
+        {"write-bigdecimal-in-scientific-notation": "true"},
+    ],
+)
+def test_csv_values(spark: Any, options: Mapping[str, str]) -> None:
+    for start in range(0, 15, 5):
+        names = SCALARS.replace("\n", " ").replace("(10, 2)", "(10;2)").replace("(38, 18)", "(38;18)").split(", ")
+        columns = [name.replace(";", ", ") for name in names[start : start + 5]]
+        payloads = []
+        for i, value in itertools.product(range(5), VALUES):
+            others = ["1" if start < 10 else ""] * 5
+            payloads.append(",".join([*others[:i], value, *others[i + 1 :]]).encode())
+        check_format(spark, define_csv(", ".join(columns), {"ignore-parse-errors": "true"} | dict(options)), payloads)
+        check_format(spark, define_csv(columns[0], options), [v.encode() for v in VALUES])
+
+
+@pytest.mark.long
+def test_csv_cases_of_flink(spark: Any) -> None:
+    cases = load_cases("csv/flink_csv.jsonl")
+    groups = itertools.groupby(sorted(cases, key=lambda c: repr(c[:2])), key=lambda c: (c[0], c[1]))
+    for (columns, options), group in groups:
+        specs = ", ".join(f"{name} {declared(spec)}" for name, spec in zip("abc", columns, strict=False))
+        check_format(spark, define_csv(specs, options), [case[2].encode("latin-1") for case in group])
+
+
+def declared(spec: list[str]) -> str:
+    if spec[0] == "ARRAY":
+        return f"ARRAY<{spec[1]}>"
+    return (
+        f"ROW<{', '.join(f'{n} {t}' for n, t in zip('xy', spec[1:], strict=False))}>" if spec[0] == "ROW" else spec[0]
+    )
+
+
+def test_not_null_columns_are_checked(spark: Any) -> None:
+    for format_ in ("json", "csv", "raw"):
+        target = define("a INT NOT NULL", format=format_)
+        rows = spark.range(1).select(F.expr("CAST(IF(id = 0, NULL, 1) AS INT) AS a"))
+        with pytest.raises(Exception, match="column 'a' is declared NOT NULL, but a row has NULL"):
+            encode_rows(rows, target, spark_schema(target)).collect()
