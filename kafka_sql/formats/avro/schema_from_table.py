@@ -114,6 +114,12 @@ def _scalar(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: 
 
 def _timestamp(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
     precision = _DEFAULT_PRECISION if declared.precision is None else declared.precision
+    if precision > 6 and not legacy:
+        raise SchemaError(
+            f"Avro does not support TIMESTAMP type with precision: {precision}, it only supports precision less "
+            f"than 6. Declare column '{path}' as TIMESTAMP(6).",
+            column=path,
+        )
     unit = "millis" if precision <= 3 else "micros"
     if legacy and arrow_type.tz is None and precision <= 3:
         return "timestamp-millis"

@@ -16,7 +16,7 @@ from kafka_sql.errors import (
     SqlSyntaxError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.declarations.other_readings import warn_of_other_readings
+from kafka_sql.sql.declarations.other_readings import warn_of_nanoseconds, warn_of_other_readings
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.event_time import event_time_source
@@ -309,6 +309,8 @@ def _build_column(declared: ColumnDeclaration, column_types: Mapping[str, FlinkT
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")
+    if declared.metadata is None:  # Kafka's timestamps have milliseconds
+        warn_of_nanoseconds(declared.type, declared.name)
     return Column(
         name=declared.name,
         type=to_spark_type(declared.type, declared.name),

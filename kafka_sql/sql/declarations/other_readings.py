@@ -1,4 +1,4 @@
-"""Warn of expressions in computed columns that mean something else in a query, which is Spark's."""
+"""Warn of expressions and types that mean something else in a query, which is Spark's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from kafka_sql.sql.expressions.computed import translate_expression
-from kafka_sql.sql.grammar.types import INTEGERS, FlinkType
+from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType
 
 _LOG = logging.getLogger("kafka_sql.sql.declarations")
 
@@ -22,6 +22,20 @@ _ARRAY_ELEMENT: Final = (
     "Computed column '%s': arrays start at 1 as in Flink, so a[1] is the first element. In a query, a[1] is Spark's, "
     "and the second element; write element_at(a, 1) there."
 )
+_NANOSECONDS: Final = (
+    "Column '%s': %s has microseconds, because Spark has no nanoseconds. Digits after the sixth are dropped when a "
+    "value is read, and are zeros when it is written."
+)
+
+
+def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
+    """Log a warning for each TIMESTAMP(7) to TIMESTAMP(9), also inside other types, once per column name."""
+    if type.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and type.precision > SPARK_PRECISION:
+        _warn(_NANOSECONDS, column, type.text or f"{type.name}({type.precision})")
+    for element in type.elements:
+        warn_of_nanoseconds(element, column)
+    for field in type.fields:
+        warn_of_nanoseconds(field.type, f"{column}.{field.name}")
 
 
 def warn_of_other_readings(node: exp.Expr, column: str, column_types: Mapping[str, FlinkType]) -> None:
@@ -42,5 +56,5 @@ def warn_of_other_readings(node: exp.Expr, column: str, column_types: Mapping[st
 
 
 @functools.lru_cache(maxsize=1000)
-def _warn(message: str, column: str) -> None:
-    _LOG.warning(message, column)
+def _warn(message: str, *values: str) -> None:
+    _LOG.warning(message, *values)

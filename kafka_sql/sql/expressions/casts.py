@@ -8,12 +8,13 @@ from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.typed import (
     NUMERIC,
     STRING,
+    TIMESTAMPS,
     TypedExpression,
     UntranslatableError,
     describe_type,
     type_family,
 )
-from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, to_spark_type
+from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType, to_spark_type
 
 _DATES = ("date", "timestamp", "timestamp_ltz")
 _INVALID_UTF8 = raise_error_sql("the bytes are not valid UTF-8")
@@ -34,6 +35,11 @@ def translate_cast(value: TypedExpression, target: FlinkType, column: str, is_tr
     if value.type is None:
         return TypedExpression(f"CAST(NULL AS {spark_type})", target)
     source_family, target_family = type_family(value.type), type_family(target)
+    if source_family == "string" and target_family in TIMESTAMPS and target.precision > SPARK_PRECISION:
+        raise UntranslatableError(
+            f"CAST of a string to {describe_type(target)} would drop nanoseconds, which Spark does not have; CAST it "
+            f"to {target.name}(6)"
+        )
     sql = _translate_cast(value, value.type, target, spark_type, is_try)
     if sql is None:
         name = "TRY_CAST" if is_try else "CAST"

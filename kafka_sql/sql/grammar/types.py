@@ -20,6 +20,7 @@ SPARK_NAMES = {  # types that only Spark names this way
     "TIMESTAMP_NTZ": "TIMESTAMP",
     "STRUCT": "ROW",
 }
+SPARK_PRECISION = 6  # fractional second digits of Spark's types
 DEFAULT_PRECISION = {"TIMESTAMP": 6, "TIMESTAMP_LTZ": 6, "TIME": 0}  # Flink's
 
 _UNCHANGED = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
@@ -167,7 +168,7 @@ def _check_precision(type: FlinkType, column: str) -> None:
         raise SchemaError(
             f"Column '{column}': {type.text}: the precision of {type.name} must be between 0 and 9.", column=column
         )
-    if type.precision > 6:
+    if type.precision > SPARK_PRECISION and type.name == "TIME":
         raise SchemaError(
             f"Column '{column}': {type.text} is not supported: Spark has microseconds, which is precision 6. "
             f"Declare {type.name}(6) or less.",

@@ -1,2 +1,2 @@
--- error: SCHEMA: Column 'ts': TIMESTAMP(9) is not supported: Spark has microseconds
-CREATE TABLE t (ts TIMESTAMP(9)) WITH ('connector' = 'kafka')
+-- error: SCHEMA: Column 't': TIME(9) is not supported: Spark has microseconds
+CREATE TABLE t (t TIME(9)) WITH ('connector' = 'kafka')

@@ -34,3 +34,19 @@ def test_warning(expression: str, words: list[str], caplog: pytest.LogCaptureFix
     for message, part in zip(messages, words, strict=True):
         assert message.startswith(f"Computed column '{name}': ")
         assert part in message
+
+
+def test_nanoseconds(caplog: pytest.LogCaptureFixture) -> None:
+    name = f"c_{uuid.uuid4().hex}"
+    parse_create(
+        f"CREATE TABLE t ({name} TIMESTAMP(9), r_{name} ROW<x ARRAY<TIMESTAMP_LTZ(7)>>, ok_{name} TIMESTAMP(6), "
+        f"m_{name} TIMESTAMP_LTZ(9) METADATA FROM 'timestamp') WITH ('connector' = 'kafka')"
+    )
+    rest = (
+        " has microseconds, because Spark has no nanoseconds. Digits after the sixth are dropped when a value is read, "
+        "and are zeros when it is written."
+    )
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Column '{name}': TIMESTAMP(9){rest}",
+        f"Column 'r_{name}.x': TIMESTAMP_LTZ(7){rest}",
+    ]
