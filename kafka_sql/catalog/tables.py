@@ -63,8 +63,8 @@ class Tables:
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
         self.stream_views: set[str] = set()  # temporary views of streams with event time
-        # arguments of read_kafka(...) -> the name of the temporary table for it
-        self.names_of_calls: dict[frozenset[tuple[str, str]], str] = {}
+        # options of read_kafka(...), and whether it returns headers -> the name of the temporary table for it
+        self.names_of_calls: dict[tuple[frozenset[tuple[str, str]], bool], str] = {}
         self._temporary: dict[TableName, CatalogTable] = {}
         # (name, options) -> the table, and the table with these options
         self._hinted: dict[_HiddenKey, tuple[CatalogTable, CatalogTable]] = {}

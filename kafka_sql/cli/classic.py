@@ -23,7 +23,7 @@ def cancel(spark: SparkSession, tag: str) -> None:
     spark.sparkContext.cancelJobsWithTag(tag)
 
 
-def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
+def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     """Return the number of completed and of all tasks in the running stages with a tag."""
     tracker = spark.sparkContext.statusTracker()
     job_ids = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
@@ -36,7 +36,7 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     return completed, total
 
 
-def lines(frame: DataFrame) -> Iterator[list[str]]:
+def format_rows(frame: DataFrame) -> Iterator[list[str]]:
     """Yield the rows as Spark formats them in spark-sql."""
     untyped = cast(Any, frame)
     jvm = untyped.sparkSession._jvm
@@ -46,16 +46,16 @@ def lines(frame: DataFrame) -> Iterator[list[str]]:
         yield rows.slice(start, start + _CHUNK_ROWS).mkString("\0").split("\0")
 
 
-def stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
+def start_stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
     """Start a query that prints each batch; Spark removes its temporary checkpoint."""
 
     def print_batch(rows: DataFrame, _: int) -> None:
-        for chunk in lines(rows):
+        for chunk in format_rows(rows):
             emit(chunk)
 
     return start_query(frame, lambda mode: frame.writeStream.foreachBatch(print_batch).outputMode(mode).start())
 
 
-def finish(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
+def wait_for_end(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
     """Wait until the query ends."""
     query.awaitTermination()

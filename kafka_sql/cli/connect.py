@@ -37,13 +37,13 @@ def cancel(spark: SparkSession, tag: str) -> None:
     spark.interruptTag(tag)
 
 
-def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
+def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     """Return the number of completed and of all tasks in this session's running stages."""
     stages = list(_stages)
     return sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
 
 
-def lines(frame: DataFrame) -> Iterator[list[str]]:
+def format_rows(frame: DataFrame) -> Iterator[list[str]]:
     """Yield the rows as spark-sql prints them. The server formats the values, because number formats are Java's."""
     types = [field.dataType for field in frame.schema]
     # by number, because several columns may have the same name
@@ -61,8 +61,8 @@ def _format_column(column: Column, type: DataType) -> Column:
     return column.cast("string")
 
 
-def stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
-    """Start a query that writes to a table in the server's memory; ``finish`` prints its rows.
+def start_stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
+    """Start a query that writes to a table in the server's memory; ``wait_for_end`` prints its rows.
 
     With ``foreachBatch`` instead, the function would run on the server and print there.
     """
@@ -70,7 +70,7 @@ def stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuer
     return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
 
 
-def finish(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
+def wait_for_end(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
     """Print new rows until the query ends."""
     spark = SparkSession.active()
     printed_rows = 0
@@ -78,7 +78,7 @@ def finish(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
     while not has_ended:
         # check this before reading, so that the last rows are printed
         has_ended = bool(query.awaitTermination(cast(Any, _POLL_SECONDS)))
-        for chunk in lines(spark.table(query.name).offset(printed_rows)):
+        for chunk in format_rows(spark.table(query.name).offset(printed_rows)):
             emit(chunk)
             printed_rows += len(chunk)
     spark.catalog.dropTempView(query.name)

@@ -20,20 +20,20 @@ class Engine(Protocol):
     def cancel(self, spark: SparkSession, tag: str) -> None:
         """Cancel the requests with a tag."""
 
-    def tasks(self, spark: SparkSession, tag: str) -> tuple[int, int]:
+    def count_tasks(self, spark: SparkSession, tag: str) -> tuple[int, int]:
         """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
         ...
 
-    def lines(self, frame: DataFrame) -> Iterator[list[str]]:
-        """Return the rows as spark-sql prints them, in chunks."""
+    def format_rows(self, frame: DataFrame) -> Iterator[list[str]]:
+        """Yield the rows as spark-sql prints them, in chunks of lines."""
         ...
 
-    def stream(self, frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
-        """Start a continuous query that passes its rows to ``emit``."""
+    def start_stream(self, frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
+        """Start a continuous query that passes its rows, as lines, to ``emit``."""
         ...
 
-    def finish(self, query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
-        """Wait until a query from ``stream`` ends."""
+    def wait_for_end(self, query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
+        """Wait until a query of ``start_stream`` ends."""
 
 
 def engine_for(spark: SparkSession) -> Engine:

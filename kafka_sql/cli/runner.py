@@ -52,7 +52,7 @@ class Runner:
         def tick() -> None:
             if execution.is_printing:
                 return
-            line = progress_bar(*self._engine.tasks(self.spark, execution.tag), start)
+            line = progress_bar(*self._engine.count_tasks(self.spark, execution.tag), start)
             if line is not None:
                 self.screen.status(line, lambda: not execution.is_printing)
 
@@ -87,13 +87,13 @@ class _Execution:
         result = self.spark.sql(text)
         if result.isStreaming:
             self._print_header(result)
-            self.query = self.engine.stream(result, self._print)
+            self.query = self.engine.start_stream(result, self._print)
             if self._stop.is_set():
                 self.query.stop()
-            self.engine.finish(self.query, self._print)
+            self.engine.wait_for_end(self.query, self._print)
         elif result.columns:
             rows = _select_table_names(result, text)
-            self._print_all(rows, self.engine.lines(rows))
+            self._print_all(rows, self.engine.format_rows(rows))
 
     def cancel(self) -> None:
         self._stop.set()

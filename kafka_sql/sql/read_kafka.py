@@ -1,4 +1,4 @@
-"""Replace the calls of ``read_kafka(...)`` in a statement by temporary tables with the options of the calls."""
+"""Replace calls of ``read_kafka(...)`` in a statement with temporary tables that have the options of the calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call, find_calls
 from kafka_sql.sql.rewrite.table_references import apply_edits
 from kafka_sql.table.declaration import Table
 
-_FORMATS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
+_FORMAT_KEYS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
 # The columns of Databricks' function; the headers come last.
 _RAW_COLUMNS: Final = """`key` BYTES, `value` BYTES, `topic` STRING NOT NULL METADATA VIRTUAL,
     `partition` INT NOT NULL METADATA VIRTUAL, `offset` BIGINT NOT NULL METADATA VIRTUAL,
@@ -75,7 +75,7 @@ def _check_statement(text: str) -> None:
 def _replace(tables: Tables, call: Call) -> str:
     """Create the table of a call, and return the relation that replaces the call."""
     stream = "STREAM " if call.is_stream else ""
-    if any(key in call.options for key in _FORMATS):
+    if any(key in call.options for key in _FORMAT_KEYS):
         if call.has_headers:
             raise UnsupportedSqlError(
                 f"{FUNCTION}: 'includeHeaders' is not supported with a format. Declare the table with CREATE TABLE and "
@@ -103,7 +103,7 @@ def _create(tables: Tables, call: Call, declaration: Declaration) -> str:
     Calls with the same arguments share a table.
     """
     names = tables.names_of_calls
-    key = frozenset({**call.options, "": str(call.has_headers)}.items())
+    key = frozenset(call.options.items()), call.has_headers
     if key not in names:
         candidates = (f"{FUNCTION}_{number}" for number in itertools.count(len(names) + 1))
         names[key] = next(name for name in candidates if tables.find((name,)) is None)

@@ -14,7 +14,7 @@ from kafka_sql.sql.rewrite.table_references import find_table_references
 from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
-_QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
+_FIRST_QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def find_ctas(text: str) -> Ctas | None:
     start = _query_start(text, "TABLE")
     if start is None:
         return None
-    cursor = TokenCursor(iter(lexer.tokenize_spark(text)))
+    cursor = TokenCursor(lexer.tokenize_spark(text))
     replaces = cursor.take_words("CREATE", "OR", "REPLACE") or cursor.take_words("REPLACE")
     cursor.take_words("CREATE")
     cursor.take_words("TABLE")
@@ -51,7 +51,7 @@ def find_ctas(text: str) -> Ctas | None:
 
 def replaced_table(text: str) -> tuple[str, ...]:
     """Return the name of the table that a ``[CREATE OR] REPLACE TABLE`` replaces; empty for other statements."""
-    cursor = TokenCursor(iter(lexer.tokenize_spark(text)))
+    cursor = TokenCursor(lexer.tokenize_spark(text))
     cursor.take_words("CREATE", "OR")
     return cursor.take_name() if cursor.take_words("REPLACE", "TABLE") else ()
 
@@ -76,11 +76,11 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
             "Write the join in each query.",
             table=temporal[0],
         )
-    has_special_name = any(
+    has_name_unknown_to_spark = any(
         reference.name[0].lower() == "default_catalog" or (tables.are_private and len(reference.name) > 1)
         for reference in references
     )
-    if not has_hint and not has_special_name and not replace_proctime(query):
+    if not has_hint and not has_name_unknown_to_spark and not replace_proctime(query):
         return text
     streamed = [".".join(reference.name) for reference in references if reference.is_stream]
     if has_hint and streamed:
@@ -101,7 +101,7 @@ def _query_start(text: str, object_type: str) -> int | None:
     """
     depth, is_after_type, previous = 0, False, ""
     for token in lexer.tokenize_spark(text):
-        is_query = (token.upper or token.text) in _QUERIES if previous == "AS" else token.upper == "SELECT"
+        is_query = (token.upper or token.text) in _FIRST_QUERY_WORDS if previous == "AS" else token.upper == "SELECT"
         if is_after_type and depth == 0 and is_query and previous not in (".", object_type, "EXISTS"):
             return token.start
         depth += {"(": 1, ")": -1}.get(token.text, 0)

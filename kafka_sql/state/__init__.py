@@ -4,7 +4,7 @@ These are Flink's ChangelogNormalize, GroupAggregate with retraction, and SinkUp
 StatefulProcessors in Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
 """
 
-from kafka_sql.state.operators import Call, aggregate, materialize, normalize
+from kafka_sql.state.operators import AggregateCall, aggregate, materialize, normalize
 from kafka_sql.state.state_store import configure
 
-__all__ = ["Call", "aggregate", "configure", "materialize", "normalize"]
+__all__ = ["AggregateCall", "aggregate", "configure", "materialize", "normalize"]

@@ -1,7 +1,7 @@
 """Operators over a stream of changes.
 
 A change is a row with its row kind (column ``__row_kind``: ``+I``, ``-U``, ``+U``, ``-D``). The changes of a key in a
-micro-batch are applied in the order of a BIGINT column, such as the offset; those of one record -U before +U.
+micro-batch are applied in the order of a BIGINT column, such as the offset; with the same value, -U before +U.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_sql.table.changelog import ROW_KIND_NAME
 
 
 @dataclass(frozen=True)
-class Call:
+class AggregateCall:
     """An aggregate function of a GROUP BY.
 
     Attributes:
@@ -67,7 +67,7 @@ def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataF
     return call_operator("materialize", rows, java_array(rows.sparkSession, "String", key), ROW_KIND_NAME, order)
 
 
-def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[Call]) -> DataFrame:
+def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall]) -> DataFrame:
     """Aggregate changes: +I and +U add a row to its group, -U and -D take it back.
 
     Args:

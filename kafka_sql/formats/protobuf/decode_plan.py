@@ -112,13 +112,15 @@ def _plan_message(
     defaults = [*row_defaults]
     for mapping, node in columns:
         plan_field = _plan_repeated if mapping.is_repeated else _plan_single
-        cells[mapping.fd.number] = plan_field(plan, mapping, node, depth)
-        paths[mapping.fd.number] = mapping.path
+        cells[mapping.descriptor.number] = plan_field(plan, mapping, node, depth)
+        paths[mapping.descriptor.number] = mapping.path
         defaults += _defaults(plan, mapping, node)
-    for fd in message.fields:  # fields without a column that the loop must see
-        if fd.number not in cells and (is_required(fd) or any(f.number in cells for f in _oneof_fields(fd))):
-            cells[fd.number] = _field_cells(fd.number, opcodes.UNMAPPED, -1)
-            paths[fd.number] = fd.name
+    for descriptor in message.fields:  # fields without a column that the loop must see
+        if descriptor.number not in cells and (
+            is_required(descriptor) or any(f.number in cells for f in _oneof_fields(descriptor))
+        ):
+            cells[descriptor.number] = _field_cells(descriptor.number, opcodes.UNMAPPED, -1)
+            paths[descriptor.number] = descriptor.name
     first, numbers = len(plan.fields), sorted(cells)
     for number in numbers:
         oneof = _oneof_fields(message.fields_by_number[number])
@@ -134,14 +136,18 @@ def _plan_message(
     return message_cells
 
 
-def is_required(fd: FieldDescriptor) -> bool:
+def is_required(descriptor: FieldDescriptor) -> bool:
     """Return whether a message must have a field."""
-    return bool(fd.is_required) if hasattr(fd, "is_required") else fd.label == FieldDescriptor.LABEL_REQUIRED
+    return (
+        bool(descriptor.is_required)
+        if hasattr(descriptor, "is_required")
+        else descriptor.label == FieldDescriptor.LABEL_REQUIRED
+    )
 
 
-def _oneof_fields(fd: FieldDescriptor) -> list[FieldDescriptor]:
+def _oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:
     """Return the fields of a field's oneof; none if the oneof has no other field."""
-    fields = list(fd.containing_oneof.fields) if fd.containing_oneof is not None else []
+    fields = list(descriptor.containing_oneof.fields) if descriptor.containing_oneof is not None else []
     return fields if len(fields) > 1 else []
 
 
@@ -181,7 +187,7 @@ def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, dept
         operands = _add_message(plan, mapping.message, columns, [], depth + 1), 0
     is_serialized = mapping.opcode == opcodes.BYTES and mapping.message is not None
     return _field_cells(
-        mapping.fd.number,
+        mapping.descriptor.number,
         mapping.opcode,
         node.slot,
         operands,
@@ -203,7 +209,7 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
             row_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
         operands = _add_message(plan, mapping.message, columns, row_defaults, depth + 1), 0
     return _field_cells(
-        mapping.fd.number,
+        mapping.descriptor.number,
         mapping.opcode,
         element.slot,
         operands,
@@ -229,7 +235,7 @@ def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
     """Return where the numbers of a closed enum start in the constants, and how many there are."""
     if mapping.opcode != opcodes.CLOSED_ENUM:
         return 0, 0
-    numbers = sorted({value.number for value in mapping.fd.enum_type.values})
+    numbers = sorted({value.number for value in mapping.descriptor.enum_type.values})
     plan.constants += numbers
     return len(plan.constants) - len(numbers), len(numbers)
 
@@ -239,8 +245,8 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
 
     They are appended when the column's message starts, and remain if the field is absent.
     """
-    fd, slot = mapping.fd, node.slot
-    in_map = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
+    descriptor, slot = mapping.descriptor, node.slot
+    in_map = descriptor.containing_type is not None and descriptor.containing_type.GetOptions().map_entry
     if mapping.is_repeated:
         return [[opcodes.LIST_DEFAULT if plan.read_defaults else opcodes.LIST_NULL, slot, node.children[0].slot]]
     reads_default = (plan.read_defaults and not mapping.is_well_known) or in_map
@@ -248,7 +254,7 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
         children = zip(mapping.children, node.children, strict=True)
         nested = [default for child, child_node in children for default in _defaults(plan, child, child_node)]
         return [[opcodes.ROW_DEFAULT if reads_default else opcodes.ROW_NULL, slot, 0], *nested]
-    is_null = fd.has_presence and not reads_default
+    is_null = descriptor.has_presence and not reads_default
     if mapping.opcode >= opcodes.BYTES:
         return [
             [opcodes.BYTES_NULL, slot, 0] if is_null else [opcodes.BYTES_DEFAULT, slot, _default_literal(plan, mapping)]
@@ -260,7 +266,7 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
 
 def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the literal with a field's default; 0 is the empty one."""
-    default = b"" if mapping.is_well_known else mapping.fd.default_value
+    default = b"" if mapping.is_well_known else mapping.descriptor.default_value
     literal = default.encode() if isinstance(default, str) else bytes(default)
     if not literal:
         return 0
@@ -271,7 +277,7 @@ def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
 
 def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the constant with a field's default; 0 is zero."""
-    bits = _signed_bits(mapping, mapping.fd.default_value)
+    bits = _signed_bits(mapping, mapping.descriptor.default_value)
     if not bits:
         return 0
     plan.constants.append(bits)

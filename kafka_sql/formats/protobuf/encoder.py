@@ -178,25 +178,27 @@ def _emit_fields(
         message_depth: number of enclosing messages, including this one.
     """
     plan.max_depth = max(plan.max_depth, message_depth)
-    names = {mapping.fd.name for mapping, _ in fields}
-    missing = [fd.name for fd in message.fields if is_required(fd) and fd.name not in names]
+    names = {mapping.descriptor.name for mapping, _ in fields}
+    missing = [
+        descriptor.name for descriptor in message.fields if is_required(descriptor) and descriptor.name not in names
+    ]
     if missing:
         raise SchemaError(
             f"The message {message.full_name} requires the field '{missing[0]}', but the table has no such column.",
             column=missing[0],
         )
-    for mapping, path in sorted(fields, key=lambda pair: -pair[0].fd.number):
+    for mapping, path in sorted(fields, key=lambda pair: -pair[0].descriptor.number):
         emit_field = _emit_repeated if mapping.is_repeated else _emit_single
         emit_field(plan, mapping, path, depth, message_depth)
 
 
 def _presence(mapping: FieldMapping) -> int:
-    fd = mapping.fd
-    if fd.containing_type.GetOptions().map_entry:
+    descriptor = mapping.descriptor
+    if descriptor.containing_type.GetOptions().map_entry:
         return encode_kernels.ALWAYS
-    if is_required(fd):
+    if is_required(descriptor):
         return encode_kernels.REQUIRED
-    return encode_kernels.EXPLICIT if fd.has_presence else encode_kernels.IMPLICIT
+    return encode_kernels.EXPLICIT if descriptor.has_presence else encode_kernels.IMPLICIT
 
 
 def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
@@ -233,7 +235,7 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
     is_map = len(mapping.children) == 2
     if not is_map and (element.message is None or element.wire.type == pa.binary()):
         type_ = _value_type(element)
-        is_packed = mapping.fd.is_packed if hasattr(mapping.fd, "is_packed") else False
+        is_packed = mapping.descriptor.is_packed if hasattr(mapping.descriptor, "is_packed") else False
         elements = plan.add_input(element_path)
         tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type_, 0))
         opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS
@@ -249,7 +251,7 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
 
 
 def _value_type(mapping: FieldMapping) -> int:
-    arrow_type, field_type = mapping.wire.type, mapping.fd.type
+    arrow_type, field_type = mapping.wire.type, mapping.descriptor.type
     if pt.is_decimal(arrow_type):
         return (
             encode_kernels.DECIMAL if field_type == FieldDescriptor.TYPE_UINT64 else encode_kernels.DECIMAL_AS_FIXED64
@@ -260,14 +262,14 @@ def _value_type(mapping: FieldMapping) -> int:
 
 
 def _tag(mapping: FieldMapping, wire_type: int) -> int:
-    return int(mapping.fd.number << 3 | wire_type)
+    return int(mapping.descriptor.number << 3 | wire_type)
 
 
 def _null_bits(mapping: FieldMapping) -> int:
     """Return what null is written as in an array or map: an enum's first number, 1 (the literal) for a string, or 0."""
-    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
-        return int(mapping.fd.enum_type.values[0].number)
-    return int(mapping.fd.type == FieldDescriptor.TYPE_STRING)
+    if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
+        return int(mapping.descriptor.enum_type.values[0].number)
+    return int(mapping.descriptor.type == FieldDescriptor.TYPE_STRING)
 
 
 def _find_array(columns: list[pa.Array], path: Path) -> pa.Array:

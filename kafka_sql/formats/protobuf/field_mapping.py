@@ -59,7 +59,7 @@ class FieldMapping:
 
     Attributes:
         path: the column's path, for errors.
-        fd: the field's descriptor.
+        descriptor: the field's descriptor.
         column: the table's column.
         wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
         opcode: how its values are decoded.
@@ -70,7 +70,7 @@ class FieldMapping:
     """
 
     path: str
-    fd: FieldDescriptor
+    descriptor: FieldDescriptor
     column: pa.Field
     wire: pa.Field
     opcode: int
@@ -96,62 +96,66 @@ def map_fields(
     mappings = []
     for field in schema:
         field_path = f"{path}.{field.name}" if path else field.name
-        fd = message.fields_by_name.get(field.name)
-        if fd is None and allow_evolution:
+        descriptor = message.fields_by_name.get(field.name)
+        if descriptor is None and allow_evolution:
             continue
-        if fd is None:
+        if descriptor is None:
             raise SchemaError(
                 f"Column {field_path} does not exist in definition of proto class: the message {message.full_name} "
                 f"has the fields {', '.join(message.fields_by_name) or '(none)'}.",
                 column=field_path,
             )
-        mappings.append(_map_field(field, fd, field_path, allow_evolution))
+        mappings.append(_map_field(field, descriptor, field_path, allow_evolution))
     return tuple(mappings)
 
 
-def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
-    if not is_repeated(fd):
-        return _map_single(field, fd, path, allow_evolution)
-    arrow_type, message = field.type, fd.message_type
+def _map_field(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
+    if not is_repeated(descriptor):
+        return _map_single(field, descriptor, path, allow_evolution)
+    arrow_type, message = field.type, descriptor.message_type
     if message is not None and message.GetOptions().map_entry:
         if not pt.is_map(arrow_type):
-            raise _mismatch(fd, "MAP", arrow_type, path)
+            raise _mismatch(descriptor, "MAP", arrow_type, path)
         key = _map_single(arrow_type.key_field, message.fields_by_name["key"], path, allow_evolution)
         value = _map_single(arrow_type.item_field, message.fields_by_name["value"], f"{path}[]", allow_evolution)
         wire = pa.field(field.name, pa.map_(key.wire.with_nullable(False), value.wire))
-        return FieldMapping(path, fd, field, wire, opcodes.MESSAGE, message, (key, value), is_repeated=True)
+        return FieldMapping(path, descriptor, field, wire, opcodes.MESSAGE, message, (key, value), is_repeated=True)
     if not pt.is_list(arrow_type):
-        raise _mismatch(fd, "ARRAY", arrow_type, path)
-    element = _map_single(arrow_type.value_field, fd, f"{path}[]", allow_evolution)
+        raise _mismatch(descriptor, "ARRAY", arrow_type, path)
+    element = _map_single(arrow_type.value_field, descriptor, f"{path}[]", allow_evolution)
     wire = pa.field(field.name, pa.list_(element.wire))
-    return FieldMapping(path, fd, field, wire, element.opcode, message, (element,), is_repeated=True)
+    return FieldMapping(path, descriptor, field, wire, element.opcode, message, (element,), is_repeated=True)
 
 
-def is_repeated(fd: FieldDescriptor) -> bool:
+def is_repeated(descriptor: FieldDescriptor) -> bool:
     """Return whether a field is an array or map."""
-    return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == FieldDescriptor.LABEL_REPEATED
+    return (
+        bool(descriptor.is_repeated)
+        if hasattr(descriptor, "is_repeated")
+        else descriptor.label == FieldDescriptor.LABEL_REPEATED
+    )
 
 
-def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
+def _map_single(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
     """Map a field, or the element of a repeated field."""
-    if fd.type == FieldDescriptor.TYPE_GROUP:
+    if descriptor.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
             f"Unsupported type of column '{path}': its field is a group, which no column type can hold.", column=path
         )
-    if fd.type == FieldDescriptor.TYPE_MESSAGE:
-        return _map_message(field, fd, path, allow_evolution)
-    opcode = _scalar_opcode(field.type, fd, allow_evolution)
+    if descriptor.type == FieldDescriptor.TYPE_MESSAGE:
+        return _map_message(field, descriptor, path, allow_evolution)
+    opcode = _scalar_opcode(field.type, descriptor, allow_evolution)
     if opcode is None:
-        raise _mismatch(fd, "", field.type, path)
-    wire_type = pa.int32() if fd.type == FieldDescriptor.TYPE_ENUM else field.type
-    return FieldMapping(path, fd, field, pa.field(field.name, wire_type), opcode)
+        raise _mismatch(descriptor, "", field.type, path)
+    wire_type = pa.int32() if descriptor.type == FieldDescriptor.TYPE_ENUM else field.type
+    return FieldMapping(path, descriptor, field, pa.field(field.name, wire_type), opcode)
 
 
-def _scalar_opcode(arrow_type: pa.DataType, fd: FieldDescriptor, allow_evolution: bool) -> int | None:
+def _scalar_opcode(arrow_type: pa.DataType, descriptor: FieldDescriptor, allow_evolution: bool) -> int | None:
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
-    field_type = fd.type
+    field_type = descriptor.type
     if field_type == FieldDescriptor.TYPE_ENUM and (is_string(arrow_type) or pt.is_signed_integer(arrow_type)):
-        is_closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
+        is_closed = bool(getattr(descriptor.enum_type, "is_closed", is_proto2(descriptor)))
         return opcodes.CLOSED_ENUM if is_closed else opcodes.VARINT_32
     if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(arrow_type):
         return opcodes.BOOL
@@ -166,25 +170,25 @@ def _scalar_opcode(arrow_type: pa.DataType, fd: FieldDescriptor, allow_evolution
     if arrow_type == _DECIMAL_20:
         return _DECIMAL_OPCODES.get(field_type)
     if field_type == FieldDescriptor.TYPE_STRING and is_string(arrow_type):
-        return opcodes.BYTES if is_proto2(fd) else opcodes.STRING  # proto2 does not require UTF-8
+        return opcodes.BYTES if is_proto2(descriptor) else opcodes.STRING  # proto2 does not require UTF-8
     if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)):
         return opcodes.BYTES
     return None
 
 
-def is_proto2(fd: FieldDescriptor) -> bool:
+def is_proto2(descriptor: FieldDescriptor) -> bool:
     """Return whether a field's file has the syntax proto2."""
     file = FileDescriptorProto()
-    fd.file.CopyToProto(file)
+    descriptor.file.CopyToProto(file)
     return file.syntax in ("", "proto2")
 
 
-def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
-    arrow_type, message = field.type, fd.message_type
+def _map_message(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
+    arrow_type, message = field.type, descriptor.message_type
     name = message.full_name
     if name in JSON_TYPES and is_string(arrow_type):
         wire = pa.field(field.name, pa.binary())
-        return FieldMapping(path, fd, field, wire, opcodes.BYTES, message, is_well_known=True)
+        return FieldMapping(path, descriptor, field, wire, opcodes.BYTES, message, is_well_known=True)
     if pt.is_struct(arrow_type):
         children = map_fields(arrow_type, message, path, allow_evolution)
     elif name == TIMESTAMP and pt.is_timestamp(arrow_type):
@@ -192,10 +196,10 @@ def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, allow_evolutio
     elif name in WRAPPERS:
         children = map_fields(pa.struct([field.with_name("value")]), message, path, allow_evolution)
     else:
-        raise _mismatch(fd, "ROW", arrow_type, path)
+        raise _mismatch(descriptor, "ROW", arrow_type, path)
     wire = pa.field(field.name, pa.struct([child.wire for child in children]))
     return FieldMapping(
-        path, fd, field, wire, opcodes.MESSAGE, message, children, is_well_known=not pt.is_struct(arrow_type)
+        path, descriptor, field, wire, opcodes.MESSAGE, message, children, is_well_known=not pt.is_struct(arrow_type)
     )
 
 
@@ -204,13 +208,17 @@ def is_string(arrow_type: pa.DataType) -> bool:
     return bool(pt.is_string(arrow_type) or pt.is_large_string(arrow_type))
 
 
-def _mismatch(fd: FieldDescriptor, expected: str, arrow_type: pa.DataType, path: str) -> SchemaError:
-    type_name = fd.message_type.full_name if fd.message_type is not None else _TYPE_NAMES.get(fd.type, str(fd.type))
-    if is_repeated(fd):
+def _mismatch(descriptor: FieldDescriptor, expected: str, arrow_type: pa.DataType, path: str) -> SchemaError:
+    type_name = (
+        descriptor.message_type.full_name
+        if descriptor.message_type is not None
+        else _TYPE_NAMES.get(descriptor.type, str(descriptor.type))
+    )
+    if is_repeated(descriptor):
         type_name = f"repeated {type_name}"
     remedy = f" It should be {expected}." if expected else ""
     return SchemaError(
-        f"Protobuf field type does not match column type: {type_name} (protobuf, field {fd.full_name}) is not "
+        f"Protobuf field type does not match column type: {type_name} (protobuf, field {descriptor.full_name}) is not "
         f"compatible with {arrow_type} (column '{path}').{remedy}",
         column=path,
     )

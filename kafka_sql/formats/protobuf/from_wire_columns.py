@@ -47,7 +47,7 @@ def column_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
         return _repeated_converter(mapping)
     if mapping.opcode == opcodes.BYTES and mapping.message is not None:
         return lambda array: _to_json(array, mapping).cast(arrow_type)
-    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
+    if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
         return (
             _enum_name_converter(mapping) if is_string(arrow_type) else lambda array: array.cast(arrow_type, safe=False)
         )
@@ -94,7 +94,7 @@ def _repeated_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]
 def _enum_name_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
     """Return a function that converts numbers to names; an unknown number is UNRECOGNIZED, as in Java's classes."""
     first_names: dict[int, str] = {}
-    for value in mapping.fd.enum_type.values:
+    for value in mapping.descriptor.enum_type.values:
         first_names.setdefault(value.number, value.name)
     numbers = pa.array(list(first_names), pa.int32())
     names = pa.array([*first_names.values(), "UNRECOGNIZED"], pa.string())

@@ -43,29 +43,32 @@ def _infer_fields(message: Descriptor, enclosing: tuple[str, ...], path: str) ->
             column=path,
         )
     enclosing = (*enclosing, name)
-    return [(fd.name, _infer_type(fd, enclosing, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
+    return [
+        (descriptor.name, _infer_type(descriptor, enclosing, f"{path}.{descriptor.name}".lstrip(".")))
+        for descriptor in message.fields
+    ]
 
 
-def _infer_type(fd: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
-    if not is_repeated(fd):
-        return _infer_element(fd, enclosing, path)
-    message = fd.message_type
+def _infer_type(descriptor: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
+    if not is_repeated(descriptor):
+        return _infer_element(descriptor, enclosing, path)
+    message = descriptor.message_type
     if message is not None and message.GetOptions().map_entry:
         key, value = (_infer_element(message.fields_by_name[name], enclosing, path) for name in ("key", "value"))
         return f"MAP<{key} NOT NULL, {value}>"
-    return f"ARRAY<{_infer_element(fd, enclosing, path)}>"
+    return f"ARRAY<{_infer_element(descriptor, enclosing, path)}>"
 
 
-def _infer_element(fd: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
-    message = fd.message_type
-    if fd.type == FieldDescriptor.TYPE_GROUP:
+def _infer_element(descriptor: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
+    message = descriptor.message_type
+    if descriptor.type == FieldDescriptor.TYPE_GROUP:
         raise SchemaError(
             f"The field '{path}' is a group, which no column type can hold. Declare the table's columns.", column=path
         )
-    if fd.type == FieldDescriptor.TYPE_BYTES:
+    if descriptor.type == FieldDescriptor.TYPE_BYTES:
         return "BYTES"
     if message is None:
-        return _SCALARS[fd.cpp_type]
+        return _SCALARS[descriptor.cpp_type]
     if message.full_name == TIMESTAMP:
         return "TIMESTAMP_LTZ(6)"
     if message.full_name in JSON_TYPES:

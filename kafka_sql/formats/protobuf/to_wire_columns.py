@@ -25,7 +25,7 @@ def to_wire_columns(mappings: tuple[FieldMapping, ...], arrays: list[pa.Array]) 
     """
     oneofs: dict[str, list[int]] = {}
     for index, mapping in enumerate(mappings):
-        oneof = mapping.fd.containing_oneof
+        oneof = mapping.descriptor.containing_oneof
         if oneof is not None and len(oneof.fields) > 1:
             oneofs.setdefault(oneof.name, []).append(index)
     arrays = list(arrays)
@@ -52,7 +52,7 @@ def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
         _check_unsigned(mapping, array)
     if mapping.opcode == opcodes.BYTES and mapping.message is not None:
         return _from_json(mapping, array)
-    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
+    if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
         return _to_enum_numbers(mapping, array)
     if pt.is_large_string(arrow_type) or pt.is_large_binary(arrow_type):
         return array.cast(pa.string() if pt.is_large_string(arrow_type) else pa.binary())
@@ -65,7 +65,7 @@ def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
     else:
         children = [to_wire_column(mapping.children[0], array)]
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(children, names=[child.fd.name for child in mapping.children], mask=mask)
+    return pa.StructArray.from_arrays(children, names=[child.descriptor.name for child in mapping.children], mask=mask)
 
 
 def _convert_elements(mapping: FieldMapping, array: pa.Array) -> pa.ListArray:
@@ -86,13 +86,13 @@ def _check_unsigned(mapping: FieldMapping, array: pa.Array) -> None:
         value = extremes["min"] if extremes["min"] < 0 else extremes["max"]
         raise EncodeError(
             f"Fail to serialize at field: {mapping.path}. {value} is not a number from 0 to {limit - 1}, the range of "
-            f"the field {mapping.fd.full_name}."
+            f"the field {mapping.descriptor.full_name}."
         )
 
 
 def _to_enum_numbers(mapping: FieldMapping, array: pa.Array) -> pa.Array:
     """Return the numbers of an enum; an unknown value is the enum's first, as in Flink."""
-    values = list(mapping.fd.enum_type.values)
+    values = list(mapping.descriptor.enum_type.values)
     first = values[0].number
     if is_string(array.type):
         numbers = pa.array([*(v.number for v in values), first], pa.int32())

@@ -1,4 +1,4 @@
-"""ListOffsets: the first and the end offset of a partition.
+"""Request the first or the end offset of a partition (ListOffsets).
 
 Layout: ListOffsets versions 2 to 6 of Apache Kafka's message definitions. All brokers with transactions support 2.
 """
@@ -12,9 +12,10 @@ from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Request
 
 _CONSUMER: Final = -1  # the id of a client that is not a replica
-_LATEST, _EARLIEST = -1, -2  # in place of a timestamp
-_UNKNOWN: Final = -1
-_FIRST_LEADER_EPOCH: Final = 4
+_LATEST: Final = -1  # in place of a timestamp
+_EARLIEST: Final = -2
+_UNKNOWN_LEADER_EPOCH: Final = -1
+_FIRST_VERSION_WITH_LEADER_EPOCH: Final = 4
 
 
 def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Request:
@@ -34,8 +35,8 @@ def list_earliest_offset(topic: str, partition: int) -> Request:
 def _list_offset(topic: str, partition: int, timestamp: int, isolation_level: int) -> Request:
     def encode(version: int, flexible: bool) -> bytes:
         location = codec.pack("i", partition)
-        if version >= _FIRST_LEADER_EPOCH:
-            location += codec.pack("i", _UNKNOWN)
+        if version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
+            location += codec.pack("i", _UNKNOWN_LEADER_EPOCH)
         location += codec.pack("q", timestamp) + codec.tags(flexible)
         partitions = codec.string(topic, flexible) + codec.array([location], flexible) + codec.tags(flexible)
         body = codec.pack("ib", _CONSUMER, isolation_level)
@@ -52,8 +53,8 @@ def read_list_offsets(response: Reader, partition: int) -> tuple[int, int]:
         number, code = response.number("i"), response.number("h")
         response.number("q")  # timestamp
         offset = response.number("q")
-        if response.version >= _FIRST_LEADER_EPOCH:
-            response.number("i")
+        if response.version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
+            response.number("i")  # leader epoch
         response.tags()
         if number != partition:
             raise MalformedResponse("the response is about another partition")

@@ -80,9 +80,9 @@ def check_hint_positions(sql: str, table_hints: list[Hint]) -> None:
     starts = {hint.start for hint in table_hints}
     for token in lexer.tokenize_spark_with_hints(sql):
         if token.type == lexer.HINT and token.start not in starts and _OPTIONS.match(token.text):
-            number = sql.count("\n", 0, token.start) + 1
+            line = sql.count("\n", 0, token.start) + 1
             raise UnsupportedSqlError(
-                f"OPTIONS hint in line {number} must directly follow the name of a Kafka table, before its alias: "
+                f"OPTIONS hint in line {line} must directly follow the name of a Kafka table, before its alias: "
                 "FROM t /*+ OPTIONS('key' = 'value') */ AS a."
             )
 

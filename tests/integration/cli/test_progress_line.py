@@ -36,7 +36,7 @@ class Terminal(io.StringIO):
 def test_no_progress_is_shown_below_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first rows arrive while the main thread asks Spark for the number of completed tasks."""
     terminal, tasks_requested, status_called = Terminal(), threading.Event(), threading.Event()
-    lines, status = classic.lines, screen.Screen.status
+    format_rows, status = classic.format_rows, screen.Screen.status
 
     def tasks_after_rows_are_printed(*_: Any) -> tuple[int, int]:
         tasks_requested.set()
@@ -45,15 +45,15 @@ def test_no_progress_is_shown_below_rows(spark: SparkSession, monkeypatch: pytes
 
     def lines_during_tasks(frame: DataFrame) -> Iterator[list[str]]:
         assert tasks_requested.wait(60)
-        yield from lines(frame)
+        yield from format_rows(frame)
         assert status_called.wait(60)
 
     def record_status(*arguments: Any) -> None:
         status(*arguments)
         status_called.set()
 
-    monkeypatch.setattr(classic, "tasks", tasks_after_rows_are_printed)
-    monkeypatch.setattr(classic, "lines", lines_during_tasks)
+    monkeypatch.setattr(classic, "count_tasks", tasks_after_rows_are_printed)
+    monkeypatch.setattr(classic, "format_rows", lines_during_tasks)
     monkeypatch.setattr(screen.Screen, "status", record_status)
     monkeypatch.setattr(screen, "_PROGRESS_AFTER", 0)
     monkeypatch.setattr(sys, "stdout", terminal)

@@ -141,7 +141,8 @@ from kafka_sql.errors import JobNotFoundError, TableNotFoundError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-url, folder, alices, bobs = sys.argv[1:]
+url, folder, *options = sys.argv[1:]
+OPTIONS = dict(zip(("alice", "bob"), options))
 SECRETS = {"alice": "alice-hunter2", "bob": "bob-hunter2"}
 
 
@@ -150,8 +151,7 @@ def connect(user):
 
 
 def with_options(user):
-    topic = {"alice": alices, "bob": bobs}[user]
-    return topic.replace("WITH (", f"WITH ('properties.ssl.key.password' = '{SECRETS[user]}', ")
+    return OPTIONS[user].replace("WITH (", f"WITH ('properties.ssl.key.password' = '{SECRETS[user]}', ")
 
 
 def failure(spark, statement, *types):
@@ -170,7 +170,7 @@ def databases(spark):
     return {row.namespace for row in spark.sql("SHOW DATABASES").collect()} - {"default"}
 
 
-topic = alices.partition("'topic' = '")[2].partition("'")[0]
+topic = OPTIONS["alice"].partition("'topic' = '")[2].partition("'")[0]
 alice, bob = connect("alice"), connect("bob")
 before = databases(bob)
 alice.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {with_options('alice')}")
@@ -197,7 +197,7 @@ errors = [
 bob.sql("DROP TABLE IF EXISTS orders")
 assert [tuple(row) for row in alice.sql("SELECT * FROM orders").collect()] == [(1, 2)]
 
-# what both share: names and columns of a database, which only its own client can read
+# both see the names and the columns of a client's tables, but only this client can read and write them
 (alices_database,) = databases(bob) - before
 listing = bob.sql(f"SHOW TABLE EXTENDED IN {alices_database} LIKE '*'").collect()
 assert [row.tableName for row in listing] == ["orders__kafka"]
@@ -226,7 +226,7 @@ assert "latest-offset" not in alice.sql("SHOW CREATE TABLE orders").first()[0]
 # jobs
 alice.sql("SET 'execution.runtime-mode' = 'streaming'")
 alice.sql(f"SET 'execution.checkpointing.dir' = '{folder}'")
-alice.sql(f"CREATE TABLE sink (a INT) {bobs}")
+alice.sql(f"CREATE TABLE sink (a INT) {OPTIONS['bob']}")
 job = alice.sql("INSERT INTO sink SELECT a FROM orders").first()[0]
 assert bob.sql("SHOW JOBS").collect() == []
 assert bob.streams.active == []

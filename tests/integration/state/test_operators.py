@@ -87,7 +87,7 @@ def _aggregate(rows: DataFrame) -> DataFrame:
     result = rows.where("false").selectExpr(*(f"{sql} AS r{i}" for i, (sql, _, _) in enumerate(AGGREGATES)))
     calls = []
     for (sql, column, _), field in zip(AGGREGATES, result.schema, strict=True):
-        calls.append(state.Call(sql.split("(")[0], column, "DISTINCT" in sql, field.name, field.dataType))
+        calls.append(state.AggregateCall(sql.split("(")[0], column, "DISTINCT" in sql, field.name, field.dataType))
     return state.aggregate(rows, ["h", "k"], calls)
 
 
@@ -130,8 +130,8 @@ def test_without_keys_and_with_keys_that_are_equal_for_spark(spark: SparkSession
     values = [0.0, -0.0, float("nan"), float("nan"), None]
     rows = [{"h": None, "k": None, "n": n, "s": None, "m": None, "d": d, "a": None} for n, d in enumerate(values)]
     write_batches(spark, tmp_path, [[("+I", row) for row in rows]])
-    count = state.Call("count", None, False, "c", spark.range(1).selectExpr("count(*)").schema[0].dataType)
-    distinct = state.Call("count", "d", True, "e", count.type)
+    count = state.AggregateCall("count", None, False, "c", spark.range(1).selectExpr("count(*)").schema[0].dataType)
+    distinct = state.AggregateCall("count", "d", True, "e", count.type)
     output: list[list[tuple[Any, ...]]] = []
     run(spark, tmp_path, lambda rows: state.aggregate(rows, [], [count, distinct]), tmp_path / "c1", output)
     assert output == [[(5, 2, "+I")]]

@@ -43,15 +43,15 @@ class Engine:
     def cancel(self, _: object, tag: str) -> None:
         self.canceled.append(tag)
 
-    def lines(self, frame: Any) -> Any:
+    def format_rows(self, frame: Any) -> Any:
         yield from frame.chunks
 
-    def stream(self, frame: Any, emit: Any) -> Query:
+    def start_stream(self, frame: Any, emit: Any) -> Query:
         for chunk in frame.chunks:
             emit(chunk)
         return self.query
 
-    def finish(self, query: Query, emit: Any) -> None:
+    def wait_for_end(self, query: Query, emit: Any) -> None:
         emit(["last"])
 
 

@@ -44,7 +44,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
 )
 from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.rewrite.row_numbers import ORDER_COLUMN
-from kafka_sql.state import Call
+from kafka_sql.state import AggregateCall
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER, UPDATE_BEFORE
 
 _SIGN, _ROWS = "sign", "rows"
@@ -112,7 +112,7 @@ def aggregate_values(
     _check_expressions((*groupings, *items), changes, refuse)
     assert changes.row_kind is not None
     columns = [column.alias(f"g{i}") for i, column in enumerate(catalyst.columns(groupings))]
-    calls: list[Call] = []
+    calls: list[AggregateCall] = []
     nodes = _calls(items)
     for i, node in enumerate(nodes):
         function = str(node.aggregateFunction().prettyName())
@@ -125,7 +125,7 @@ def aggregate_values(
             )
         columns.append(_argument(catalyst, node, function).alias(f"a{i}"))
         data_type = _parse_datatype_json_string(node.dataType().json())
-        calls.append(Call(function.removesuffix("_if"), f"a{i}", bool(node.isDistinct()), f"r{i}", data_type))
+        calls.append(AggregateCall(function.removesuffix("_if"), f"a{i}", bool(node.isDistinct()), f"r{i}", data_type))
     rows = catalyst.dataframe(changes.plan)
     inputs = rows.select(*columns, catalyst.column(changes.row_kind).alias(ROW_KIND_NAME))
     result = state.aggregate(inputs, [f"g{i}" for i in range(len(groupings))], calls)

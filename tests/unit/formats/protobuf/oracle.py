@@ -88,35 +88,35 @@ def expected_row(message: Message, schema: Any, read_defaults: bool) -> dict[str
     }
 
 
-def _field_value(message: Message, fd: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
-    value = getattr(message, fd.name)
+def _field_value(message: Message, field: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
+    value = getattr(message, field.name)
     if pt.is_map(arrow_type):
         entries = [
-            (_value(k, fd.message_type.fields_by_name["key"], arrow_type.key_type, read_defaults),
-             _value(value[k], fd.message_type.fields_by_name["value"], arrow_type.item_type, read_defaults))
+            (_value(k, field.message_type.fields_by_name["key"], arrow_type.key_type, read_defaults),
+             _value(value[k], field.message_type.fields_by_name["value"], arrow_type.item_type, read_defaults))
             for k in value
         ]  # fmt: skip
         return entries if entries or read_defaults else None
     if pt.is_list(arrow_type):
-        entries = [_value(v, fd, arrow_type.value_type, read_defaults) for v in value]
+        entries = [_value(v, field, arrow_type.value_type, read_defaults) for v in value]
         return entries if entries or read_defaults else None
-    is_converted = fd.message_type is not None and not pt.is_struct(arrow_type)
-    if fd.has_presence and not message.HasField(fd.name) and (is_converted or not read_defaults):
+    is_converted = field.message_type is not None and not pt.is_struct(arrow_type)
+    if field.has_presence and not message.HasField(field.name) and (is_converted or not read_defaults):
         return None
-    return _value(value, fd, arrow_type, read_defaults)
+    return _value(value, field, arrow_type, read_defaults)
 
 
-def _value(value: Any, fd: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
+def _value(value: Any, field: FieldDescriptor, arrow_type: pa.DataType, read_defaults: bool) -> Any:
     if pt.is_struct(arrow_type):
         return expected_row(value, arrow_type, read_defaults)
     if pt.is_timestamp(arrow_type):
         return EPOCH + dt.timedelta(microseconds=value.seconds * 1_000_000 + value.nanos // 1000)
-    if fd.message_type is not None and pt.is_string(arrow_type) and fd.message_type.name == "Struct":
+    if field.message_type is not None and pt.is_string(arrow_type) and field.message_type.name == "Struct":
         return json.loads(json_format.MessageToJson(value))
-    if fd.message_type is not None:
+    if field.message_type is not None:
         return value.value
-    if fd.enum_type is not None and pt.is_string(arrow_type):
-        enum_value = fd.enum_type.values_by_number.get(value)
+    if field.enum_type is not None and pt.is_string(arrow_type):
+        enum_value = field.enum_type.values_by_number.get(value)
         return "UNRECOGNIZED" if enum_value is None else enum_value.name
     if pt.is_decimal(arrow_type):
         return Decimal(value)
@@ -135,22 +135,22 @@ _RANGES = {
 }
 
 
-def random_scalar(fd: FieldDescriptor, rng: Random) -> Any:
+def random_scalar(field: FieldDescriptor, rng: Random) -> Any:
     """Return a random value of a field that is not a message."""
-    if fd.enum_type is not None:
-        numbers = [value.number for value in fd.enum_type.values]
-        return rng.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
-    if fd.cpp_type in _RANGES:
-        low, high = _RANGES[fd.cpp_type]
+    if field.enum_type is not None:
+        numbers = [value.number for value in field.enum_type.values]
+        return rng.choice(numbers if field.enum_type.is_closed else [*numbers, -5, 7])
+    if field.cpp_type in _RANGES:
+        low, high = _RANGES[field.cpp_type]
         return rng.choice([0, 1, low, high, rng.randint(low, high), rng.randint(0, 300)])
-    if fd.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return rng.random() < 0.5
-    if fd.type == FieldDescriptor.TYPE_BYTES:
+    if field.type == FieldDescriptor.TYPE_BYTES:
         return rng.randbytes(rng.randint(0, 5))
-    if fd.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return "".join(rng.choice("ab\0é\u20ac\U0001f600") for _ in range(rng.randint(0, 5)))
     number = rng.choice([0.0, 1.5, -0.0, float("inf"), rng.uniform(-1e9, 1e9)])
-    return number if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(number))
+    return number if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(number))
 
 
 def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Message:
@@ -162,13 +162,13 @@ def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Messa
     if descriptor.full_name == "google.protobuf.Struct":
         message.update({rng.choice("abc"): rng.choice([None, True, "x", 2.5, [1.0], {"y": "z"}]) for _ in range(2)})
         return message
-    for fd in descriptor.fields:
-        if fd.type == FieldDescriptor.TYPE_GROUP or (not fd.is_required and rng.randint(0, 2)):
+    for field in descriptor.fields:
+        if field.type == FieldDescriptor.TYPE_GROUP or (not field.is_required and rng.randint(0, 2)):
             continue
-        field_value, field_message = getattr(message, fd.name), fd.message_type
+        field_value, field_message = getattr(message, field.name), field.message_type
         if field_message is not None and not depth:
             continue
-        for _ in range(rng.randint(0, 3) if fd.is_repeated else 1):
+        for _ in range(rng.randint(0, 3) if field.is_repeated else 1):
             if field_message is not None and field_message.GetOptions().map_entry:
                 key = random_scalar(field_message.fields_by_name["key"], rng)
                 value = field_message.fields_by_name["value"]
@@ -177,11 +177,11 @@ def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Messa
                 else:
                     field_value[key].CopyFrom(random_message(value.message_type, rng, depth - 1))
             elif field_message is not None:
-                submessage = field_value.add() if fd.is_repeated else field_value
+                submessage = field_value.add() if field.is_repeated else field_value
                 submessage.SetInParent()
                 submessage.CopyFrom(random_message(field_message, rng, depth - 1))
-            elif fd.is_repeated:
-                field_value.append(random_scalar(fd, rng))
+            elif field.is_repeated:
+                field_value.append(random_scalar(field, rng))
             else:
-                setattr(message, fd.name, random_scalar(fd, rng))
+                setattr(message, field.name, random_scalar(field, rng))
     return message
