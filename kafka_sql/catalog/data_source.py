@@ -38,7 +38,7 @@ class KafkaTable(DataSource):
     def __init__(self, options: dict[str, str]) -> None:
         """Create the data source, as Spark does for each plan."""
         super().__init__(options)
-        freeze_modules()  # here and below: each planning step runs in its own process, which serves many plans
+        freeze_modules()  # in each planning step, because each runs in its own process, which serves many plans
 
     def schema(self) -> StructType:
         """Return the source columns."""
@@ -78,7 +78,7 @@ class KafkaTable(DataSource):
 
 
 def _check_read_schema(definition: Definition, table_schema: StructType, schema: StructType) -> None:
-    """Check that a read has the table's columns. Spark passes it the schema of ``spark.read.schema(...)``.
+    """Check that a read has the table's columns: with ``spark.read.schema(...)``, Spark passes that schema instead.
 
     Raises:
         SchemaError: a column is missing, unknown or has another type.
@@ -123,7 +123,7 @@ def _check_columns(definition: Definition, table_schema: StructType, row_schema:
     missing = sorted(required - set(row_schema.fieldNames()))
     if missing:
         raise SchemaError(
-            f"Table '{definition.name}': column '{missing[0]}' is missing in the rows to write. Add it to the query.",
+            f"Table '{definition.name}': column '{missing[0]}' is missing from the rows to write. Add it to the query.",
             column=missing[0],
             table=definition.name,
         )

@@ -1,4 +1,4 @@
-"""Warn about files of Kerberos that other users can access: a keytab is as good as a password, a ticket as a login.
+"""Warn about Kerberos files that other users can access: a keytab serves as a password, a ticket as a login.
 
 Neither MIT Kerberos nor librdkafka checks their modes.
 """

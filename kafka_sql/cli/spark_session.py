@@ -11,17 +11,11 @@ from pyspark.sql import SparkSession
 import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments
+from kafka_sql.runtime.error_loggers import disable_error_loggers
 
 # The shell prints errors in one line; Spark's log would add the stack traces of tasks.
 _QUIET = {"spark.log.level": "FATAL"}
-# PySpark's loggers, which print each error as JSON with its stack trace, and the logger of failed jobs, which the shell
-# reports itself.
-_LOGGERS = (
-    "SQLQueryContextLogger",
-    "DataFrameQueryContextLogger",
-    "pyspark.sql.connect.logging",
-    "kafka_sql.sql.jobs",
-)
+_JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
 _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # also if a streaming SELECT is stopped
@@ -30,8 +24,8 @@ _DEFAULTS = {
 
 def create_session(arguments: Arguments) -> SparkSession:
     """Start Spark or connect to a Spark Connect server, and enable Flink's statements."""
-    for name in _LOGGERS:
-        logging.getLogger(name).disabled = True
+    disable_error_loggers()
+    logging.getLogger(_JOBS_LOGGER).disabled = True
     if arguments.remote is not None:
         spark = _connect(arguments)
     else:

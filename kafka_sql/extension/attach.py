@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -16,13 +15,12 @@ from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import SparkSession
 
 from kafka_sql.extension.statements import Statements
-
-_ERROR_LOGGER = "SQLQueryContextLogger"  # of PySpark; prints each error as JSON, and the shell prints it, too
+from kafka_sql.runtime.error_loggers import disable_error_loggers
 
 
 def attach() -> None:
     """Execute the JVM's statements until it ends, which closes this process's stdin."""
-    logging.getLogger(_ERROR_LOGGER).disabled = True
+    disable_error_loggers()
     os.dup2(2, 1)  # stdout belongs to the shell, for results
     gateway = launch_gateway()  # connects to PYSPARK_GATEWAY_PORT
     del os.environ["PYSPARK_GATEWAY_SECRET"]  # child processes must not inherit the JVM's secret

@@ -1,8 +1,8 @@
 """Restrict what options may use to the lists in environment variables: files, modules, variables and URLs.
 
 The operator of the process sets the variables, not the author of the statement. They are read where a value is used,
-on the driver and on executors. If one of them is set, the others allow nothing unless they are set, too, so that no way
-is left open that the operator did not think of.
+on the driver and on executors. If one of them is set, the others allow nothing unless they are set, too: an
+operator who restricts files, for example, must not leave modules unrestricted by mistake.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def allowed_entries(variable: str) -> list[str] | None:
 
 
 def is_allowed_module(name: str) -> bool:
-    """Whether options may import a module: it is listed, or is in a listed package."""
+    """Return whether options may import a module: it is listed, or is in a listed package."""
     entries = allowed_entries(MODULES)
     return entries is None or any(name == entry or name.startswith(f"{entry}.") for entry in entries)
 
 
 def is_allowed_variable(name: str) -> bool:
-    """Whether options may read an environment variable: it is listed, or matches an entry with ``*``."""
+    """Return whether options may read an environment variable: it is listed, or matches an entry with ``*``."""
     entries = allowed_entries(VARIABLES)
     return entries is None or any(fnmatchcase(name, entry) for entry in entries)
 
 
 def is_allowed_url(url: str) -> bool:
-    """Whether options may name a URL: it is listed in the same spelling, except for a slash at the end.
+    """Return whether options may name a URL: it is listed in the same spelling, except for a slash at the end.
 
     Like ``org.apache.kafka.sasl.oauthbearer.allowed.urls`` of Kafka's clients, this compares the text: clients
     interpret unusual URLs differently.

@@ -98,7 +98,7 @@ def check_inherited_secrets(
 
 
 def _is_secret(name: str, key: str, value: str) -> bool:
-    """Whether an option holds a secret, refers to one, or names a file of secrets or what creates tokens.
+    """Return whether an option holds a secret, refers to one, or names a file of secrets or what creates tokens.
 
     Args:
         name: the key without the prefix of its destination.

@@ -22,12 +22,12 @@ _SECRET_LENGTH: Final = 4  # shorter values occur in ordinary words, and are not
 
 
 def has_reference(value: str) -> bool:
-    """Whether a value contains a reference, so that it cannot be interpreted before it is resolved."""
+    """Return whether a value contains a reference, so that it cannot be interpreted before it is resolved."""
     return next(_references(value), None) is not None
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value consists of exactly one reference."""
+    """Return whether a value consists of exactly one reference."""
     text = value.strip()
     return any((r.start, r.end) == (0, len(text)) for r in _references(text))
 

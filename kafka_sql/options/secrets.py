@@ -51,7 +51,7 @@ _USER_INFO = re.compile(r"://[^\s/?#'\"]*@")
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of the option ``key`` must never be shown.
+    """Return whether the value of the option ``key`` must never be shown.
 
     References such as ``${env:NAME}`` are not secrets, but are treated as such: only the key counts.
     """
@@ -61,7 +61,7 @@ def is_secret(key: str) -> bool:
 
 
 def is_url(key: str) -> bool:
-    """Whether the value of the option ``key`` is a URL, an address or a list of them."""
+    """Return whether the value of the option ``key`` is a URL, an address or a list of them."""
     return key.lower().endswith(_URL_ENDINGS)
 
 

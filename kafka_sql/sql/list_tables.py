@@ -36,7 +36,7 @@ def patch_catalog(spark: SparkSession, tables: Tables) -> None:
 
 
 def _show(tables: Tables, table: Table) -> Table:
-    """Return a table of the listing; a Kafka table that is a view in Spark's catalog as a table."""
+    """Return an entry of the listing. A Kafka table that is a view in Spark's catalog is shown as a table."""
     entry = _find(tables, table)
     if entry is None or not entry.is_view:
         return table

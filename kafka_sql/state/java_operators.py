@@ -17,7 +17,7 @@ _OPERATORS: Final = "kafka_sql.ChangelogOperators"
 
 
 def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
-    """Call a static method of ``ChangelogOperators`` with a stream, and arguments of Java or Python.
+    """Call a static method of ``ChangelogOperators`` with a stream and further arguments, in Java or Python types.
 
     Raises:
         UnsupportedSqlError: the driver cannot load its class.

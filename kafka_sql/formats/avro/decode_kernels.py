@@ -381,6 +381,7 @@ def _skip_value(operation: int, opcode: int, cursor: int, end: int) -> int:
         if count < 0:
             return -opcodes.BAD_LENGTH
         return cursor + count if count <= end - cursor else -opcodes.TRUNCATED
+    # the blocks of an array whose elements take no bytes
     while count != 0 and cursor >= 0:
         if count < 0:  # the block's size in bytes follows
             _, cursor = read_varint(cursor, end, _LONG_SIZE)

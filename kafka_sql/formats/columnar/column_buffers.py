@@ -19,11 +19,11 @@ VALUES: Final = 0  # address of the values, or of int32 offsets
 VALID: Final = 1  # address of a byte per entry: 1 if it is not null
 DATA: Final = 2  # address of the bytes that the offsets point into
 CAPACITY: Final = 3  # in entries
-BYTES_CAPACITY: Final = 4
+BYTES_CAPACITY: Final = 4  # of the memory at DATA
 WIDTH: Final = 5  # bytes of a value, or one of the widths below
 SLOT_CELLS: Final = 6
 
-# Widths of types without values of their own
+# What replaces a width for types without values of a fixed width
 STRUCT: Final = 0
 VARIABLE: Final = -1  # STRING and BYTES
 LIST: Final = -2  # ARRAY and MAP

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from kafka_sql.formats.confluent.wire_format import (
     split_by_header,
 )
 from kafka_sql.formats.format import Decoded, ErrorSink, SupportsReadCheck, report_or_raise
+
+T = TypeVar("T")
 
 
 class PayloadReader(Protocol):
@@ -116,19 +118,11 @@ class WireFormatDecoder(SupportsReadCheck):
         """Decode the payloads of each schema; return the columns, and the payload index of each row."""
         if len(ids) and (ids == ids[0]).all():
             return self._read(int(ids[0]), data, offsets, indices, errors)
-        parts: list[list[pa.Array]] = []
-        decoded, failures = [np.empty(0, np.int64)], []
-        for schema_id in np.unique(ids).tolist():
-            try:
-                columns, rows = self._read(schema_id, data, offsets, indices[ids == schema_id], errors)
-            except DecodeError as e:
-                failures.append(e)
-            else:
-                parts.append(columns)
-                decoded.append(rows)
-        if failures:
-            raise min(failures, key=lambda e: e.row)
-        return concat_in_order(self._schema, parts, np.concatenate(decoded))
+        return read_groups(
+            self._schema,
+            np.unique(ids).tolist(),
+            lambda schema_id: self._read(schema_id, data, offsets, indices[ids == schema_id], errors),
+        )
 
     def _read(
         self, schema_id: int, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
@@ -153,7 +147,35 @@ class WireFormatDecoder(SupportsReadCheck):
         return self._readers.get(schema_id)
 
 
-def concat_in_order(schema: pa.Schema, parts: list[list[pa.Array]], indices: Indices) -> tuple[list[pa.Array], Indices]:
+def read_groups(
+    schema: pa.Schema, groups: Iterable[T], read: Callable[[T], tuple[list[pa.Array], Indices]]
+) -> tuple[list[pa.Array], Indices]:
+    """Decode groups of payloads; return the columns, and the payload index of each row, in the order of the payloads.
+
+    Args:
+        read: decodes a group to columns and payload indices.
+
+    Raises:
+        DecodeError: ``read`` raised it; the first one in the order of the payloads.
+    """
+    parts: list[list[pa.Array]] = []
+    decoded, failures = [np.empty(0, np.int64)], []
+    for group in groups:
+        try:
+            columns, rows = read(group)
+        except DecodeError as e:
+            failures.append(e)
+        else:
+            parts.append(columns)
+            decoded.append(rows)
+    if failures:
+        raise min(failures, key=lambda e: e.row)
+    return _concat_in_order(schema, parts, np.concatenate(decoded))
+
+
+def _concat_in_order(
+    schema: pa.Schema, parts: list[list[pa.Array]], indices: Indices
+) -> tuple[list[pa.Array], Indices]:
     """Concatenate the columns of several parts, and sort the rows by payload.
 
     Args:

@@ -35,10 +35,10 @@ class Fractional(Number):
 
 
 def _reject(token: str) -> NoReturn:
-    raise ValueError(f"{token} is not JSON")
+    raise ValueError(f"is not valid JSON: {token} is not a JSON number")
 
 
-# Not strict, because Flink allows control characters in strings. The last of repeated names counts.
+# Not strict, because Flink allows control characters in strings. If a name is repeated, the last one counts.
 _DECODER: Final = json.JSONDecoder(parse_int=Integral, parse_float=Fractional, parse_constant=_reject, strict=False)
 
 
@@ -48,7 +48,7 @@ def parse_document(payload: bytes) -> Any:
     The encoding is UTF-8; or UTF-16 or UTF-32 if the first bytes indicate it, as in Jackson.
 
     Raises:
-        ValueError: with the reason why the payload is not JSON.
+        ValueError: the payload is not JSON. The message is a predicate, such as "is not valid JSON".
     """
     try:
         text = payload.decode(json.detect_encoding(payload))

@@ -23,8 +23,8 @@ PROTO_FILE: Final = string(
 )
 PROTO_PATH: Final = string_list(
     "protobuf.proto-path",
-    "Folders in which the files that 'protobuf.proto-file' imports are looked up, separated by ';'. By default that of "
-    "the file.",
+    "Folders in which the files that 'protobuf.proto-file' imports are looked up, separated by ';'. By default, the "
+    "folder of the file.",
 )
 IGNORE_PARSE_ERRORS: Final = boolean(
     "protobuf.ignore-parse-errors",

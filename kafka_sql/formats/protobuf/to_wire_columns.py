@@ -18,7 +18,7 @@ _MICROS_PER_SECOND: Final = 1_000_000
 
 
 def to_wire_columns(mappings: tuple[FieldMapping, ...], arrays: list[pa.Array]) -> list[pa.Array]:
-    """Return the wire columns of a message. Of a oneof, only the last field that is not null is set, as in Java.
+    """Return the wire columns of a message. In a oneof, only the last field that is not null is set, as in Java.
 
     Raises:
         EncodeError: protobuf cannot represent a value.
@@ -114,7 +114,7 @@ def _to_seconds_and_nanos(array: pa.Array) -> list[pa.Array]:
 
 
 def _from_json(mapping: FieldMapping, array: pa.Array) -> pa.BinaryArray:
-    """Return serialized Struct, Value and ListValue messages of their JSON."""
+    """Return serialized Struct, Value or ListValue messages, parsed from JSON."""
     message_class = message_factory.GetMessageClass(mapping.message)
 
     def serialize(text: str) -> bytes:

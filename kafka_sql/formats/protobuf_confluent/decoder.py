@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import cached_registry
-from kafka_sql.formats.confluent.decoder import concat_in_order, metadata_columns
+from kafka_sql.formats.confluent.decoder import metadata_columns, read_groups
 from kafka_sql.formats.confluent.options import registry_settings
 from kafka_sql.formats.confluent.wire_format import (
     HEADER_SIZE,
@@ -31,6 +31,20 @@ from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.options import Options
 
 MessageKey: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id and a message's indexes; () if they are malformed
+
+
+class _Group(NamedTuple):
+    """The payloads of one message.
+
+    Attributes:
+        key: the message.
+        positions: which of the payloads have it.
+        starts: where each message begins in the data, after the indexes.
+    """
+
+    key: MessageKey
+    positions: Indices
+    starts: Indices
 
 
 class ProtobufConfluentDecoder:
@@ -63,32 +77,24 @@ class ProtobufConfluentDecoder:
         framed, malformed = split_by_header(data, offsets, present, skip_malformed=skip_malformed)
         ids = schema_ids(data, offsets, framed)
         starts, ends = offsets[framed].astype(np.int64) + HEADER_SIZE, offsets[framed + 1].astype(np.int64)
-        parts: list[list[pa.Array]] = []
-        decoded, failures = [np.empty(0, np.int64)], []
-        for key, positions, message_starts in _group_by_message(data, starts, ends, ids):
-            try:
-                columns, rows = self._read(key, data, message_starts, ends[positions], framed[positions], errors)
-            except DecodeError as e:
-                failures.append(e)
-            else:
-                parts.append(columns)
-                decoded.append(rows)
-        if failures:
-            raise min(failures, key=lambda e: e.row)
+
+        def read(group: _Group) -> tuple[list[pa.Array], Indices]:
+            return self._read(group, data, ends[group.positions], framed[group.positions], errors)
+
+        columns, rows = read_groups(self._schema, _group_by_message(data, starts, ends, ids), read)
         for error in [] if self._ignore_errors else missing_header_errors(data, offsets, malformed):
             report_or_raise(errors, error)
-        columns, rows = concat_in_order(self._schema, parts, np.concatenate(decoded))
         row_ids = schema_ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
         payload_indices = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
         return Decoded(columns, payload_indices, metadata_columns(self._metadata, row_ids, self._subject))
 
     def _read(
-        self, key: MessageKey, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink
+        self, group: _Group, data: Bytes, ends: Indices, indices: Indices, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
-        """Decode payloads of one message."""
-        reader = self._reader(key)
+        """Decode the payloads of one message."""
+        reader = self._reader(group.key)
         if not isinstance(reader, str):
-            return reader.read(data, starts, ends, indices, errors)
+            return reader.read(data, group.starts, ends, indices, errors)
         for index in [] if self._ignore_errors else indices.tolist():
             report_or_raise(errors, DecodeError(index, None, reader))
         return [pa.array([], field.type) for field in self._schema], indices[:0]
@@ -121,10 +127,8 @@ class ProtobufConfluentDecoder:
         )
 
 
-def _group_by_message(
-    data: Bytes, starts: Indices, ends: Indices, ids: SchemaIds
-) -> Iterator[tuple[MessageKey, Indices, Indices]]:
-    """Yield the payloads of each message: their positions in ``ids``, and where the messages begin after the indexes.
+def _group_by_message(data: Bytes, starts: Indices, ends: Indices, ids: SchemaIds) -> Iterator[_Group]:
+    """Yield the payloads of each message.
 
     Args:
         starts, ends: where each payload begins, after the header, and ends in ``data``.
@@ -133,7 +137,7 @@ def _group_by_message(
     is_first[is_first] = data[starts[is_first]] == 0  # a single 0: the first message, as in most schemas
     for schema_id in np.unique(ids[is_first]).tolist():
         positions = np.flatnonzero(is_first & (ids == schema_id))
-        yield (schema_id, FIRST_MESSAGE), positions, starts[positions] + 1
+        yield _Group((schema_id, FIRST_MESSAGE), positions, starts[positions] + 1)
     malformed: dict[int, list[int]] = {}
     remaining = np.flatnonzero(~is_first)
     while len(remaining):  # one round per distinct prefix, however many payloads have it
@@ -144,10 +148,10 @@ def _group_by_message(
             for offset in range(size):
                 same_prefix[same_prefix] = data[starts[remaining[same_prefix]] + offset] == data[starts[first] + offset]
             positions = remaining[same_prefix]
-            yield (int(ids[first]), indexes), positions, starts[positions] + size
+            yield _Group((int(ids[first]), indexes), positions, starts[positions] + size)
             remaining = remaining[~same_prefix]
         else:
             malformed.setdefault(int(ids[first]), []).append(first)
             remaining = remaining[1:]
     for schema_id, rows in malformed.items():
-        yield (schema_id, ()), np.array(rows), starts[rows]
+        yield _Group((schema_id, ()), np.array(rows), starts[rows])

@@ -141,7 +141,7 @@ class OffsetRequest:
         return None if offset == OFFSET_INVALID else offset  # librdkafka's result if the leader has gone
 
     def _exists(self, partition: TopicPartition) -> bool:
-        """Whether the metadata lists a partition. The leader of a new one may learn of it shortly after that."""
+        """Return whether the metadata lists a partition. The leader of a new one may learn of it shortly after that."""
         topic = self._list_topics().get(partition[0])
         return topic is not None and partition[1] in topic.partitions
 

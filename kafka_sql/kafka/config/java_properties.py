@@ -180,7 +180,7 @@ _IGNORED: Final = {
     "partition.assignment.strategy": "Spark assigns the splits",
     "partitioner.adaptive.partitioning.enable": "the sticky partition does not depend on the length of queues",
     "partitioner.availability.timeout.ms": "the sticky partition does not depend on the length of queues",
-    "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command; kinit is searched on PATH",
+    "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command; kinit is looked up on PATH",
     "sasl.kerberos.ticket.renew.jitter": _TOKEN_REFRESH,
     "sasl.kerberos.ticket.renew.window.factor": _TOKEN_REFRESH,
     "sasl.login.connect.timeout.ms": _TOKEN_REFRESH,

@@ -30,13 +30,13 @@ def find_rejected(config: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def is_unknown(message: str) -> bool:
-    """Whether a message of ``find_rejected`` says that librdkafka does not have the property."""
+    """Return whether a message of ``find_rejected`` says that librdkafka does not have the property."""
     return message.startswith(_UNKNOWN.split("{", 1)[0])
 
 
 @cache
 def supports_kerberos() -> bool:
-    """Whether this librdkafka was built with Kerberos (GSSAPI)."""
+    """Return whether this librdkafka was built with Kerberos (GSSAPI)."""
     return find_rejected({"builtin.features": "sasl_gssapi"}) is None
 
 

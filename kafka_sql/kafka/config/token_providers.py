@@ -134,7 +134,7 @@ def check_provider(config: Mapping[str, str]) -> None:
 
 
 def is_provider_setting(key: str) -> bool:
-    """Whether a setting is for this package and not for librdkafka."""
+    """Return whether a setting is for this package and not for librdkafka."""
     return key == PROVIDER or key.startswith(PARAMETERS)
 
 

@@ -22,12 +22,12 @@ _GZIP_WBITS: Final = 31  # selects the gzip format in zlib
 # defaults of the Java client and librdkafka; -1 selects zlib's default
 _DEFAULT_LEVELS: Final = {"gzip": -1, "lz4": 1, "zstd": 3}
 _MAX_LEVELS: Final = {"gzip": 9, "lz4": 12, "zstd": 22}
-_LZ4_BLOCK: Final = 1 << 16  # bytes, as in the Java client and librdkafka
+_LZ4_BLOCK_SIZE: Final = 1 << 16  # bytes, as in the Java client and librdkafka
 # magic number; version 1 with independent blocks; blocks of 64 KB; checksum of the two bytes before it
 _LZ4_HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
-_LZ4_UNCOMPRESSED: Final = 1 << 31  # flag in the length of a block
-_JAVA_MAGIC: Final = b"\x82SNAPPY\0"
-_JAVA_HEADER: Final = 16  # bytes: the magic and two versions
+_LZ4_UNCOMPRESSED_FLAG: Final = 1 << 31  # in the length of a block
+_SNAPPY_JAVA_MAGIC: Final = b"\x82SNAPPY\0"
+_SNAPPY_JAVA_HEADER_SIZE: Final = 16  # the magic number and two versions
 
 
 class Compression(NamedTuple):
@@ -91,16 +91,16 @@ def compress(compression: Compression, records: memoryview) -> bytes:
 
 
 def _lz4_frame(records: memoryview, level: int) -> bytes:
-    # not with pyarrow's codec for frames, whose blocks depend on each other
+    # pyarrow's own codec for frames writes blocks that depend on each other
     codec = pa.Codec("lz4_raw", level)
     parts: list[bytes | memoryview] = [_LZ4_HEADER]
-    for start in range(0, len(records), _LZ4_BLOCK):
-        block = records[start : start + _LZ4_BLOCK]
+    for start in range(0, len(records), _LZ4_BLOCK_SIZE):
+        block = records[start : start + _LZ4_BLOCK_SIZE]
         compressed = codec.compress(block, asbytes=True)
         if len(compressed) < len(block):
             parts += [struct.pack("<I", len(compressed)), compressed]
         else:
-            parts += [struct.pack("<I", len(block) | _LZ4_UNCOMPRESSED), block]
+            parts += [struct.pack("<I", len(block) | _LZ4_UNCOMPRESSED_FLAG), block]
     return b"".join([*parts, bytes(4)])
 
 
@@ -140,17 +140,17 @@ def _too_large(max_size: int) -> MalformedResponse:
 
 
 def _decompress_snappy(content: memoryview, max_size: int) -> bytes:
-    sized_blocks = [(_decompressed_size(block), block) for block in _blocks(content)]
+    sized_blocks = [(_decompressed_size(block), block) for block in _snappy_blocks(content)]
     if sum(size for size, _ in sized_blocks) > max_size:
         raise _too_large(max_size)
     codec = pa.Codec("snappy")
     return b"".join(codec.decompress(pa.py_buffer(block), size, asbytes=True) for size, block in sized_blocks)
 
 
-def _blocks(content: memoryview) -> list[memoryview]:
-    if bytes(content[: len(_JAVA_MAGIC)]) != _JAVA_MAGIC:
+def _snappy_blocks(content: memoryview) -> list[memoryview]:
+    if bytes(content[: len(_SNAPPY_JAVA_MAGIC)]) != _SNAPPY_JAVA_MAGIC:
         return [content]
-    blocks, offset = [], _JAVA_HEADER
+    blocks, offset = [], _SNAPPY_JAVA_HEADER_SIZE
     while offset < len(content):
         (size,) = struct.unpack_from(">i", content, offset)
         if not 0 < size <= len(content) - offset - 4:

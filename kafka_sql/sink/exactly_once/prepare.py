@@ -55,7 +55,9 @@ def current_task(statement_id: str | None) -> Task:
     query, batch = context.getLocalProperty("sql.streaming.queryId"), context.getLocalProperty("streaming.sql.batchId")
     run = context.getLocalProperty("spark.jobGroup.id") if query else statement_id
     if run is None or (query and batch is None):
-        raise TransactionError("The query id or batch id is missing in the task's local properties, which Spark sets.")
+        raise TransactionError(
+            "The query id or batch id is missing from the task's local properties, which Spark sets."
+        )
     return Task(
         context.partitionId(),
         context.taskAttemptId(),

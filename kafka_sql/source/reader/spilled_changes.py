@@ -33,7 +33,7 @@ class SpilledChanges:
     def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
         """
         Args:
-            schema: of the changes.
+            schema: the schema of the changes.
             identity: the columns that identify a row.
         """
         self._schema, self._identity = schema, tuple(identity)

@@ -157,7 +157,7 @@ class AlterParser(TableParser):
                 )
 
     def _take_column_keyword(self) -> bool:
-        """Take Spark's COLUMN or COLUMNS after ADD, DROP or RENAME, unless it is a column's name; return whether."""
+        """Take Spark's COLUMN or COLUMNS unless it is the name of a column; return whether it was taken."""
         word, following = self._curr, self._next
         if word.token_type != TokenType.VAR or word.text.upper() not in ("COLUMN", "COLUMNS"):
             return False
@@ -167,7 +167,10 @@ class AlterParser(TableParser):
         return True
 
     def _take_add_column_keyword(self) -> bool:
-        """Take Spark's COLUMN or COLUMNS after ADD; return whether. ``ADD column INT`` adds a column named column."""
+        """Take Spark's COLUMN or COLUMNS after ADD, and return whether it was taken.
+
+        In ``ADD column INT``, it is the name of the column.
+        """
         tokens = self._tokens[self._index + 1 : self._index + 4]
         types, words = [t.token_type for t in tokens], [t.text.upper() for t in tokens]
         is_list = types[:1] == [TokenType.L_PAREN]

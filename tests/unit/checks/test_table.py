@@ -20,7 +20,7 @@ from kafka_sql.errors import BrokerError, TopicNotFoundError, UnsupportedVersion
 from kafka_sql.kafka.admin.descriptions import TopicState
 from kafka_sql.kafka.protocol import token_cache
 from kafka_sql.table.declaration import Column, Table
-from tests.unit.kafka.protocol import token_functions
+from tests.unit.kafka import token_functions
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 SCHEMA = pa.schema([("v", pa.binary())])

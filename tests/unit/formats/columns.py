@@ -1,4 +1,4 @@
-"""Convert columns to Python values that compare exactly."""
+"""Convert decoded columns to Python values that compare exactly."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
+
+from kafka_sql.formats.format import Decoded
 
 
 def comparable_values(array: pa.Array) -> list[Any]:
@@ -24,3 +26,14 @@ def comparable_values(array: pa.Array) -> list[Any]:
     if pt.is_temporal(arrow_type):
         return list(array.cast(pa.int64()).to_pylist())
     return list(array.to_pylist())
+
+
+def comparable_result(decoded: Decoded) -> tuple[Any, ...]:
+    """Return the values, types and payload indices of a result, after Arrow has validated its columns."""
+    for column in decoded.columns:
+        column.validate(full=True)
+    return (
+        [comparable_values(column) for column in decoded.columns],
+        [column.type for column in decoded.columns],
+        None if decoded.payload_indices is None else decoded.payload_indices.to_pylist(),
+    )

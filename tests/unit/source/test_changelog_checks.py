@@ -11,15 +11,7 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.source.changelog_checks import check_key_types
 from kafka_sql.table.declaration import Column, Table
-from tests.unit.source.upsert_table import COLUMNS, OPTIONS
-
-CHANGELOG = {
-    "connector": "kafka",
-    "topic": "t",
-    "properties.bootstrap.servers": "h:1",
-    "scan.startup.mode": "earliest-offset",
-    "format": "debezium-json",
-}
+from tests.unit.source.changelog_tables import COLUMNS, DEBEZIUM_OPTIONS, UPSERT_OPTIONS
 
 
 def test_nested_key_columns_are_rejected() -> None:
@@ -29,7 +21,9 @@ def test_nested_key_columns_are_rejected() -> None:
     check_key_types(pa.schema([("v", pa.int64()), ("k", pa.string())]), ("k", "v"))
 
 
-@pytest.mark.parametrize(("options", "key"), [(OPTIONS, ("k",)), (CHANGELOG, ()), (CHANGELOG, ("k",))])
+@pytest.mark.parametrize(
+    ("options", "key"), [(UPSERT_OPTIONS, ("k",)), (DEBEZIUM_OPTIONS, ()), (DEBEZIUM_OPTIONS, ("k",))]
+)
 def test_streams_of_changes_need_a_row_kind_column(options: dict[str, str], key: tuple[str, ...]) -> None:
     schema = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
     without_row_kind = make_data_source(

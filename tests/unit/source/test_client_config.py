@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.definition import validate_table
 from kafka_sql.source.client_config import ENUMERATOR, client_config
-from kafka_sql.table.declaration import Column, Table
+from tests.unit.source.fake_cluster import define
 
 
 @pytest.mark.parametrize(
@@ -20,15 +19,8 @@ from kafka_sql.table.declaration import Column, Table
     ],
 )
 def test_client_ids(options: dict[str, str], expected: str | None) -> None:
-    table_options = {
-        "connector": "kafka",
-        "topic": "t",
-        "properties.bootstrap.servers": "x:1",
-        "format": "json",
-        **options,
-    }
-    table = validate_table(Table(("t",), (Column("a", "INT", "INT"),), table_options))
+    table = define(**options)
     assert client_config(table, "7").get("client.id") == expected
-    assert client_config(table, "7").get("bootstrap.servers") == "x:1"
+    assert client_config(table, "7").get("bootstrap.servers") == "h:1"
     if expected == "reader-7":
         assert client_config(table, ENUMERATOR)["client.id"] == "reader-enumerator-admin-client"

@@ -23,7 +23,8 @@ def translate_like(value: TypedExpression, pattern: TypedExpression, escape: Typ
     check_argument_type("LIKE", value, "string")
     check_argument_type("LIKE", pattern, "string")
     if escape is None and not isinstance(pattern.literal, str):
-        spark_pattern = f"replace({pattern.sql}, {string_literal(chr(92))}, {string_literal(chr(92) * 2)})"
+        backslash, escaped_backslash = string_literal("\\"), string_literal("\\\\")
+        spark_pattern = f"replace({pattern.sql}, {backslash}, {escaped_backslash})"
         return TypedExpression(f"({value.sql} LIKE {spark_pattern})", BOOLEAN)
     if not isinstance(pattern.literal, str) or (escape is not None and len(str(escape.literal or "")) != 1):
         raise UntranslatableError("LIKE ... ESCAPE requires a pattern and a single character that are literals")

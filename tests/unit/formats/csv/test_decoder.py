@@ -17,7 +17,7 @@ from kafka_sql.formats.csv.options import CSV_OPTIONS
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.hypothesis_examples import examples
-from tests.unit.formats.columns import comparable_values
+from tests.unit.formats.columns import comparable_result, comparable_values
 from tests.unit.formats.csv.csv_options import options
 from tests.unit.formats.csv.fallback_decoder import CountingDecoder, FallbackDecoder
 from tests.unit.formats.random_schemas import SCALARS
@@ -28,17 +28,9 @@ PAIR = pa.schema([("a", pa.int64()), ("s", pa.string())])
 def outcome(decoder: CsvDecoder, array: pa.Array) -> Any:
     """Return the result of decoding, or the error, in a form that compares exactly."""
     try:
-        decoded = decoder.decode(array)
+        return comparable_result(decoder.decode(array))
     except DecodeError as e:
         return e.row, e.field, e.reason
-    for column in decoded.columns:
-        column.validate(full=True)
-    values = [comparable_values(column) for column in decoded.columns]
-    return (
-        values,
-        [c.type for c in decoded.columns],
-        None if decoded.payload_indices is None else decoded.payload_indices.to_pylist(),
-    )
 
 
 def test_slices_and_nulls() -> None:

@@ -17,7 +17,7 @@ from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
-from tests.unit.formats.columns import comparable_values
+from tests.unit.formats.columns import comparable_result
 from tests.unit.formats.json.fallback_decoder import CountingDecoder, FallbackDecoder
 from tests.unit.formats.json.random_documents import payloads
 from tests.unit.formats.random_schemas import schemas
@@ -26,17 +26,9 @@ from tests.unit.formats.random_schemas import schemas
 def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
     """Return the result of decoding, or the error, in a form that compares exactly."""
     try:
-        decoded = decoder.decode(array)
+        return comparable_result(decoder.decode(array))
     except DecodeError as e:
         return e.row, e.field
-    for column in decoded.columns:
-        column.validate(full=True)
-    values = [comparable_values(column) for column in decoded.columns]
-    return (
-        values,
-        [c.type for c in decoded.columns],
-        None if decoded.payload_indices is None else decoded.payload_indices.to_pylist(),
-    )
 
 
 ERROR_OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,8 +18,9 @@ from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.connection_failures import auth_error
 from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
-from kafka_sql.kafka.protocol import token_cache
-from tests.unit.kafka.protocol import token_functions as functions
+from tests.unit.kafka import token_functions as functions
+
+pytestmark = pytest.mark.usefixtures("no_tokens")
 
 MODULE = functions.__name__
 SECRET = "planted-4711"
@@ -31,15 +31,6 @@ PROPERTIES = {
     "socket.connection.setup.timeout.ms": "1000",
     PROVIDER: f"{MODULE}:returned",
 }
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(token_cache, "_tokens", {})
-    functions.CALLS.clear()
-    yield
-    functions.CALLS.clear()
-    functions.RESULT.clear()
 
 
 def open_admin(config: dict[str, str]) -> object:

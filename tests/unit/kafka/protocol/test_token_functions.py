@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -19,7 +18,9 @@ from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
 from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, sasl_exchange
 from kafka_sql.kafka.protocol.token_cache import get_token, get_valid_token
 from kafka_sql.kafka.protocol.token_functions import call_provider
-from tests.unit.kafka.protocol import token_functions as functions
+from tests.unit.kafka import token_functions as functions
+
+pytestmark = pytest.mark.usefixtures("no_tokens")
 
 MODULE = functions.__name__
 SECRET = "planted-4711"
@@ -28,15 +29,6 @@ SECRET = "planted-4711"
 def config(name: str = "numbered", **more: str) -> dict[str, str]:
     named = {key.replace("_", "."): value for key, value in more.items()}
     return {"sasl.mechanism": "OAUTHBEARER", PROVIDER: f"{MODULE}:{name}", **named}
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(token_cache, "_tokens", {})
-    functions.CALLS.clear()
-    yield
-    functions.CALLS.clear()
-    functions.RESULT.clear()
 
 
 @pytest.mark.parametrize(

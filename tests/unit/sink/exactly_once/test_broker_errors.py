@@ -166,10 +166,10 @@ def test_a_write_outside_tasks_is_rejected() -> None:
 
 def test_a_task_without_query_and_batch_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     context(monkeypatch, sql__streaming__queryId="q", spark__jobGroup__id="r")
-    with pytest.raises(TransactionError, match="query id or batch id is missing in the task's local properties"):
+    with pytest.raises(TransactionError, match="query id or batch id is missing from the task's local properties"):
         prepare.current_task(None)
     context(monkeypatch)
-    with pytest.raises(TransactionError, match="query id or batch id is missing in the task's local properties"):
+    with pytest.raises(TransactionError, match="query id or batch id is missing from the task's local properties"):
         prepare.current_task(None)
 
 

@@ -30,6 +30,7 @@ from kafka_sql.source.reader.changelog_content import read_content, upsert_chang
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.sql.errors_from_text import error_from_message
 from kafka_sql.table.declaration import Column, Table
+from tests.unit.source.changelog_tables import UPSERT_OPTIONS
 
 OPTIONS = {
     "connector": "kafka",
@@ -107,15 +108,7 @@ def test_error_rows_have_the_error_and_the_raw_payload() -> None:
 
 
 def test_latest_rows_with_undecodable_records_in_between() -> None:
-    options = {
-        "connector": "upsert-kafka",
-        "topic": "t",
-        "properties.bootstrap.servers": "h:1",
-        "key.format": "json",
-        "value.format": "json",
-        "value.fields-include": "EXCEPT_KEY",
-        "error-handling.mode": "log",
-    }
+    options = {**UPSERT_OPTIONS, "error-handling.mode": "log"}
     key = Column("id", "STRING", "STRING", nullable=False)
     definition = validate_table(Table(("t",), (key, N), options, primary_key=("id",)))
     tolerant, handler = decoder(definition, key, N)

@@ -31,7 +31,7 @@ from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import ROW_ORDER_NAME
 from kafka_sql.table.declaration import Column, Table
 from tests.hypothesis_examples import examples
-from tests.unit.source.upsert_table import COLUMNS, OPTIONS
+from tests.unit.source.changelog_tables import COLUMNS, DEBEZIUM_OPTIONS, UPSERT_OPTIONS
 
 # in memory; reduced after each batch; moved to files at the second batch
 LIMITS = st.sampled_from([DEFAULT_LIMITS, MemoryLimits(unreduced=0), MemoryLimits(unreduced=0, content=0)])
@@ -73,7 +73,7 @@ def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | 
                 yield records(batch, first)
             first += len(batch)
 
-    definition = validate_table(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
+    definition = validate_table(Table(("t",), COLUMNS, UPSERT_OPTIONS, primary_key=("k",)))
     decoder = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
     rows = content(decoder, record_batches(), upsert_changes, limits)
     assert rows == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
@@ -84,7 +84,7 @@ ROW_ORDER = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtua
 
 @given(CHANGES)
 def test_upserts_and_tombstones_are_in_the_order_of_their_offsets(changes: list[Any]) -> None:
-    definition = validate_table(Table(("t",), (*COLUMNS, ROW_ORDER), OPTIONS, primary_key=("k",)))
+    definition = validate_table(Table(("t",), (*COLUMNS, ROW_ORDER), UPSERT_OPTIONS, primary_key=("k",)))
     schema = SCHEMA.append(pa.field(ROW_ORDER_NAME, pa.int64()))
     rows = upsert_changes(RowDecoder(definition, schema, Split("t", 0, 0, 99)), records(changes, 0)).to_pylist()
     offsets = [row["o"] for row in rows]
@@ -101,13 +101,6 @@ def content(
     return sorted(rows, key=lambda row: int(row["o"])) if limits.content == 0 else rows
 
 
-CHANGELOG = {
-    "connector": "kafka",
-    "topic": "t",
-    "properties.bootstrap.servers": "h:1",
-    "scan.startup.mode": "earliest-offset",
-    "format": "debezium-json",
-}
 # a key, and its new value and key; None deletes the row
 EVENTS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.none() | st.tuples(st.integers(0, 99), st.sampled_from("abcd"))), max_size=12
@@ -137,7 +130,7 @@ def test_latest_rows_of_a_changelog(batches: list[list[Any]], limits: MemoryLimi
         if payloads:
             offsets = np.arange(offset - len(payloads), offset)
             record_batches.append(Records(pa.array(payloads, pa.binary()), offsets, None))
-    definition = validate_table(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
+    definition = validate_table(Table(("t",), COLUMNS, DEBEZIUM_OPTIONS, primary_key=("k",)))
     decoder = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
     rows = content(decoder, iter(record_batches), changelog_changes, limits)
     assert rows == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(expected.items(), key=lambda item: item[1][1])]
@@ -177,7 +170,7 @@ def test_copies_of_a_changelog_without_a_primary_key(batches: list[list[Any]], l
         Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True),
     )
     schema = pa.schema([("k", pa.string()), ("n", pa.list_(pa.int32())), ("d", pa.float64()), ("o", pa.int64())])
-    decoder = RowDecoder(validate_table(Table(("t",), columns, CHANGELOG)), schema, Split("t", 0, 0, offset))
+    decoder = RowDecoder(validate_table(Table(("t",), columns, DEBEZIUM_OPTIONS)), schema, Split("t", 0, 0, offset))
     rows = content(decoder, iter(record_batches), changelog_changes, limits)
     assert rows == [{"k": k, "n": n, "d": d, "o": o} for (k, n, d), o in expected]
 
