@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"\$\{(?:(?:hivevar|hiveconf|spark|sparkconf):)?([^\s:}]+
 
 
 def substitute(spark: SparkSession, statement: str) -> str:
-    """Replace variables by the values in the session's configuration. Unknown variables stay unchanged.
+    """Replace variables with the values in the session's configuration. Unknown variables stay unchanged.
 
     Raises:
         StatementError: the value of a variable refers to the variable itself, directly or through other variables.

@@ -52,7 +52,7 @@ def parse_specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], 
 
 
 def fill_in_topic(offsets: Mapping[tuple[str | None, int], int], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
-    """Replace a missing topic by the table's only topic."""
+    """Replace a missing topic with the table's only topic."""
     return {
         (topics[0] if topic is None else topic, partition): offset for (topic, partition), offset in offsets.items()
     }

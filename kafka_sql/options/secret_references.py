@@ -59,7 +59,7 @@ def resolve(value: str, option: str) -> str:
 
 
 def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    """Replace resolved values in a library's message by their references, and mask other secrets and user info."""
+    """Replace resolved values in a library's message with their references, and mask other secrets and user info."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
             text = text.replace(value, values[key] if is_reference(values[key]) or not is_secret(key) else MASK)

@@ -33,7 +33,7 @@ _READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
     ApiKey.METADATA: read_metadata,
     ApiKey.FIND_COORDINATOR: lambda response: (
         transactions._read_coordinators(response)
-        if response.version >= _BATCHED_FIND_COORDINATOR
+        if response.version >= _FIRST_VERSION_WITH_SEVERAL_COORDINATORS
         else transactions._read_coordinator(response)
     ),
     ApiKey.INIT_PRODUCER_ID: transactions.read_init_producer_id,
@@ -45,7 +45,7 @@ _READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: transactions.read_add_partitions_to_txn,
     ApiKey.PRODUCE: read_produce,
 }
-_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_VERSION_WITH_SEVERAL_COORDINATORS: Final = 4
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SASL_MESSAGES: Final = (
     *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _UTF_8: Final = codecs.lookup("utf-8").name
-# Java replaces a surrogate in UTF-8 by one U+FFFD, Python by two or three.
+# Java replaces a surrogate in UTF-8 with one U+FFFD, Python with two or three.
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT: Final = "\ufffd".encode()
 # Python codecs that are not character sets.

@@ -16,7 +16,7 @@ _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 
 
 def replace_lone_surrogates(text: str) -> str:
-    """Replace unpaired surrogates by ``?``, as Flink's StringData does when it encodes to UTF-8."""
+    """Replace unpaired surrogates with ``?``, as Flink's StringData does when it encodes to UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -138,11 +138,7 @@ def _plan_message(
 
 def is_required(descriptor: FieldDescriptor) -> bool:
     """Return whether a message must have a field."""
-    return (
-        bool(descriptor.is_required)
-        if hasattr(descriptor, "is_required")
-        else descriptor.label == FieldDescriptor.LABEL_REQUIRED
-    )
+    return bool(descriptor.is_required)
 
 
 def _oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:

@@ -235,7 +235,7 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
     is_map = len(mapping.children) == 2
     if not is_map and (element.message is None or element.wire.type == pa.binary()):
         type_ = _value_type(element)
-        is_packed = mapping.descriptor.is_packed if hasattr(mapping.descriptor, "is_packed") else False
+        is_packed = bool(mapping.descriptor.is_packed)
         elements = plan.add_input(element_path)
         tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type_, 0))
         opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS

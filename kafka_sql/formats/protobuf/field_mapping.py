@@ -129,11 +129,7 @@ def _map_field(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_ev
 
 def is_repeated(descriptor: FieldDescriptor) -> bool:
     """Return whether a field is an array or map."""
-    return (
-        bool(descriptor.is_repeated)
-        if hasattr(descriptor, "is_repeated")
-        else descriptor.label == FieldDescriptor.LABEL_REPEATED
-    )
+    return bool(descriptor.is_repeated)
 
 
 def _map_single(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
@@ -155,8 +151,7 @@ def _scalar_opcode(arrow_type: pa.DataType, descriptor: FieldDescriptor, allow_e
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
     field_type = descriptor.type
     if field_type == FieldDescriptor.TYPE_ENUM and (is_string(arrow_type) or pt.is_signed_integer(arrow_type)):
-        is_closed = bool(getattr(descriptor.enum_type, "is_closed", is_proto2(descriptor)))
-        return opcodes.CLOSED_ENUM if is_closed else opcodes.VARINT_32
+        return opcodes.CLOSED_ENUM if descriptor.enum_type.is_closed else opcodes.VARINT_32
     if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(arrow_type):
         return opcodes.BOOL
     if field_type == FieldDescriptor.TYPE_FLOAT and pt.is_float32(arrow_type):

@@ -83,7 +83,7 @@ def check_stores(config: Mapping[str, str]) -> None:
 
 
 def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """Replace Java's stores and JAAS string in ``settings`` by librdkafka's options.
+    """Replace Java's stores and JAAS string in ``settings`` with librdkafka's options.
 
     Args:
         settings: with the references resolved.

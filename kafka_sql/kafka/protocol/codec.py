@@ -35,7 +35,7 @@ class ApiKey(IntEnum):
         return "".join(word.capitalize() for word in self.name.split("_"))
 
 
-_FIRST_FLEXIBLE: Final[Mapping[ApiKey, int]] = {
+_FIRST_FLEXIBLE_VERSIONS: Final[Mapping[ApiKey, int]] = {
     ApiKey.PRODUCE: 9,
     ApiKey.FETCH: 12,
     ApiKey.LIST_OFFSETS: 6,
@@ -52,7 +52,7 @@ _FIRST_FLEXIBLE: Final[Mapping[ApiKey, int]] = {
     ApiKey.LIST_TRANSACTIONS: 0,
 }
 # Before these versions, a broker that throttles a client delays its response instead (KIP-219).
-_FIRST_THROTTLED_BY_CLIENT: Final[Mapping[ApiKey, int]] = {
+_FIRST_VERSIONS_THROTTLED_BY_CLIENT: Final[Mapping[ApiKey, int]] = {
     ApiKey.PRODUCE: 6,
     ApiKey.FETCH: 8,
     ApiKey.LIST_OFFSETS: 3,
@@ -68,12 +68,12 @@ _FIRST_THROTTLED_BY_CLIENT: Final[Mapping[ApiKey, int]] = {
 
 def is_flexible(key: ApiKey, version: int) -> bool:
     """Return whether a version of an API has compact types and tagged fields (KIP-482)."""
-    return version >= _FIRST_FLEXIBLE.get(key, 1 << 15)
+    return version >= _FIRST_FLEXIBLE_VERSIONS.get(key, 1 << 15)
 
 
 def is_throttled_by_client(key: ApiKey, version: int) -> bool:
     """Return whether the client, and not the broker, has to wait for the throttle time of a response."""
-    return version >= _FIRST_THROTTLED_BY_CLIENT.get(key, 0)
+    return version >= _FIRST_VERSIONS_THROTTLED_BY_CLIENT.get(key, 0)
 
 
 class MalformedResponse(ConnectionError):

@@ -1,4 +1,4 @@
-"""Fetch: the record batches of a partition.
+"""Request the record batches of a partition (Fetch).
 
 Layout: Fetch versions 4 to 12 of Apache Kafka's message definitions. Older versions do not report aborted transactions;
 newer ones name topics by their ids.
@@ -15,13 +15,12 @@ from kafka_sql.kafka.protocol.connection import Request
 
 _CONSUMER: Final = -1  # the id of a client that is not a replica
 _NO_SESSION: Final = (0, -1)  # session id and epoch (KIP-227)
-_UNKNOWN: Final = -1  # leader epochs, and the first offset of a replica's log
-# versions that add a field
-_FIRST_LOG_START_OFFSET: Final = 5
-_FIRST_SESSION: Final = 7
-_FIRST_LEADER_EPOCH: Final = 9
-_FIRST_RACK: Final = 11
-_FIRST_LAST_FETCHED_EPOCH: Final = 12
+_UNKNOWN: Final = -1  # leader epoch, or first offset of a replica's log
+_FIRST_VERSION_WITH_LOG_START_OFFSET: Final = 5
+_FIRST_VERSION_WITH_SESSION: Final = 7
+_FIRST_VERSION_WITH_LEADER_EPOCH: Final = 9
+_FIRST_VERSION_WITH_RACK: Final = 11
+_FIRST_VERSION_WITH_LAST_FETCHED_EPOCH: Final = 12
 
 
 class FetchResult(NamedTuple):
@@ -69,22 +68,22 @@ def fetch(
 
     def encode(version: int, flexible: bool) -> bytes:
         location = codec.pack("i", partition)
-        if version >= _FIRST_LEADER_EPOCH:
+        if version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
             location += codec.pack("i", _UNKNOWN)
         location += codec.pack("q", offset)
-        if version >= _FIRST_LAST_FETCHED_EPOCH:
+        if version >= _FIRST_VERSION_WITH_LAST_FETCHED_EPOCH:
             location += codec.pack("i", _UNKNOWN)
-        if version >= _FIRST_LOG_START_OFFSET:
+        if version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
             location += codec.pack("q", _UNKNOWN)
         location += codec.pack("i", max_bytes) + codec.tags(flexible)
         partitions = codec.string(topic, flexible) + codec.array([location], flexible) + codec.tags(flexible)
         body = codec.pack("iiiib", _CONSUMER, wait_ms, min_bytes, max_bytes, int(committed))
-        if version >= _FIRST_SESSION:
+        if version >= _FIRST_VERSION_WITH_SESSION:
             body += codec.pack("ii", *_NO_SESSION)
         body += codec.array([partitions], flexible)
-        if version >= _FIRST_SESSION:
+        if version >= _FIRST_VERSION_WITH_SESSION:
             body += codec.array([], flexible)  # partitions to remove from the session
-        if version >= _FIRST_RACK:
+        if version >= _FIRST_VERSION_WITH_RACK:
             body += codec.string(rack, flexible)
         return body + codec.tags(flexible)
 
@@ -94,7 +93,7 @@ def fetch(
 def read_fetch(response: Reader, partition: int) -> FetchResult:
     """Read the response to ``fetch``."""
     throttle_ms, code = response.throttle_time(), int(ErrorCode.NONE)
-    if response.version >= _FIRST_SESSION:
+    if response.version >= _FIRST_VERSION_WITH_SESSION:
         code = response.number("h")
         response.number("i")  # session id
 
@@ -106,10 +105,10 @@ def read_fetch(response: Reader, partition: int) -> FetchResult:
     def result() -> FetchResult:
         number, code = response.number("i"), response.number("h")
         high_watermark, stable = response.number("q"), response.number("q")
-        if response.version >= _FIRST_LOG_START_OFFSET:
-            response.number("q")
+        if response.version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
+            response.number("q")  # the first offset of the log
         aborted = response.array(pair)
-        replica = response.number("i") if response.version >= _FIRST_RACK else -1
+        replica = response.number("i") if response.version >= _FIRST_VERSION_WITH_RACK else -1
         records = response.view()
         response.tags()
         if number != partition:

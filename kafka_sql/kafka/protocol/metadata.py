@@ -1,4 +1,4 @@
-"""Metadata: the brokers of a cluster, and the leaders of topics' partitions.
+"""Request the brokers of a cluster, and the leaders of topics' partitions (Metadata).
 
 Layout: Metadata versions 4 to 12 of Apache Kafka's message definitions. Older ones may create missing topics.
 """
@@ -18,12 +18,11 @@ from kafka_sql.kafka.protocol.errors import RetriableError
 _AUTO_TOPIC_CREATION: Final = False
 _AUTHORIZED_OPERATIONS: Final = False  # not requested
 _NO_TOPIC_ID: Final = bytes(16)
-# versions that add a field
-_FIRST_OFFLINE_REPLICAS: Final = 5
-_FIRST_LEADER_EPOCH: Final = 7
-_FIRST_OPERATIONS: Final = 8
-_CLUSTER_OPERATIONS: Final = range(8, 11)
-_FIRST_TOPIC_ID: Final = 10
+_FIRST_VERSION_WITH_OFFLINE_REPLICAS: Final = 5
+_FIRST_VERSION_WITH_LEADER_EPOCH: Final = 7
+_FIRST_VERSION_WITH_OPERATIONS: Final = 8
+_VERSIONS_WITH_CLUSTER_OPERATIONS: Final = range(8, 11)
+_FIRST_VERSION_WITH_TOPIC_ID: Final = 10
 
 
 class TopicMetadata(NamedTuple):
@@ -79,12 +78,12 @@ def metadata(topics: Sequence[str]) -> Request:
     """Request the brokers and the given topics; without topics, the brokers only. Missing topics are not created."""
 
     def encode(version: int, flexible: bool) -> bytes:
-        topic_id = _NO_TOPIC_ID if version >= _FIRST_TOPIC_ID else b""
+        topic_id = _NO_TOPIC_ID if version >= _FIRST_VERSION_WITH_TOPIC_ID else b""
         names = (topic_id + codec.string(name, flexible) + codec.tags(flexible) for name in topics)
         options = [_AUTO_TOPIC_CREATION]
-        if version >= _FIRST_OPERATIONS:
+        if version >= _FIRST_VERSION_WITH_OPERATIONS:
             options.append(_AUTHORIZED_OPERATIONS)  # of the topics
-        if version in _CLUSTER_OPERATIONS:
+        if version in _VERSIONS_WITH_CLUSTER_OPERATIONS:
             options.append(_AUTHORIZED_OPERATIONS)  # of the cluster
         return codec.array(names, flexible) + codec.pack(f"{len(options)}?", *options) + codec.tags(flexible)
 
@@ -104,22 +103,24 @@ def read_metadata(response: Reader) -> Metadata:
     def partition() -> tuple[int, int]:
         response.number("h")  # error code: the leader is -1 then
         number, leader = response.number("i"), response.number("i")
-        if response.version >= _FIRST_LEADER_EPOCH:
+        if response.version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
             response.number("i")
-        for _ in range(3 if response.version >= _FIRST_OFFLINE_REPLICAS else 2):  # replicas, in-sync replicas
+        for _ in range(
+            3 if response.version >= _FIRST_VERSION_WITH_OFFLINE_REPLICAS else 2
+        ):  # replicas, in-sync replicas
             response.array(lambda: response.number("i"))
         response.tags()
         return number, leader
 
     def topic() -> tuple[str, TopicMetadata]:
         code, name = response.number("h"), str(response.string())
-        if response.version >= _FIRST_TOPIC_ID:
+        if response.version >= _FIRST_VERSION_WITH_TOPIC_ID:
             response.number("16s")
         response.number("?")  # internal
         leaders = dict(response.array(partition))
         if sorted(leaders) != list(range(len(leaders))):
             raise MalformedResponse(f"the response leaves out partitions of topic {name!r}")
-        if response.version >= _FIRST_OPERATIONS:
+        if response.version >= _FIRST_VERSION_WITH_OPERATIONS:
             response.number("i")
         response.tags()
         return name, TopicMetadata(code, [nodes.get(leaders[number]) for number in range(len(leaders))])

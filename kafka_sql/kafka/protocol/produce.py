@@ -1,4 +1,4 @@
-"""Produce: send record batches to the leader of their partitions.
+"""Send record batches to the leader of their partitions (Produce).
 
 Layout: Produce versions 3 to 11 of Apache Kafka's message definitions. Version 12 adds partitions to transactions
 implicitly (KIP-890); this package sends AddPartitionsToTxn.
@@ -18,8 +18,8 @@ from kafka_sql.kafka.types import TopicPartition
 OLDEST_VERSION: Final = 3
 OLDEST_VERSION_WITH_ZSTD: Final = 7  # KIP-110
 LATEST_VERSION: Final = 11
-_FIRST_LOG_START_OFFSET: Final = 5
-_FIRST_ERROR_MESSAGE: Final = 8
+_FIRST_VERSION_WITH_LOG_START_OFFSET: Final = 5
+_FIRST_VERSION_WITH_ERROR_MESSAGE: Final = 8
 _MAX_RECORD_ERRORS: Final = 3  # in a message
 
 
@@ -93,9 +93,9 @@ def read_produce(response: Reader) -> dict[TopicPartition, ProduceResult]:
     def result() -> tuple[int, ProduceResult]:
         partition, code, offset = response.number("i"), response.number("h"), response.number("q")
         response.number("q")  # log append time
-        if response.version >= _FIRST_LOG_START_OFFSET:
+        if response.version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
             response.number("q")
-        text = message() if response.version >= _FIRST_ERROR_MESSAGE else ""
+        text = message() if response.version >= _FIRST_VERSION_WITH_ERROR_MESSAGE else ""
         response.tags()
         return partition, ProduceResult(code, offset, text)
 

@@ -1,4 +1,4 @@
-"""The requests about transactions: find their coordinator, initialize producers, add partitions, end, list, describe.
+"""Request what transactions need: find coordinators, initialize producers, add partitions, end, list, describe.
 
 Layouts: the message definitions of Apache Kafka (clients/src/main/resources/common/message). Listing and describing:
 KIP-664. Finding several coordinators with one request: KIP-699. Identifying a producer by its epoch: KIP-360.
@@ -21,10 +21,10 @@ ONGOING: Final = "Ongoing"
 _TRANSACTION: Final = 1  # the coordinator type of FindCoordinator
 # Brokers without the feature transaction.version = 2 offer EndTxn version 5, but reject it and leave the transactional
 # id unusable until the coordinator restarts. Version 4 works everywhere and does not change the epoch.
-_LATEST_END_TXN: Final = 4
-_BATCHED_FIND_COORDINATOR: Final = 4
-_FIRST_CURRENT_EPOCH: Final = 3  # of InitProducerId
-_FIRST_DURATION: Final = 1  # of ListTransactions (KIP-994)
+_LATEST_END_TXN_VERSION: Final = 4
+_FIRST_VERSION_WITH_SEVERAL_COORDINATORS: Final = 4  # of FindCoordinator
+_FIRST_VERSION_WITH_CURRENT_EPOCH: Final = 3  # of InitProducerId
+_FIRST_VERSION_WITH_DURATION: Final = 1  # of ListTransactions (KIP-994)
 _ANY_DURATION: Final = -1
 _UNKNOWN_PRODUCER: Final = (-1, -1)  # id and epoch
 
@@ -70,8 +70,8 @@ def find_coordinators(connection: Connection, transactional_ids: Sequence[str]) 
         OSError: as ``Connection.ask_all``.
         UnsupportedVersionError: the broker supports no suitable version.
     """
-    version = connection.choose_version(ApiKey.FIND_COORDINATOR, 1, _BATCHED_FIND_COORDINATOR)
-    if version == _BATCHED_FIND_COORDINATOR:
+    version = connection.choose_version(ApiKey.FIND_COORDINATOR, 1, _FIRST_VERSION_WITH_SEVERAL_COORDINATORS)
+    if version == _FIRST_VERSION_WITH_SEVERAL_COORDINATORS:
         return _read_coordinators(connection.ask(_find_coordinators(transactional_ids)))
     responses = connection.ask_all([_find_coordinator(key) for key in transactional_ids])
     return {key: _read_coordinator(response) for key, response in zip(transactional_ids, responses, strict=True)}
@@ -82,7 +82,12 @@ def _find_coordinators(transactional_ids: Sequence[str]) -> Request:
         keys = codec.array((codec.string(key, flexible) for key in transactional_ids), flexible)
         return codec.pack("b", _TRANSACTION) + keys + codec.tags(flexible)
 
-    return Request(ApiKey.FIND_COORDINATOR, _BATCHED_FIND_COORDINATOR, _BATCHED_FIND_COORDINATOR, encode)
+    return Request(
+        ApiKey.FIND_COORDINATOR,
+        _FIRST_VERSION_WITH_SEVERAL_COORDINATORS,
+        _FIRST_VERSION_WITH_SEVERAL_COORDINATORS,
+        encode,
+    )
 
 
 def _read_coordinators(response: Reader) -> dict[str, tuple[int, Address]]:
@@ -103,7 +108,7 @@ def _find_coordinator(transactional_id: str) -> Request:
     def encode(_: int, flexible: bool) -> bytes:
         return codec.string(transactional_id, flexible) + codec.pack("b", _TRANSACTION) + codec.tags(flexible)
 
-    return Request(ApiKey.FIND_COORDINATOR, 1, _BATCHED_FIND_COORDINATOR - 1, encode)
+    return Request(ApiKey.FIND_COORDINATOR, 1, _FIRST_VERSION_WITH_SEVERAL_COORDINATORS - 1, encode)
 
 
 def _read_coordinator(response: Reader) -> tuple[int, Address]:
@@ -129,7 +134,11 @@ def bump_producer_epoch(transactional_id: str, current: TransactionDescription) 
     The coordinator returns an error if the epoch differs from ``current`` (KIP-360).
     """
     return _init_producer_id(
-        _FIRST_CURRENT_EPOCH, transactional_id, current.timeout_ms, current.producer_id, current.producer_epoch
+        _FIRST_VERSION_WITH_CURRENT_EPOCH,
+        transactional_id,
+        current.timeout_ms,
+        current.producer_id,
+        current.producer_epoch,
     )
 
 
@@ -137,7 +146,7 @@ def _init_producer_id(
     oldest_version: int, transactional_id: str | None, timeout_ms: int, producer_id: int, producer_epoch: int
 ) -> Request:
     def encode(version: int, flexible: bool) -> bytes:
-        current = codec.pack("qh", producer_id, producer_epoch) if version >= _FIRST_CURRENT_EPOCH else b""
+        current = codec.pack("qh", producer_id, producer_epoch) if version >= _FIRST_VERSION_WITH_CURRENT_EPOCH else b""
         return codec.string(transactional_id, flexible) + codec.pack("i", timeout_ms) + current + codec.tags(flexible)
 
     return Request(ApiKey.INIT_PRODUCER_ID, oldest_version, 4, encode)
@@ -188,7 +197,7 @@ def end_txn(transactional_id: str, producer_id: int, producer_epoch: int, *, com
         numbers = codec.pack("qh?", producer_id, producer_epoch, committed)
         return codec.string(transactional_id, flexible) + numbers + codec.tags(flexible)
 
-    return Request(ApiKey.END_TXN, 0, _LATEST_END_TXN, encode)
+    return Request(ApiKey.END_TXN, 0, _LATEST_END_TXN_VERSION, encode)
 
 
 def read_error_code(response: Reader) -> int:
@@ -234,7 +243,7 @@ def list_ongoing_transactions() -> Request:
 
     def encode(version: int, flexible: bool) -> bytes:
         states = codec.array([codec.string(ONGOING, flexible)], flexible)
-        duration = codec.pack("q", _ANY_DURATION) if version >= _FIRST_DURATION else b""
+        duration = codec.pack("q", _ANY_DURATION) if version >= _FIRST_VERSION_WITH_DURATION else b""
         return states + codec.array([], flexible) + duration + codec.tags(flexible)  # of all producers
 
     return Request(ApiKey.LIST_TRANSACTIONS, 0, 1, encode)

@@ -84,7 +84,7 @@ def offsets_for_time(cluster: Cluster, partitions: list[TopicPartition], millis:
 
 
 def resolve_sentinels(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offsets:
-    """Replace sentinel offsets (-1 latest, -2 earliest, -3 committed) by actual ones."""
+    """Replace sentinel offsets (-1 latest, -2 earliest, -3 committed) with actual ones."""
     latest, earliest, committed = (
         [p for p, offset in offsets.items() if offset == sentinel]
         for sentinel in (sentinels.LATEST, sentinels.EARLIEST, sentinels.COMMITTED)

@@ -34,7 +34,7 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")
 
-_VARIABLE = "${"  # Spark replaces ${env:NAME} by the value, also in quoted names: a schema could read the environment
+_VARIABLE = "${"  # Spark replaces ${env:NAME} with the value, also in quoted names: a schema could read the environment
 _TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 

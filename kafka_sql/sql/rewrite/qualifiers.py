@@ -17,7 +17,7 @@ QualifiedName = tuple[str, ...]
 def shorten_qualifiers(
     sql: str, aliases: Mapping[QualifiedName, str], spans: Collection[tuple[int, int]]
 ) -> list[Edit]:
-    """Return the edits that replace column qualifiers by aliases.
+    """Return the edits that replace column qualifiers with aliases.
 
     Args:
         aliases: the alias of each qualifier; qualifiers are in lower case and have two or three parts.

@@ -166,7 +166,7 @@ def _edit_temporal_join(
     result: QueryRewrite,
     streaming: bool,
 ) -> list[Edit]:
-    """Return the edits that replace a table by its versions at an event time; no edits for a lookup join.
+    """Return the edits that replace a table with its versions at an event time; no edits for a lookup join.
 
     Raises:
         UnsupportedSqlError: Flink does not support the join, or it is an event-time temporal join of streams.
@@ -241,7 +241,7 @@ def _edit_reference(
 
 
 def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
-    """Return the edits that replace a name, whose hint ends at ``end``, by a query."""
+    """Return the edits that replace a name, whose hint ends at ``end``, with a query."""
     if reference.form == ENCLOSED:
         return [(reference.start, end, text)]
     if reference.form == ARGUMENT:
@@ -283,7 +283,7 @@ def _rewrite_view(
     database: str | None,
     rewrite: Callable[[str, bool, str | None], QueryRewrite],
 ) -> list[Edit]:
-    """Return the edits that replace a view over Kafka tables by its text, read as a stream; keep other relations."""
+    """Return the edits that replace a view over Kafka tables with its text, read as a stream; keep other relations."""
     view = find_view(tables, name)
     rewritten = rewrite(view.text, True, view.database) if view is not None else None
     if rewritten is not None and rewritten.kafka_tables:

@@ -33,7 +33,7 @@ class TimeAttribute(Enum):
 
 
 def replace_proctime(sql: str) -> list[Edit]:
-    """Return the edits that replace Flink's ``PROCTIME()`` by Spark's time of the query or micro-batch."""
+    """Return the edits that replace Flink's ``PROCTIME()`` with Spark's time of the query or micro-batch."""
     if not _PROCTIME_CALL.search(sql):
         return []
     tokens = list(lexer.tokenize_spark(sql))

@@ -131,7 +131,7 @@ class PlanRewriter:
         return self.catalyst.with_inputs(plan, plans)
 
     def _rewrite_reference(self, plan: Plan) -> Relation:
-        """Replace a reference to a common table expression by its query."""
+        """Replace a reference to a common table expression with its query."""
         if plan.cteId() not in self._definitions:
             return Relation(plan)
         definition = self.rewrite(self._definitions[plan.cteId()])

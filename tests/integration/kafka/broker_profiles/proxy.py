@@ -20,7 +20,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey
 from tests.integration.kafka.broker_profiles.profile import BrokerProfile
 
-_FIRST_FLEXIBLE: Final = 3  # version of ApiVersions; the header of its response has no tagged fields (KIP-511)
+_FIRST_FLEXIBLE_VERSION: Final = 3  # version of ApiVersions; the header of its response has no tagged fields (KIP-511)
 
 
 class ClientRequest(NamedTuple):
@@ -188,7 +188,7 @@ def restrict_api_versions(body: bytes, version: int, profile: BrokerProfile) -> 
 
     The features of the broker, which are tagged fields, are left out.
     """
-    flexible = version >= _FIRST_FLEXIBLE
+    flexible = version >= _FIRST_FLEXIBLE_VERSION
     head, reader = body[:6], codec.Reader(body[6:], version, flexible)  # correlation id, error code
 
     def entry() -> tuple[int, int, int]:
