@@ -1,4 +1,4 @@
-"""Tables of the connectors datagen, print and blackhole as data sources of Spark.
+"""Define tables of the connectors datagen, print and blackhole as data sources of Spark.
 
 A datagen table generates its rows in tasks. A row depends only on the query and the row's number, so that a retried
 task generates the same rows. The sinks have no tasks here: see sql/jobs/builtin_sinks.py.

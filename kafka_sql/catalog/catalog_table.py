@@ -1,4 +1,4 @@
-"""A declared table in Spark's catalog: its names, its data source and the SQL that creates it."""
+"""Represent a declared table in Spark's catalog: its names, its data source and the SQL that creates it."""
 
 from __future__ import annotations
 

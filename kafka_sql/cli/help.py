@@ -1,4 +1,4 @@
-"""The text of the command ``help``."""
+"""Define the text of the command ``help``."""
 
 from __future__ import annotations
 

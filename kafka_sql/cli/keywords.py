@@ -1,4 +1,4 @@
-"""Keywords of Spark and Flink for completion and highlighting."""
+"""List the keywords of Spark and Flink for completion and highlighting."""
 
 from __future__ import annotations
 

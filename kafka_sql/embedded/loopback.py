@@ -1,4 +1,4 @@
-"""The loopback address, and free TCP ports on it."""
+"""Find free TCP ports on the loopback address."""
 
 from __future__ import annotations
 

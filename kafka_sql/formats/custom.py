@@ -1,4 +1,4 @@
-"""Formats that users write: their base classes, and the import of ``module:Class`` or of an entry point.
+"""Support formats that users write: their base classes, and the import of ``module:Class`` or of an entry point.
 
 A format is a subclass of ``CustomFormat``. It creates a decoder and an encoder, which convert whole buffers of payloads
 to and from Arrow columns. ``RecordwiseDecoder`` and ``RowwiseEncoder`` are base classes for code that handles one

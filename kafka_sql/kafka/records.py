@@ -1,4 +1,4 @@
-"""Records as columns, and which of their fields are read."""
+"""Represent records as columns, and which of their fields are read."""
 
 from __future__ import annotations
 

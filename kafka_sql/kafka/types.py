@@ -1,4 +1,4 @@
-"""Types that all Kafka clients share. Planning imports them, so this module must not import compiled loops."""
+"""Define types that all Kafka clients share. Planning imports them, so this module must not import compiled loops."""
 
 from __future__ import annotations
 

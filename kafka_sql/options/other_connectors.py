@@ -1,4 +1,4 @@
-"""What to write in Spark instead of a table of another connector of Flink, by the connector's identifier."""
+"""List what to write in Spark instead of tables of Flink's other connectors, by the connector's identifier."""
 
 from __future__ import annotations
 

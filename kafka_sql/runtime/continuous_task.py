@@ -1,4 +1,4 @@
-"""Whether this process runs a task of a continuous query. Such a task waits longer for a service that is down."""
+"""Record whether this process runs a task of a continuous query. Such a task waits longer for a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decorators for loops that numba compiles, and their primitives: loads, stores and copies by address."""
+"""Define decorators for loops that numba compiles, and their primitives: loads, stores and copies by address."""
 
 from __future__ import annotations
 

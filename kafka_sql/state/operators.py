@@ -1,4 +1,4 @@
-"""Operators over a stream of changes.
+"""Apply stateful operators to a stream of changes.
 
 A change is a row with its row kind (column ``__row_kind``: ``+I``, ``-U``, ``+U``, ``-D``). The changes of a key in a
 micro-batch are applied in the order of a BIGINT column, such as the offset; with the same value, -U before +U.

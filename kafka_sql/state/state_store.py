@@ -1,4 +1,4 @@
-"""The settings of Spark's state store that the operators need."""
+"""Set what the operators need of Spark's state store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The canal-json format: change events that Canal writes for MySQL (flink-json, CanalJsonDecodingFormat)."""
+"""Define the canal-json format: change events that Canal writes for MySQL (flink-json, CanalJsonDecodingFormat)."""
 
 from __future__ import annotations
 

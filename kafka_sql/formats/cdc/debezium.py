@@ -1,4 +1,4 @@
-"""The debezium-json format: change events of Debezium's connectors (flink-json, DebeziumJsonDecodingFormat)."""
+"""Define the debezium-json format: change events of Debezium's connectors (flink-json, DebeziumJsonDecodingFormat)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The debezium-avro-confluent format: change events that Debezium's connectors write with Confluent's Avro converter.
+"""Define the debezium-avro-confluent format: change events that Debezium writes with Confluent's Avro converter.
 
 Source: flink-avro-confluent-registry, DebeziumAvroDecodingFormat and its schemas.
 """

@@ -1,4 +1,4 @@
-"""The maxwell-json format: change events that Maxwell writes for MySQL (flink-json, MaxwellJsonDecodingFormat)."""
+"""Define the maxwell-json format: change events that Maxwell writes (flink-json, MaxwellJsonDecodingFormat)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ogg-json format: change events that Oracle GoldenGate writes (flink-json, OggJsonDecodingFormat)."""
+"""Define the ogg-json format: change events that Oracle GoldenGate writes (flink-json, OggJsonDecodingFormat)."""
 
 from __future__ import annotations
 

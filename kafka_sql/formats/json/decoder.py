@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class JsonDecoder(TextDecoder):
-    """Decodes JSON objects, one per payload; an array of objects is as many rows.
+    """Decodes JSON objects, one per payload; an array of objects becomes one row per object.
 
     A null or empty payload produces no row. docs/formats/json.md has the rules, which are Flink's.
     """

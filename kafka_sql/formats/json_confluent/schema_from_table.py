@@ -1,4 +1,4 @@
-"""Return the JSON Schema of a table: from its options, or of the documents that formats/json writes for its columns.
+"""Return the JSON Schema of a table: the one in its options, or one that describes what formats/json writes.
 
 Types that JSON Schema lacks are annotated as Kafka Connect and Confluent's Flink do: ``connect.type``,
 ``connect.index`` (the order of the columns), ``flink.type`` and ``flink.precision``.
@@ -35,11 +35,15 @@ def table_schema(schema: pa.Schema, registry_options: RegistryOptions, options: 
         return derive_schema(schema)
     try:
         document = json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise SchemaError(f"The JSON Schema of option '{option.key}' is not JSON: {e}.") from e
     if not isinstance(document, dict):
         raise SchemaError(f"The JSON Schema of option '{option.key}' is not an object.")
     properties, required = document.get("properties", {}), document.get("required", [])
+    if not isinstance(properties, dict):
+        raise SchemaError(f"The JSON Schema of option '{option.key}': 'properties' is not an object.")
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        raise SchemaError(f"The JSON Schema of option '{option.key}': 'required' is not an array of strings.")
     matches = set(required) <= set(schema.names) <= set(properties)
     if "$ref" not in document and not matches:
         raise SchemaError(

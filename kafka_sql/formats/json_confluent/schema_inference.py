@@ -34,7 +34,7 @@ def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
 def _parse(text: str) -> Node:
     try:
         document = json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise ValueError(f"is not JSON: {e}") from e
     if not isinstance(document, dict):
         raise ValueError(f"is {_shorten(document)}, expected an object")

@@ -117,7 +117,7 @@ def _plan_message(
         defaults += _defaults(plan, mapping, node)
     for descriptor in message.fields:  # fields without a column that the loop must see
         if descriptor.number not in cells and (
-            is_required(descriptor) or any(f.number in cells for f in _oneof_fields(descriptor))
+            descriptor.is_required or any(f.number in cells for f in _oneof_fields(descriptor))
         ):
             cells[descriptor.number] = _field_cells(descriptor.number, opcodes.UNMAPPED, -1)
             paths[descriptor.number] = descriptor.name
@@ -129,16 +129,11 @@ def _plan_message(
         plan.field_indices += members
         plan.fields.append(cells[number])
         plan.paths.append(paths[number])
-    required = [first + k for k, number in enumerate(numbers) if is_required(message.fields_by_number[number])]
+    required = [first + k for k, number in enumerate(numbers) if message.fields_by_number[number].is_required]
     message_cells = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.field_indices), len(required)]
     plan.field_indices += required
     plan.defaults += defaults
     return message_cells
-
-
-def is_required(descriptor: FieldDescriptor) -> bool:
-    """Return whether a message must have a field."""
-    return bool(descriptor.is_required)
 
 
 def _oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:

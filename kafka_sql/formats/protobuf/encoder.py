@@ -13,7 +13,6 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.protobuf import encode_kernels
-from kafka_sql.formats.protobuf.decode_plan import is_required
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.options import WRITE_NULL_STRING_LITERAL
@@ -180,7 +179,7 @@ def _emit_fields(
     plan.max_depth = max(plan.max_depth, message_depth)
     names = {mapping.descriptor.name for mapping, _ in fields}
     missing = [
-        descriptor.name for descriptor in message.fields if is_required(descriptor) and descriptor.name not in names
+        descriptor.name for descriptor in message.fields if descriptor.is_required and descriptor.name not in names
     ]
     if missing:
         raise SchemaError(
@@ -196,7 +195,7 @@ def _presence(mapping: FieldMapping) -> int:
     descriptor = mapping.descriptor
     if descriptor.containing_type.GetOptions().map_entry:
         return encode_kernels.ALWAYS
-    if is_required(descriptor):
+    if descriptor.is_required:
         return encode_kernels.REQUIRED
     return encode_kernels.EXPLICIT if descriptor.has_presence else encode_kernels.IMPLICIT
 

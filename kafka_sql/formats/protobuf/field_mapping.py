@@ -110,7 +110,7 @@ def map_fields(
 
 
 def _map_field(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
-    if not is_repeated(descriptor):
+    if not descriptor.is_repeated:
         return _map_single(field, descriptor, path, allow_evolution)
     arrow_type, message = field.type, descriptor.message_type
     if message is not None and message.GetOptions().map_entry:
@@ -125,11 +125,6 @@ def _map_field(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_ev
     element = _map_single(arrow_type.value_field, descriptor, f"{path}[]", allow_evolution)
     wire = pa.field(field.name, pa.list_(element.wire))
     return FieldMapping(path, descriptor, field, wire, element.opcode, message, (element,), is_repeated=True)
-
-
-def is_repeated(descriptor: FieldDescriptor) -> bool:
-    """Return whether a field is an array or map."""
-    return bool(descriptor.is_repeated)
 
 
 def _map_single(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
@@ -209,7 +204,7 @@ def _mismatch(descriptor: FieldDescriptor, expected: str, arrow_type: pa.DataTyp
         if descriptor.message_type is not None
         else _TYPE_NAMES.get(descriptor.type, str(descriptor.type))
     )
-    if is_repeated(descriptor):
+    if descriptor.is_repeated:
         type_name = f"repeated {type_name}"
     remedy = f" It should be {expected}." if expected else ""
     return SchemaError(

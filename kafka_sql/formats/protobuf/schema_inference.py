@@ -7,7 +7,7 @@ from typing import Final
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf.field_mapping import JSON_TYPES, TIMESTAMP, WRAPPERS, is_repeated
+from kafka_sql.formats.protobuf.field_mapping import JSON_TYPES, TIMESTAMP, WRAPPERS
 
 _SCALARS: Final = {
     FieldDescriptor.CPPTYPE_BOOL: "BOOLEAN",
@@ -50,7 +50,7 @@ def _infer_fields(message: Descriptor, enclosing: tuple[str, ...], path: str) ->
 
 
 def _infer_type(descriptor: FieldDescriptor, enclosing: tuple[str, ...], path: str) -> str:
-    if not is_repeated(descriptor):
+    if not descriptor.is_repeated:
         return _infer_element(descriptor, enclosing, path)
     message = descriptor.message_type
     if message is not None and message.GetOptions().map_entry:

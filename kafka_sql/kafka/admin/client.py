@@ -1,4 +1,4 @@
-"""Kafka's admin client for one set of credentials, with its errors as this package's errors."""
+"""Wrap Kafka's admin client for one set of credentials, and raise its errors as this package's errors."""
 
 from __future__ import annotations
 

@@ -183,8 +183,8 @@ def to_openssl_ciphers(text: str) -> str:
     if tls_13 and not tls_12:
         raise UnsupportedOptionError(
             "Option 'properties.ssl.cipher.suites' lists suites of TLS 1.3 only, and all suites of TLS 1.3 are always "
-            "enabled. Add suites of TLS 1.2, or replace the option with 'properties.ssl.enabled.protocols' = 'TLSv1.3', "
-            "which disables TLS 1.2.",
+            "enabled. Add suites of TLS 1.2, or replace the option with 'properties.ssl.enabled.protocols' = "
+            "'TLSv1.3', which disables TLS 1.2.",
             option="properties.ssl.cipher.suites",
         )
     return ":".join(tls_12)

@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
-/** Decodes a JSON payload: an object is one row, an array of objects is as many rows. */
+/** Decodes a JSON payload: an object is one row, an array of objects becomes one row per object. */
 public final class JsonDecoder extends PayloadDecoder {
     private final JsonField[] fields;
     private final JsonRules rules;

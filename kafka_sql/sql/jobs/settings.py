@@ -1,4 +1,4 @@
-"""Flink's session options, stored in Spark's session configuration: ``SET 'execution.runtime-mode' = 'streaming'``."""
+"""Define Flink's session options, such as 'execution.runtime-mode', which Spark's session configuration stores."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, 
     if not refresh_static_tables(spark):
         if rewrite.static_tables:
             name = rewrite.static_tables[0].definition.name
-            raise _not_refreshed_error(sink, name, "over Spark Connect. Start the query in a classic session")
+            raise _not_refreshed_error(sink, name, "over Spark Connect", "Start the query in a classic session")
     elif rewrite.has_lookup_join:
         untyped: Any = query
         leaves = untyped._jdf.queryExecution().analyzed().collectLeaves()
@@ -39,14 +39,14 @@ def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, 
                 raise _not_refreshed_error(
                     sink,
                     name,
-                    f"because Spark reads a table of the class {class_name} as of the query's start. "
+                    f"because Spark reads a table of the class {class_name} as of the query's start",
                     "Join it in foreachBatch, where spark.table(...) has the current rows",
                 )
 
 
-def _not_refreshed_error(sink: str, name: str, reason: str) -> UnsupportedSqlError:
+def _not_refreshed_error(sink: str, name: str, reason: str, remedy: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
-        f"INSERT INTO '{sink}': table '{name}' cannot be joined as of each micro-batch {reason}. Or read it as a "
-        "stream.",
+        f"INSERT INTO '{sink}': table '{name}' cannot be joined as of each micro-batch {reason}. {remedy}, or read it "
+        "as a stream.",
         table=name,
     )

@@ -1,4 +1,4 @@
-"""Statements that kafka_sql classifies before they reach Spark, with what their first words contain."""
+"""Define the statements that kafka_sql classifies before they reach Spark, with what their first words contain."""
 
 from __future__ import annotations
 

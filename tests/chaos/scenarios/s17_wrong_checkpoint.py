@@ -41,7 +41,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
 
 
 def copy_checkpoint(source: Path, target: Path) -> None:
-    """Replace ``target`` by a copy of the checkpoint ``source``."""
+    """Replace ``target`` with a copy of the checkpoint ``source``."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
 

@@ -43,7 +43,7 @@ def test_a_text_is_one_literal(text: str) -> None:
     (token,) = lexer.tokenize_spark(string_literal(text))
     assert token.text == string_literal(text)
     content = token.text[1:-1]
-    assert "${" not in content  # Spark would replace it by a variable
+    assert "${" not in content  # Spark would replace it with the value of a variable
     assert _unescape(content) == text
 
 

@@ -138,7 +138,7 @@ def test_unsupported_schemas(node: Any, fragment: str) -> None:
     with pytest.raises(ValueError, match=r"field|refers|itself|expected") as e:
         infer_columns(RegisteredSchema(1, json.dumps(root)))
     assert fragment in str(e.value)
-    for text in ("[]", '{"type": "string"}', "{"):
+    for text in ("[]", '{"type": "string"}', "{", "[" * 100_000):
         with pytest.raises(ValueError, match=r"is not JSON|expected an object"):
             infer_columns(RegisteredSchema(1, text))
 # fmt: on
@@ -178,7 +178,11 @@ def test_ignored_errors_and_metadata() -> None:
     ("text", "fragment"),
     [
         ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "is not an object"),
+        ('{"properties": 5}', "'properties' is not an object"),
+        ('{"properties": {"id": {}, "name": {}}, "required": null}', "'required' is not an array of strings"),
+        ('{"properties": {"id": {}, "name": {}}, "required": [["id"]]}', "'required' is not an array of strings"),
         ('{"properties": {"id": {}}}', "does not match the table schema"),
         ('{"properties": {"id": {}, "name": {}, "x": {}}, "required": ["x"]}', "expected [id, name]"),
     ],
