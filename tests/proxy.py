@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from kafka_sql.embedded.loopback import HOST
+from tests.background_loop import BackgroundLoop
 
 _CHUNK = 16_384
 _QUEUED_CHUNKS = 64
@@ -29,24 +28,21 @@ class ProxyNetwork:
         self._delay, self._rate, self._is_cut = 0.0, 0.0, False
         self._open: set[asyncio.StreamWriter] = set()
         self._servers: list[asyncio.Server] = []
-        self._loop = asyncio.new_event_loop()
+        self._background = BackgroundLoop()
         self._gate = asyncio.Event()  # of new connections
         self._gate.set()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> ProxyNetwork:
-        self._thread.start()
+        self._background.start()
         for port, target in self._ports.items():
-            self._run(self._listen(port, target))
+            self._background.run(self._listen(port, target))
         return self
 
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._run(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._background.run(self._stop())
+        self._background.close()
 
     def cut(self) -> None:
         """Reset all connections, and each new one."""
@@ -76,14 +72,11 @@ class ProxyNetwork:
         self._is_cut, self._delay, self._rate = False, 0.0, 0.0
         self._call(self._gate.set)
 
-    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
-
     def _call(self, function: Callable[[], object]) -> None:
         async def call() -> None:
             function()
 
-        self._run(call())
+        self._background.run(call())
 
     async def _listen(self, port: int, target: int) -> None:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -120,14 +113,14 @@ class ProxyNetwork:
 
     async def _receive(self, source: asyncio.StreamReader, queue: asyncio.Queue[Chunk]) -> None:
         while data := await source.read(_CHUNK):
-            await queue.put((self._loop.time() + self._delay, data))
+            await queue.put((self._background.loop.time() + self._delay, data))
         while not queue.empty():
             await asyncio.sleep(0.01)  # the rest is still to be sent
 
     async def _send(self, queue: asyncio.Queue[Chunk], sink: asyncio.StreamWriter, gate: asyncio.Event) -> None:
         while True:
             when, data = await queue.get()
-            await asyncio.sleep(when - self._loop.time())
+            await asyncio.sleep(when - self._background.loop.time())
             if self._rate:
                 await asyncio.sleep(len(data) / self._rate)
             await gate.wait()
@@ -142,7 +135,3 @@ class ProxyNetwork:
         for server in self._servers:
             server.close()
         self._abort()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

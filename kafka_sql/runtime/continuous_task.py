@@ -1,4 +1,4 @@
-"""Record whether this process runs a task of a continuous query. Such a task waits longer for a service."""
+"""Record whether this process runs a task of a continuous query, which waits longer for a service that is down."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -51,18 +52,20 @@ LONG = {
 }
 
 
+PARSERS: tuple[Callable[[str], object], ...] = (
+    classify,
+    is_query,
+    find_table_references,
+    parse_create,
+    lambda text: parse_statement(text, parse_alteration),
+)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
 def test_long_and_deep_statements_terminate(sql: str) -> None:
     start = time.process_time()
-    for parse in (
-        classify,
-        is_query,
-        find_table_references,
-        parse_create,
-        lambda text: parse_statement(text, parse_alteration),
-        lambda text: parse_hint(text, len("INSERT INTO t")),
-    ):
+    for parse in (*PARSERS, lambda text: parse_hint(text, len("INSERT INTO t"))):
         with contextlib.suppress(KafkaSqlError):
             parse(sql)
     assert time.process_time() - start < 30
@@ -82,13 +85,7 @@ TEXTS = st.one_of(
 
 @given(TEXTS)
 def test_parsers_raise_only_kafka_sql_errors(sql: str) -> None:
-    for parse in (
-        classify,
-        is_query,
-        find_table_references,
-        parse_create,
-        lambda text: parse_statement(text, parse_alteration),
-    ):
+    for parse in PARSERS:
         with contextlib.suppress(KafkaSqlError):
             parse(sql)
 

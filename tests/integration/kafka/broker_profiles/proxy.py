@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
-import threading
-from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_sql.embedded.loopback import HOST
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey
+from tests.background_loop import BackgroundLoop
 from tests.integration.kafka.broker_profiles.profile import BrokerProfile
 
 _FIRST_FLEXIBLE_VERSION: Final = 3  # version of ApiVersions; the header of its response has no tagged fields (KIP-511)
@@ -56,8 +55,7 @@ class ProfileProxy:
         """
         self.profile, self._port, self._broker_port = profile, port, broker_port
         self.delays: dict[int, float] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._background = BackgroundLoop()
         self.reset()
 
     @property
@@ -72,33 +70,24 @@ class ProfileProxy:
         self.largest = self.closed = 0
 
     def __enter__(self) -> ProfileProxy:
-        self._thread.start()
-        self._run(self._listen())
+        self._background.start()
+        self._background.run(self._listen())
         return self
 
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._run(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+        self._background.run(self._stop())
+        self._background.close()
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._connected, HOST, self._port)
 
     async def _stop(self) -> None:
         self._server.close()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # asyncio requests the exception of each task, which one that was canceled by _stop does not have
+        # when the proxy stops: asyncio requests the exception of each task, which a canceled one does not have
         with contextlib.suppress(asyncio.CancelledError):
             try:
                 broker_reader, broker_writer = await asyncio.open_connection(HOST, self._broker_port)

@@ -98,14 +98,19 @@ def test_a_registry_that_has_responded_is_waited_for(monkeypatch: pytest.MonkeyP
         registry_client.schema_by_id(2)
 
 
+def send_endless_blanks(handler: BaseHTTPRequestHandler) -> None:
+    """Send a blank at a time until the client disconnects."""
+    while True:
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.02)
+
+
 def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> None:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
-        while True:  # until the client disconnects
-            handler.wfile.write(b" ")
-            handler.wfile.flush()
-            time.sleep(0.02)
+        send_endless_blanks(handler)
 
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
     with registry(respond) as registry_client, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
@@ -115,10 +120,7 @@ def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> N
 def test_registry_with_an_endless_header(monkeypatch: pytest.MonkeyPatch) -> None:
     def respond(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Header: ")
-        while True:  # until the client disconnects
-            handler.wfile.write(b" ")
-            handler.wfile.flush()
-            time.sleep(0.02)
+        send_endless_blanks(handler)
 
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
     with registry(respond) as registry_client, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
