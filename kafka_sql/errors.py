@@ -17,7 +17,7 @@ which kafka_sql/sql/errors_from_text.py recovers them.
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     wrong type, or not an allowed value
-    │   ├── UnsupportedOptionError an option of Flink's that Spark or the Kafka client cannot support
+    │   ├── UnsupportedOptionError an option of Flink that Spark or the Kafka client cannot support
     │   ├── SecretReferenceError   ${provider:path:key} in a value cannot be resolved
     │   ├── KeyStoreError          a key store, trust store or PEM value cannot be used
     │   └── ConflictingOptionsError
@@ -366,7 +366,7 @@ class DecodeError(FormatError):
     """A payload does not match the table's columns.
 
     Attributes:
-        row: index of the payload in the decoded buffer, -1 if unknown; the reader replaces it by
+        row: index of the payload in the decoded buffer, -1 if unknown; the reader replaces it with
             ``topic[partition]@offset``.
         reason: what was found and what was expected.
         where: ``topic[partition]@offset``, if known.

@@ -60,9 +60,8 @@ def retrieve(
     )
     assert process.stdout is not None
     start = time.monotonic()
-    timer = threading.Timer(
-        _MAX_SECONDS, process.kill
-    )  # Ivy never times out if the repository sends a byte now and then
+    # Ivy never times out if the repository sends a byte now and then
+    timer = threading.Timer(_MAX_SECONDS, process.kill)
     timer.daemon = True
     timer.start()
     try:

@@ -136,9 +136,8 @@ class AvroWriter:
         if outcome < 0:
             raise self._error(outcome, int(failed_operation[0]))
         used_bytes = int(offsets[-1])
-        data = (
-            output[:used_bytes] if used_bytes * 2 > size else output[:used_bytes].copy()
-        )  # a copy frees the unused memory
+        # a copy frees the unused memory
+        data = output[:used_bytes] if used_bytes * 2 > size else output[:used_bytes].copy()
         return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
     def _error(self, outcome: int, operation: int) -> EncodeError:

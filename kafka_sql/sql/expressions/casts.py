@@ -115,7 +115,7 @@ def _float_to_integer(sql: str, target: FlinkType) -> str:
     """Convert a float like Java: truncated and clamped to the integer range; NaN is 0."""
     is_bigint = target.name == "BIGINT"
     low, high = (-(2**63), 2**63 - 1) if is_bigint else (-(2**31), 2**31 - 1)
-    low_sql = f"{low + 1} - 1"  # -9223372036854775808 is not a literal in Spark: its absolute value is no BIGINT
+    low_sql = f"{low + 1} - 1"  # -9223372036854775808 is not a literal in Spark: its absolute value is not a BIGINT
     integral = bind(
         f"CAST({sql} AS DOUBLE)",
         lambda x: (

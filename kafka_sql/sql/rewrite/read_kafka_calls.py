@@ -28,7 +28,7 @@ from kafka_sql.suggestions import did_you_mean
 
 FUNCTION: Final = "read_kafka"
 
-_INCLUDE_HEADERS: Final = "includeHeaders"  # an argument that is no option
+_INCLUDE_HEADERS: Final = "includeHeaders"  # an argument that is not an option
 _STARTING_OFFSETS: Final = "startingOffsets"
 _ENDING_OFFSETS: Final = "endingOffsets"
 _KAFKA: Final = "kafka."

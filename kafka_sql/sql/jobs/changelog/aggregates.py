@@ -227,7 +227,7 @@ def _make_call(catalyst: Catalyst, node: Node, name: str, is_taken_back: Column)
     if function_name == "avg" and not data_type.startswith("decimal"):
         argument = argument.cast("double") if data_type in (*INTEGERS, "float", "double") else argument
     elif data_type in INTEGERS:
-        argument = argument.cast("bigint")  # the negative of the smallest INT is no INT
+        argument = argument.cast("bigint")  # the negative of the smallest INT is not an INT
     is_added = _all([*condition, argument.isNotNull()])
     value = F.when(is_added, F.when(is_taken_back, F.negate(argument)).otherwise(argument))
     inputs = {count: F.when(is_added, sign).otherwise(zero), total: value}
