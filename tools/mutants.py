@@ -193,9 +193,8 @@ def _annotations(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]
         annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Subscript):
             targets = [t.id for t in node.targets if isinstance(t, ast.Name)]
-            annotations += (
-                [node.value] if any(t[0].isupper() and not t.isupper() for t in targets) else []
-            )  # a type alias
+            # a type alias
+            annotations += [node.value] if any(t[0].isupper() and not t.isupper() for t in targets) else []
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             annotations.append(node)
         for part in annotations:

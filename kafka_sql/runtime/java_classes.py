@@ -48,9 +48,10 @@ def add_classes(context: Any, loader: Any, jar_name: str, sources: Sequence[Path
         jar_name: the name of the jar with the classes, which no other jar may have.
     """
     jvm = context._jvm
+    # deleted when the driver exits
     folder = Path(
         jvm.org.apache.spark.util.Utils.createTempDir(jvm.System.getProperty("java.io.tmpdir"), "kafka_sql").getPath()
-    )  # deleted when the driver exits
+    )
     jar = folder / jar_name
     with zipfile.ZipFile(jar, "w") as archive:
         for name, code in _compile(context, loader, sources).items():

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.integration
 def test_the_floor(topics: Topics) -> None:
     name = topics.create()
     topics.produce(name, *(b"%d" % n for n in range(1000)))
-    measured = list(
-        measure_floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1)
-    )  # compares the results of both
+    # raises an error if the results of both differ
+    measured = list(measure_floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1))
     assert [(result.records, len(result.values)) for result in measured] == [(1000, 1)] * 2

@@ -75,9 +75,8 @@ class CsvEncoder:
         if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
             return column.cast(pa.string())
         if pt.is_floating(arrow_type):
-            return pc.replace_substring(
-                scalar_text(column, TimestampStandard.SQL, True).array, '"', ""
-            )  # NaN and the infinities
+            # NaN and the infinities are strings in JSON, but not in CSV
+            return pc.replace_substring(scalar_text(column, TimestampStandard.SQL, True).array, '"', "")
         return scalar_text(column, TimestampStandard.SQL, plain_decimals=self._plain_decimals).array
 
     def _join_elements(self, column: pa.Array) -> pa.StringArray:

@@ -252,9 +252,8 @@ def _has_same_place(old: Json, new: Json, drops_missing_topics: bool) -> bool:
         before, after = set(old["topics"]), set(new["topics"])
         return bool(before & after) if drops_missing_topics else before <= after
     are_kafka_tables = all("topics" in place or "pattern" in place for place in (old, new))
-    return are_kafka_tables or bool(
-        old["name"] == new["name"]
-    )  # with a pattern, the offsets in the checkpoint show the topics
+    # with a pattern, the offsets in the checkpoint show the topics
+    return are_kafka_tables or bool(old["name"] == new["name"])
 
 
 def _show(value: object) -> str:

@@ -136,9 +136,8 @@ def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> Non
 
 def test_a_slow_clock(topics: Topics) -> None:
     topic = topics.create()
-    topics.produce(
-        topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000
-    )  # brokers reject timestamps of more than an hour
+    # brokers reject timestamps of more than an hour
+    topics.produce(topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000)
     assert (
         "ahead of this machine's clock"
         in failures(define_table({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
@@ -154,9 +153,8 @@ def test_schema_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     assert fresh["registry of the value"].ok
     assert f"subject '{subject}' has no schema yet" in fresh[read].message
     assert "the first row registers" in fresh[write].message
-    assert (
-        findings_by_subject(define_table(servers, topic, **options))[write].message == fresh[write].message
-    )  # no schema was registered
+    # no schema was registered
+    assert findings_by_subject(define_table(servers, topic, **options))[write].message == fresh[write].message
     fields = [{"name": "id", "type": ["null", "long"], "default": None}]
     register(registry, subject, {"type": "record", "name": "record", "namespace": "org.apache.flink.avro.generated",
                                  "fields": fields})  # fmt: skip

@@ -59,9 +59,8 @@ def test_streams(
     streaming(PRINTED)
     streaming(f"CREATE TABLE tgt (id BIGINT) {topics.with_options(topic)}")
     (job,) = streaming("INSERT INTO tgt SELECT id FROM generated").first()
-    wait_until(
-        lambda: spark.streams.get(job) is None, "the end of the query"
-    )  # the last row of the sequence ends the query
+    # the last row of the sequence ends the query
+    wait_until(lambda: spark.streams.get(job) is None, "the end of the query")
     assert sorted(int((m.value() or b"")[6:-1]) for m in topics.consume(topic, 50)) == list(range(1, 51))
     (job,) = streaming("INSERT INTO printed SELECT id, 'n' FROM generated WHERE id > 48").first()
     wait_until(lambda: spark.streams.get(job) is None, "the end of the query")

@@ -118,9 +118,8 @@ def test_headers_as_strings() -> None:
 def test_ambiguous_local_time_is_written_as_in_java() -> None:
     cast = write_cast(SPARK_NTZ, TIMESTAMP_LTZ, "TIMESTAMP(3)")
     assert cast is not None
-    local = pa.array(["2023-10-29 02:30:00", None]).cast(
-        SPARK_NTZ
-    )  # occurs twice in Berlin; the first is in summer time
+    # occurs twice in Berlin; the first is in summer time
+    local = pa.array(["2023-10-29 02:30:00", None]).cast(SPARK_NTZ)
     assert cast(local, "Europe/Berlin").cast(pa.int64()).to_pylist() == [1_698_539_400_000_000, None]
     with pytest.raises(pa.ArrowInvalid, match="doesn't exist"):
         cast(pa.array(["2023-03-26 02:30:00"]).cast(SPARK_NTZ), "Europe/Berlin")

@@ -314,9 +314,8 @@ def test_aborted_records_are_skipped_and_open_transactions_limit_the_read(topics
     assert query.values() == [b"a"]
     assert read(committed) == [((topic, 0, 0), b"a")]
     assert uncommitted.values() == [b"a", b"x", b"b", b"c", b"d"]
-    assert (
-        uncommitted.restart(properties_isolation_level="read_committed").values() == []
-    )  # after the last stable offset
+    # after the last stable offset
+    assert uncommitted.restart(properties_isolation_level="read_committed").values() == []
     open_transaction.commit_transaction(30)  # marker 7, written asynchronously
     eventually(query.values, [b"b", b"c", b"d"])
     assert offsets(committed) == [0, 4, 5, 6]

@@ -248,9 +248,8 @@ def test_failed_aborts_are_left_to_the_next_start(
     committer.abort_failed_job(table().client_config, [prepared_transaction(1), None])
     assert "transactions stay open until the next start: [BROKER] away" in caplog.text
     assert len(closed) == 1
-    committer.abort_failed_job(
-        table().client_config, [prepared_transaction(1), prepared_transaction(1)]
-    )  # all tasks succeeded: the driver may have decided
+    # all tasks succeeded: the driver may have decided
+    committer.abort_failed_job(table().client_config, [prepared_transaction(1), prepared_transaction(1)])
     committer.abort_failed_job(table().client_config, [None])
     assert len(closed) == 1
 
