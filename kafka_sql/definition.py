@@ -109,6 +109,11 @@ class Definition:
         return self.has_changes and not self.has_row_kind_column
 
     @property
+    def row_key(self) -> tuple[str, ...]:
+        """The columns that identify a row of a table with changes; empty if all columns together do."""
+        return self.table.primary_key if self.is_changelog or self.key is None else self.key.columns
+
+    @property
     def applies_changes(self) -> bool:
         """Whether the changes of a row are applied in their order, so that one task must read a partition."""
         return self.reads_content or any(column.name == ROW_KIND_NAME for column in self.table.source_columns)

@@ -159,12 +159,7 @@ def make_data_source(name: str, definition: Definition, spark_schema: StructType
         definition.key.create_decoder(schema)
         definition.key.create_encoder(schema)
     if definition.reads_content:
-        key = (
-            definition.table.primary_key
-            if definition.is_changelog or definition.key is None
-            else definition.key.columns
-        )
-        check_key_types(schema, key)
+        check_key_types(schema, definition.row_key)
     if any(c.needs_time_zone for c in metadata):
         _pin_time_zone()
     return data_source_class(name, definition, spark_schema)

@@ -10,10 +10,10 @@ from typing import Final
 
 from kafka_sql.catalog.file_store import TableName
 
+# each storage name contains it: of a table that is a view, a temporary table, or a table with a hint
 SUFFIX: Final = "__kafka"
-"""Each storage name contains it: of a table that is a view, a temporary table, or a table with a hint."""
+# providers of the changes of a table end with it; no table has a name with a hyphen in Spark's catalog
 CHANGES_SUFFIX: Final = "-changes"
-"""Providers of the changes of a table end with it; no table has a name with a hyphen in Spark's catalog."""
 
 _names: dict[TableName, TableName] = {}  # of all sessions of this process, by storage name
 # as Spark writes it: spark_catalog.default.t__kafka, `default`.`t__kafka`, [spark_catalog, default, t__kafka]

@@ -156,7 +156,7 @@ def _spark_catalog(name: str) -> str:
 
 
 def _spark_database(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
-    """Return Spark's name of a database in Flink's default catalog; a database of that name is not renamed."""
+    """Return Spark's name of a database in Flink's default catalog. A Spark database of that name is used as it is."""
     if len(name) > 1:
         return strip_catalog((*name, ""))[:-1] if len(name) == 2 else name
     return name if spark.catalog.databaseExists(name[0]) else ("default",)

@@ -57,9 +57,11 @@ def read_content(
     dead_letter_topic: DeadLetterTopic | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of a changelog's split that remain after its changes. Parameters and errors: see ``read_split``."""
-    changes = changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
+    decode_changes = _change_decoder(definition)
     with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
-        yield from changelog_content.read_content(decoder, _fetch_records(definition, decoder, split, config), changes)
+        yield from changelog_content.read_content(
+            decoder, _fetch_records(definition, decoder, split, config), decode_changes
+        )
 
 
 def read_current(
@@ -78,12 +80,12 @@ def read_current(
         return content_cache.CACHE.read_appended(
             key, split, lambda part: read_split(definition, schema, part, config, dead_letter_topic)
         )
-    changes = changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
+    decode_changes = _change_decoder(definition)
 
     def read_changes(part: Split) -> Iterator[changelog_content.Changes]:
         with _row_decoder(definition, schema, part, dead_letter_topic) as decoder:
             for records in _fetch_records(definition, decoder, part, config):
-                yield changes(decoder, records)
+                yield decode_changes(decoder, records)
 
     return content_cache.CACHE.read_content(
         key,
@@ -95,10 +97,13 @@ def read_current(
     )
 
 
+def _change_decoder(definition: Definition) -> changelog_content.DecodeChanges:
+    return changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
+
+
 def _row_identity(definition: Definition) -> content_cache.Identity:
-    key = definition.table.primary_key if definition.key is None or definition.is_changelog else definition.key.columns
-    if key:
-        return content_cache.Identity(key, is_key=True)
+    if definition.row_key:
+        return content_cache.Identity(definition.row_key, is_key=True)
     return content_cache.Identity([c.name for c in definition.table.physical_columns], is_key=False)
 
 

@@ -197,7 +197,7 @@ def _primary_key(name: str, provider: str, table: Any) -> list[str]:
 
 def _unsupported(name: str, reason: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
-        f"INSERT INTO '{name}': {reason}. Or run a batch query: SET 'execution.runtime-mode' = 'batch' and remove the "
-        "word STREAM.",
+        f"INSERT INTO '{name}': {reason}. Alternatively, run a batch query: SET 'execution.runtime-mode' = 'batch' and "
+        "remove the word STREAM.",
         table=name,
     )
