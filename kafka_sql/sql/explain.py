@@ -86,7 +86,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
 
 
 def _plan_ctas(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
-    """Return the plan of Spark's CREATE TABLE ... AS, of a continuous query that of its query; None as ``_plan``."""
+    """Return the plan of Spark's CREATE TABLE ... AS, or of its query if it is continuous; None as in ``_plan``."""
     ctas = find_ctas(text)
     if ctas is None:
         return None

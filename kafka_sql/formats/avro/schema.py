@@ -86,7 +86,7 @@ def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
 def _parse(text: str, references: Iterable[str]) -> AvroType:
     parser = _Parser()
     for reference in references:
-        parser.type(json.loads(reference), "")
+        parser.parse(json.loads(reference), "")
     try:
         document = json.loads(text)
     except json.JSONDecodeError as e:
@@ -94,28 +94,28 @@ def _parse(text: str, references: Iterable[str]) -> AvroType:
             document = text.strip()
         else:
             raise ValueError(f"is not JSON: {e}") from e
-    return parser.type(document, "")
+    return parser.parse(document, "")
 
 
 class _Parser:
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}  # None while it is being parsed
 
-    def type(self, document: Any, namespace: str) -> AvroType:
+    def parse(self, document: Any, namespace: str) -> AvroType:
         if isinstance(document, str):
             return self._reference(document, namespace)
         if isinstance(document, list):
-            return AvroType("union", items=tuple(self.type(branch, namespace) for branch in document))
+            return AvroType("union", items=tuple(self.parse(branch, namespace) for branch in document))
         if not isinstance(document, Mapping) or "type" not in document:
             raise ValueError(f"has no type at {json.dumps(document)[:60]}")
         type_name = document["type"]
         if not isinstance(type_name, str):
-            return self.type(type_name, namespace)
+            return self.parse(type_name, namespace)
         if type_name in ("record", "error", "enum", "fixed"):
             return self._named_type(type_name, document, namespace)
         if type_name in ("array", "map"):
             return AvroType(
-                type_name, items=(self.type(document["items" if type_name == "array" else "values"], namespace),)
+                type_name, items=(self.parse(document["items" if type_name == "array" else "values"], namespace),)
             )
         return _with_logical_type(self._reference(type_name, namespace), document)
 
@@ -154,7 +154,7 @@ class _Parser:
     def _field(self, document: Mapping[str, Any], namespace: str) -> AvroField:
         default = document.get("default", NO_DEFAULT)
         return AvroField(
-            document["name"], self.type(document["type"], namespace), default, tuple(document.get("aliases", ()))
+            document["name"], self.parse(document["type"], namespace), default, tuple(document.get("aliases", ()))
         )
 
 

@@ -118,7 +118,7 @@ class OffsetRequest:
                         partition=partition[1],
                     )
             time.sleep(_RETRY_SECONDS)  # brokers do not notify clients of a new leader
-            self._list_topics()  # else the client asks the leader that it knows
+            self._list_topics()  # so that the client asks the new leader
             admin = self._current_admin()
             (future,) = self._send(admin, {partition: self._specs[partition]}).values()
 

@@ -118,7 +118,7 @@ class _BlockFinder:
     def _starts_clause(self, word: str, index: int) -> bool:
         clause = self._clauses[-1][0]
         if word == "FROM":
-            return clause == "SELECT" and not (self._word(index - 1) == "DISTINCT" and clause and self._is_is(index))
+            return clause == "SELECT" and not self._follows_is_distinct(index)
         if word in _WORDS_BEFORE_BY:
             return self._word(index + 1) == "BY"
         if clause == "SELECT":
@@ -129,9 +129,9 @@ class _BlockFinder:
             return index + 1 < len(self._tokens) and self._tokens[index + 1].type == lexer.NUMBER
         return word in ("WHERE", "HAVING", "QUALIFY")
 
-    def _is_is(self, index: int) -> bool:
-        """Return whether ``IS [NOT] DISTINCT`` precedes FROM."""
-        return self._word(index - 2) in ("IS", "NOT")
+    def _follows_is_distinct(self, index: int) -> bool:
+        """Return whether ``IS [NOT] DISTINCT`` precedes a token, which is then not the clause FROM."""
+        return self._word(index - 1) == "DISTINCT" and self._word(index - 2) in ("IS", "NOT")
 
     def _is_star_except(self, index: int) -> bool:
         following = self._tokens[index + 1].text if index + 1 < len(self._tokens) else ""

@@ -162,9 +162,10 @@ def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics
     ((lag,), lags) = lags_of["all"], lags_of["some"]
     assert lag is not None
     assert 3 * hour <= lag < 4 * hour  # the age of the newest record
+    # one batch did not read any partition to its end
     assert sorted(lag is None for lag in lags) == [
         False,
         False,
         True,
-    ]  # one batch did not read any partition to its end
+    ]
     assert all(3 * hour <= lag < 6 * hour for lag in lags if lag is not None)

@@ -79,10 +79,11 @@ def test_create_table_as(sql: Any, topics: Topics) -> None:
     assert len(topics.consume(topic, 1)) == 1
     sql(f'CREATE OR REPLACE TABLE created (b, a) {topics.with_options(topic)} AS SELECT 2 AS a, "it\'s" AS b')
     assert columns(sql, "created") == ["b", "a"]
+    # the records stay in the topic
     assert sql("SELECT b, a FROM created ORDER BY a").collect() == [
         ("x", 1),
         ("it's", 2),
-    ]  # the records stay in the topic
+    ]
     sql(f"REPLACE TABLE created (n AS a * 2, a BIGINT) {topics.with_options(topic)} AS SELECT 3 AS a")
     assert sql("SELECT n, a FROM created ORDER BY a").collect() == [(2, 1), (4, 2), (6, 3)]
     sql(f"CREATE OR REPLACE TABLE created (a LONG) {topics.with_options(topic)}")

@@ -59,8 +59,8 @@ def test_preloaded_imports_start_no_thread(module: str, expected: bool) -> None:
     environment = {
         **os.environ,
         "PYTHONPATH": str(Path(__file__).parents[3]),
-        "OMP_NUM_THREADS": "1",
-    }  # as Spark sets it
+        "OMP_NUM_THREADS": "1",  # as Spark sets it
+    }
     command = [sys.executable, "-c", program, "-m", "pyspark.daemon", module]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert json.loads(output) == [1, ["pyspark.daemon", module], expected, expected, expected, False]

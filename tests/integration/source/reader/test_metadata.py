@@ -75,9 +75,8 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
             sql(f"CREATE TABLE t{index} ({columns}) {topics.with_options(topic)}")
             assert rows(sql(f"SELECT CAST(m AS STRING) FROM t{index}")) == [(expected,)], declared
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        assert rows(sql("SELECT m FROM t3")) == [
-            ("2023-11-14 22:13:20.123",)
-        ]  # the time zone at query time, not at CREATE TABLE
+        # the time zone at query time, not at CREATE TABLE
+        assert rows(sql("SELECT m FROM t3")) == [("2023-11-14 22:13:20.123",)]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
