@@ -89,7 +89,7 @@ class Payload:
         Raises:
             SchemaError: the format does not support a column's type.
         """
-        schema = self._schema(table_schema)
+        schema = self.field_schema(table_schema)
         if metadata and self.format.metadata_decoder is not None:
             return self.format.metadata_decoder(schema, self.options, metadata)
         return self.format.decoder(schema, self.options)
@@ -100,13 +100,14 @@ class Payload:
         Raises:
             SchemaError: the format does not support a column's type.
         """
-        return self.format.encoder(self._schema(table_schema), self.options)
+        return self.format.encoder(self.field_schema(table_schema), self.options)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the payload's columns of a batch, named as its fields."""
         return batch.select(list(self.columns)).rename_columns(list(self.fields))
 
-    def _schema(self, table_schema: pa.Schema) -> pa.Schema:
+    def field_schema(self, table_schema: pa.Schema) -> pa.Schema:
+        """Return the schema of the payload's fields, with their declared types."""
         pairs = zip(self.columns, self.fields, strict=True)
         return pa.schema(
             [

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaError, UnsupportedOptionError, UnsupportedSqlError
+from kafka_sql.formats.avro.options import BINARY, ENCODING
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw.options import CHARSET
@@ -16,7 +17,7 @@ from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.table.declaration import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
-_FORMATS: Final = ("csv", "json", "raw")
+_FORMATS: Final = ("avro", "csv", "json", "raw")
 _CALLBACK_HANDLER: Final = ".callback.handler.class"
 _NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
 _ONE_BATCH: Final = "a batch of real-time mode has a duration instead of a size"
@@ -150,6 +151,14 @@ def _check_format(definition: Definition, payload: Payload) -> None:
             f"Table '{definition.name}': the format (option '{payload.prefix}format') '{payload.format.identifier}' is "
             f"not supported in real-time mode. Supported: {supported}. For other formats, {_MICRO_BATCHES}.",
             option=f"{payload.prefix}format",
+            table=definition.name,
+        )
+    if payload.format.identifier == "avro" and payload.options[ENCODING] != BINARY:
+        key = payload.options.key(ENCODING)
+        raise UnsupportedOptionError(
+            f"Table '{definition.name}': option '{key}' = '{payload.options[ENCODING]}' is not supported in real-time "
+            f"mode, which has the encoding '{BINARY}' only. Or {_MICRO_BATCHES}.",
+            option=key,
             table=definition.name,
         )
     if payload.format.identifier == "raw" and java_charset(payload.options[CHARSET].name) is None:

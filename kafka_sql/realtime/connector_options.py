@@ -16,6 +16,10 @@ from kafka_sql.realtime.checks import check_property
 _OF_SPARK: Final = frozenset(
     ("group.id", "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "allow.auto.create.topics")
 )
+_PEM_CONTENTS: Final = {
+    "ssl.truststore.type": ("ssl.truststore.certificates",),
+    "ssl.keystore.type": ("ssl.keystore.key", "ssl.keystore.certificate.chain"),
+}
 
 
 def java_properties(definition: Definition) -> dict[str, str]:
@@ -35,6 +39,9 @@ def java_properties(definition: Definition) -> dict[str, str]:
     }
     for key, value in properties.items():
         check_property(definition, key, value)
+    for store, contents in _PEM_CONTENTS.items():
+        if any(key in properties for key in contents):
+            properties.setdefault(store, "PEM")  # Java's default is JKS, for which it requires a file
     return resolve_all(properties, prefix)
 
 

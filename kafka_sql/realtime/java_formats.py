@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql.types import DecimalType, StructType
 
+from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.csv import options as csv
 from kafka_sql.formats.json import options as json
 from kafka_sql.formats.payload import Payload
@@ -33,6 +36,7 @@ class JavaPayload:
         gateway: py4j's gateway to the session's JVM.
         payload: the key or value of a table's records.
         types: its fields in Spark's types.
+        schema: its fields in Arrow's types.
         precisions: digits of the fractional seconds of each field.
         table: the table's name.
     """
@@ -40,6 +44,7 @@ class JavaPayload:
     gateway: Any
     payload: Payload
     types: StructType
+    schema: pa.Schema
     precisions: Sequence[int]
     table: str
 
@@ -121,6 +126,18 @@ def _csv_rules(java: JavaPayload) -> Any:
     return rules(ord(dialect.separator), ord(dialect.element_separator), quote, escape, dialect.null_literal, flags)
 
 
+def _avro_decoder(java: JavaPayload, errors: Any) -> Any:
+    return java.classes.AvroDecoder(java.java_types, _avro_schema(java), errors)
+
+
+def _avro_encoder(java: JavaPayload) -> Any:
+    return java.classes.AvroEncoder(java.java_types, java.java_precisions, _avro_schema(java))
+
+
+def _avro_schema(java: JavaPayload) -> str:
+    return derive_schema(java.schema, java.payload.options[LEGACY_TIMESTAMPS])
+
+
 def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
     options = java.payload.options
     return java.classes.RawDecoder(java.java_types, *_raw_rules(java), options.get(raw.LINE_DELIMITER), errors)
@@ -138,6 +155,7 @@ def _raw_rules(java: JavaPayload) -> tuple[str, bool]:
 
 
 _FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[JavaPayload], Any]]]] = {
+    "avro": (_avro_decoder, _avro_encoder),
     "json": (_json_decoder, _json_encoder),
     "csv": (_csv_decoder, _csv_encoder),
     "raw": (_raw_decoder, _raw_encoder),

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from kafka_sql.definition import Definition
@@ -89,7 +90,8 @@ def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, sch
     declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
     context: Any = rows.sparkSession.sparkContext
     precisions = [precision(declared[column]) for column in payload.columns]
-    return JavaPayload(context._gateway, payload, _payload_type(payload, schema), precisions, definition.name)
+    fields = payload.field_schema(to_arrow_schema(schema, timezone="UTC"))
+    return JavaPayload(context._gateway, payload, _payload_type(payload, schema), fields, precisions, definition.name)
 
 
 def _payload_type(payload: Payload, schema: StructType) -> StructType:

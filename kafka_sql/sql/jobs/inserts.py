@@ -127,8 +127,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if query.isStreaming and settings.is_real_time(spark):
-            rows = project_to_table(entry, query, statement)
-            real_time.check_query(entry, rows)
+            prepare_static_sides(spark, entry.definition.name, rewrite, query)
+            rows = real_time.prepare_query(entry, project_to_table(entry, query, statement))
             stream = streaming.ContinuousQuery(
                 entry, rows, rewrite.streamed_tables, is_bounded=False, is_real_time=True
             )

@@ -25,6 +25,7 @@ from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resol
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
 from kafka_sql.sql.jobs.query_fingerprint import Json
+from kafka_sql.sql.jobs.real_time_joins import broadcast_tables
 from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan
 from kafka_sql.sql.rewrite.query import StreamReader
 
@@ -36,8 +37,8 @@ _MIN_BATCH: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000"
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
 # operators of analyzed plans that are tested here, of those that Spark allows
 _OPERATORS: Final = frozenset(
-    ("Filter", "Generate", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
-) | {"CTERelationRef", "CTERelationDef"}
+    ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
+) | {"CTERelationRef", "CTERelationDef"}  # joins are checked in real_time_joins
 _NAMES: Final = {
     **OPERATOR_NAMES,
     "Aggregate": "an aggregate",
@@ -107,13 +108,16 @@ def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> St
         view = "_".join(filter(None, entry.storage_name)) + SUFFIX
         rows.createOrReplaceTempView(view)
         tables.stream_views.add(view)
-        return with_fields(entry, storage_name=("", view), source_catalog="")
+        # late records are dropped by stateful operators only, of which the query has none
+        table = with_fields(definition.table, watermark=None)
+        definition = with_fields(definition, table=table)
+        return with_fields(entry, definition=definition, storage_name=("", view), source_catalog="")
 
     return read
 
 
-def check_query(entry: CatalogTable, rows: DataFrame) -> None:
-    """Check the table to write, and that real-time mode supports the operators of the query.
+def prepare_query(entry: CatalogTable, rows: DataFrame) -> DataFrame:
+    """Return a query whose operators real-time mode supports, after checking them and the table to write.
 
     Raises:
         UnsupportedSqlError: an operator or a function is not supported.
@@ -123,6 +127,7 @@ def check_query(entry: CatalogTable, rows: DataFrame) -> None:
     check_sink(entry.definition)
     _check_interval(rows.sparkSession, entry.definition.name)
     _check_plan(read_plan(rows), entry.definition.name)
+    return broadcast_tables(rows, entry.definition.name)
 
 
 def _check_interval(spark: SparkSession, sink: str) -> None:
@@ -150,7 +155,7 @@ def _check_plan(plan: Operator, sink: str) -> None:
         if unsupported is not None:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{sink}': {unsupported} is not supported in real-time mode, which runs projections, "
-                f"filters, UNION ALL and LATERAL VIEW over streams. {_MICRO_BATCHES}.",
+                f"filters, UNION ALL, LATERAL VIEW and joins with tables. {_MICRO_BATCHES}.",
                 table=sink,
             )
 

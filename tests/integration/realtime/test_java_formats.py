@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -265,8 +267,80 @@ def declared(spec: list[str]) -> str:
     )
 
 
+AVRO_COLUMNS = [
+    f"{SCALARS}, a ARRAY<INT>, m MAP<STRING, DOUBLE>, r ROW<p STRING, q ARRAY<ROW<z BIGINT, n DECIMAL(5, 2)>>>",
+    "i INT NOT NULL, n DECIMAL(5, 2) NOT NULL, a ARRAY<STRING NOT NULL> NOT NULL, r ROW<p INT NOT NULL> NOT NULL",
+    "t TIME(3), ms TIMESTAMP(3), ltz TIMESTAMP_LTZ(3), counts MULTISET<STRING>, s STRING",
+]
+
+
+@pytest.mark.parametrize("columns", AVRO_COLUMNS)
+def test_avro_payloads(spark: Any, columns: str) -> None:
+    definition = define(columns, format="avro", **{"avro.timestamp_mapping.legacy": "false"})
+    schema = arrow_schema(spark_schema(definition))
+    generator = random.Random(3)
+    nulls = 0.2 if "NOT NULL" not in columns else 0.0  # Arrow's types do not have NOT NULL of elements
+    batch = pa.RecordBatch.from_pylist([random_row(schema, generator, nulls) for _ in range(150)], schema=schema)
+    payloads = definition.value.create_encoder(schema).encode(batch).to_pylist()
+    malformed = [bytes(damage(bytearray(generator.choice(payloads)), generator)) for _ in range(600)]
+    malformed += [generator.randbytes(generator.randrange(20)) for _ in range(200)]
+    rows, errors = check_format(spark, definition, [*payloads, None, b"", *malformed])
+    assert rows > 150
+    assert errors > 100
+
+
+def test_avro_payloads_with_the_legacy_mapping(spark: Any) -> None:
+    definition = define("ms TIMESTAMP(3), s STRING", format="avro")
+    payloads = [b"\2\x80\x92\xf4\x01\2\2a", b"\2\1\0", b"\0\2\4ab", b"\2" + b"\xff" * 9 + b"\1\0"]
+    assert check_format(spark, definition, payloads) == (3, 1)
+
+
+def damage(payload: bytearray, generator: random.Random) -> bytearray:
+    """Change, add or remove some bytes of a payload."""
+    for _ in range(generator.randrange(1, 3)):
+        place = generator.randrange(len(payload) + 1)
+        payload[place : place + generator.randrange(3)] = generator.randbytes(generator.randrange(3))
+    return payload
+
+
+def random_row(schema: pa.Schema, generator: random.Random, nulls: float) -> dict[str, Any]:
+    return {field.name: random_value(field.type, generator, nulls) for field in schema}
+
+
+def random_value(arrow_type: pa.DataType, generator: random.Random, nulls: float) -> Any:
+    """Return a random Python value of a type, or null with a probability."""
+    if generator.random() < nulls:
+        return None
+    if pa.types.is_struct(arrow_type):
+        return {field.name: random_value(field.type, generator, nulls) for field in arrow_type}
+    size = generator.randrange(4)
+    if pa.types.is_list(arrow_type):
+        element = arrow_type.value_field
+        return [random_value(element.type, generator, nulls) for _ in range(size)]
+    if pa.types.is_map(arrow_type):
+        item = arrow_type.item_field
+        return [(f"k{k}é", random_value(item.type, generator, nulls)) for k in range(size)]
+    if pa.types.is_decimal(arrow_type):
+        return Decimal(generator.randrange(-(10**arrow_type.precision) + 1, 10**arrow_type.precision)).scaleb(
+            -arrow_type.scale, Context(prec=38)
+        )
+    if pa.types.is_time(arrow_type):
+        return dt.time(generator.randrange(24), generator.randrange(60), generator.randrange(60), 123000)
+    if pa.types.is_timestamp(arrow_type):
+        zone = dt.timezone.utc if arrow_type.tz else None
+        return dt.datetime(1960, 1, 1, tzinfo=zone) + dt.timedelta(microseconds=generator.randrange(10**16))
+    if pa.types.is_date(arrow_type):
+        return dt.date.fromordinal(generator.randrange(1, 3_000_000))
+    if pa.types.is_integer(arrow_type):
+        return generator.randrange(-(2 ** (arrow_type.bit_width - 1)), 2 ** (arrow_type.bit_width - 1))
+    if pa.types.is_string(arrow_type):
+        return "".join(generator.choices("ab é😀\n", k=size))
+    values = {"bool": bool(size % 2), "binary": generator.randbytes(size)}
+    return values.get(str(arrow_type), generator.choice([0.0, -1.5, float("inf"), 2.0**100]))
+
+
 def test_not_null_columns_are_checked(spark: Any) -> None:
-    for format_ in ("json", "csv", "raw"):
+    for format_ in ("json", "csv", "raw", "avro"):
         target = define("a INT NOT NULL", format=format_)
         rows = spark.range(1).select(F.expr("CAST(IF(id = 0, NULL, 1) AS INT) AS a"))
         with pytest.raises(Exception, match="column 'a' is declared NOT NULL, but a row has NULL"):

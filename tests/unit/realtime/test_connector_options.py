@@ -11,6 +11,7 @@ from kafka_sql.errors import KafkaSqlError, UnsupportedOptionError
 from kafka_sql.realtime.checks import check_handler_class, check_sink, check_source
 from kafka_sql.realtime.connector_options import reader_options, writer_options
 from kafka_sql.table.declaration import Column, Table
+from tests.certificates import create_authority
 
 A = Column("a", "INT", "INT")
 
@@ -62,6 +63,12 @@ def test_properties_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_stores_in_properties_are_of_the_type_pem() -> None:
+    options = reader_options(define(**{"properties.ssl.truststore.certificates": create_authority("root").pem}), None)
+    assert options["kafka.ssl.truststore.type"] == "PEM"
+    assert "kafka.ssl.keystore.type" not in options
+
+
 def test_properties_of_librdkafka_are_rejected() -> None:
     with pytest.raises(UnsupportedOptionError, match=r"'properties.queued.min.messages' .* not a property of Java's"):
         reader_options(define(**{"properties.queued.min.messages": "5"}), None)
@@ -84,8 +91,12 @@ def test_handler_classes_must_exist() -> None:
         ({"scan.max-offsets-per-trigger": "5"}, "'scan.max-offsets-per-trigger' = '5'"),
         ({"scan.parallelism": "1"}, "'scan.parallelism' = '1'"),
         ({"error-handling.mode": "log", "error-handling.log.target": "dead"}, "'error-handling.log.target' = 'dead'"),
-        ({"format": "avro"}, "'avro' is not supported"),
-        ({"key.format": "avro", "key.fields": "a"}, "'avro' is not supported"),
+        ({"format": "avro", "avro.encoding": "json"}, "'avro.encoding' = 'json'"),
+        ({"format": "json-confluent", "json-confluent.url": "http://r"}, "'json-confluent' is not supported"),
+        (
+            {"key.format": "json-confluent", "key.fields": "a", "key.json-confluent.url": "http://r"},
+            "'json-confluent' is not supported",
+        ),
         ({"key.format": "raw", "key.fields": "a", "key.raw.charset": "GBK"}, "'key.raw.charset' = 'GBK'"),
     ],
 )

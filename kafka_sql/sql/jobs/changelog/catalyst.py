@@ -105,6 +105,12 @@ class Catalyst:
             expression, named.name(), named.exprId(), named.qualifier(), metadata, no_keys
         )
 
+    def broadcast_hint(self, plan: Plan) -> Plan:
+        """Return a plan whose rows Spark sends to all executors if it is joined."""
+        strategy = getattr(self._class(_LOGICAL, "BROADCAST$"), "MODULE$")
+        hint = self._class(_LOGICAL, "HintInfo")(self._jvm.scala.Option.apply(strategy))
+        return self._class(_LOGICAL, "ResolvedHint")(plan, hint)
+
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""
         return node.withNewChildren(self._sequence(inputs))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
 from pyspark import __version__ as spark_version
 
 from kafka_sql.errors import CheckpointError, DecodeError, InvalidOptionError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster
+from tests.secured_broker import SecuredBroker
 from tests.topics import Topics
 from tests.waiting import wait_until
 
@@ -171,6 +173,31 @@ def test_keys_metadata_computed_columns_and_restarts(
         real_time(insert)
 
 
+def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    names = spark.createDataFrame([(1, "one"), (2, "two"), (2, "zwei")], "id INT, name STRING")
+    names.write.parquet(str(tmp_path / "names"))
+    real_time(f"CREATE TEMPORARY VIEW names USING parquet OPTIONS (path '{tmp_path / 'names'}')")
+    real_time(
+        "CREATE TABLE src (a INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) "
+        f"{topics.with_options(source)}"
+    )
+    real_time(f"CREATE TABLE tgt (a INT, name STRING, kind STRING) {topics.with_options(target)}")
+    topics.produce(source, b'{"a": 1, "ts": "2024-01-02 00:00:00"}', b'{"a": 2, "ts": "2024-01-01 00:00:00"}')
+    topics.produce(source, b'{"a": 3}', b'{"a": 4}', b'{"a": 5}')
+    insert = """INSERT INTO tgt SELECT a, name, kind FROM src LEFT JOIN names ON a = id
+        JOIN VALUES (1, 'low'), (2, 'low'), (3, 'high'), (5, NULL) AS t(x, kind) ON x = a"""
+    query = start(spark, real_time, insert)
+    records = topics.consume(target, 5)
+    query.stop()
+    rows = sorted(tuple(json.loads(m.value()).values()) for m in records if b"null" not in m.value())
+    assert rows == [(1, "one", "low"), (2, "two", "low"), (2, "zwei", "low")]
+    assert [m.value() for m in records if b"null" in m.value()] == [
+        b'{"a":3,"name":null,"kind":"high"}',
+        b'{"a":5,"name":null,"kind":null}',
+    ]
+
+
 def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     real_time(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
@@ -189,6 +216,25 @@ def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: 
     query = start(spark, real_time, insert)
     assert [json.loads(m.value())["a"] for m in topics.consume(copied, 2)] == [1, 2]
     query.stop()
+
+
+@pytest.mark.parametrize(("listener", "mechanism"), [("BOTH", "SCRAM-SHA-512"), ("MTLS", "")])
+def test_secured_brokers(spark: Any, real_time: Any, secured: SecuredBroker, listener: str, mechanism: str) -> None:
+    source, target = secured.topics.create(), secured.topics.create()
+    user = "user" if mechanism else "CN=user"
+    for topic, operation in ((source, AclOperation.READ), (target, AclOperation.WRITE)):
+        secured.allow(user, ResourceType.TOPIC, topic, operation)
+    properties = secured.properties(listener, mechanism)
+    real_time(f"CREATE TABLE src (a INT) {secured.table(properties, source)}")
+    real_time(f"CREATE TABLE tgt (a INT) {secured.table(properties, target)}")
+    secured.topics.produce(source, b'{"a": 1}', b'{"a": -1}', b'{"a": 2}')
+    try:
+        query = start(spark, real_time, "INSERT INTO tgt SELECT a FROM src WHERE a > 0")
+        records = secured.topics.consume(target, 2)
+        query.stop()
+    finally:
+        secured.revoke_all(user)
+    assert [m.value() for m in records] == [b'{"a":1}', b'{"a":2}']
 
 
 def test_batches_have_a_minimum_duration(spark: Any, real_time: Any, topics: Topics) -> None:
@@ -226,7 +272,19 @@ def test_secrets_appear_in_no_plan(spark: Any, real_time: Any, topics: Topics) -
     [
         ("SELECT a FROM src GROUP BY a", {}, "an aggregate"),
         ("SELECT DISTINCT a FROM src", {}, "DISTINCT"),
-        ("SELECT a FROM src JOIN VALUES (1) AS t(x) ON a = x", {}, "a join"),
+        ("SELECT a FROM src JOIN VALUES (1) AS t(x) ON a > x", {}, "a join without an equality"),
+        (
+            "SELECT a FROM src RIGHT JOIN VALUES (1) AS t(x) ON a = x",
+            {},
+            "a RIGHT OUTER JOIN",
+        ),
+        ("SELECT a FROM src JOIN (SELECT max(x) AS x FROM VALUES (1) AS t(x)) ON a = x", {}, "HashAggregateExec"),
+        ("SELECT l.a FROM src AS l JOIN src AS r ON l.a = r.a", {}, "a join of two streams"),
+        (
+            "SELECT l.a FROM src AS l JOIN src FOR SYSTEM_TIME AS OF l.p AS r ON l.a = r.a",
+            {},
+            "the scan of a Kafka table",
+        ),
         ("SELECT a FROM src WHERE a IN (SELECT 1)", {}, "a subquery"),
         ("SELECT plus_one(a) FROM src", {}, "a Python function"),
         ("SELECT a FROM src LIMIT 1", {}, "LIMIT"),
@@ -243,7 +301,7 @@ def test_rejects_what_real_time_mode_does_not_support(
     spark: Any, real_time: Any, topics: Topics, query: str, target: dict[str, str], expected: str
 ) -> None:
     spark.udf.register("plus_one", lambda a: a + 1, "int")
-    real_time(f"CREATE TABLE src (a INT) {topics.with_options(topics.create())}")
+    real_time(f"CREATE TABLE src (a INT, p AS PROCTIME()) {topics.with_options(topics.create())}")
     real_time(f"CREATE TABLE tgt (a INT) {topics.with_options(topics.create(), **target)}")
     with pytest.raises(KafkaSqlError, match="real-time mode") as raised:
         real_time(f"INSERT INTO tgt {query}")
