@@ -145,10 +145,10 @@ def check_error(spark: SparkSession, statement: str, error: type[KafkaSqlError])
     raise AssertionError(f"did not fail: {statement}")
 
 
-def create_session(lakehouse: str, folder: str) -> SparkSession:
+def create_session(lakehouse: str, folder: str, master: str = "local[2]") -> SparkSession:
     """Create an enabled session whose session catalog is that of a lakehouse."""
     package, extension, catalog = LAKEHOUSES[lakehouse]
-    builder = SparkSession.builder.master("local[2]").config("spark.jars.packages", package)
+    builder = SparkSession.builder.master(master).config("spark.jars.packages", package)
     builder = builder.config("spark.sql.extensions", extension).config("spark.sql.shuffle.partitions", "2")
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
     for key, value in catalog.items():

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import kafka_sql
 from tests.changelog_histories import (
     PARTITIONS,
     decimal,
+    expected_values,
     final_content,
     interleave,
     make_history,
@@ -131,3 +133,49 @@ def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp
     content = [row for history in by_history for row in final_content(history).values()]
     assert sorted(result["merged"]) == sorted([row["h"], row["k"], row["g"], str(decimal(row))] for row in content)
     assert sorted(result["appended"]) == sorted(to_debezium(change).decode() for change in changes)
+
+
+@pytest.mark.long  # starts Spark applications with three more JVMs
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("lakehouse", LAKEHOUSES)
+def test_changelogs_with_executors_in_other_processes(
+    lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path: Path
+) -> None:
+    by_history = [make_history(number, 60) for number in range(20)]
+    cdc, upserts = topics.create(PARTITIONS), topics.create(PARTITIONS)
+    for name in ("linear", "grouped", "normalized"):
+        topics.create_named(f"{cdc}-{name}", 2)
+    program = [sys.executable, "-m", "tests.changelog_cluster", lakehouse, topics.bootstrap, str(tmp_path)]
+    for end in (30, 60):  # the second run resumes with the state of the first one
+        write(topics, cdc, upserts, interleave(by_history, slice(end - 30, end)))
+        done = subprocess.run(
+            [*program, cdc, upserts],
+            cwd=tmp_path,
+            env=environment(pyspark_4_1),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["executors"] == 2
+        content = {key: row for history in by_history for key, row in final_content(history[:end]).items()}
+        groups = {(*row[:3], *map(as_text, row[3:6]), row[6]) for row in expected_values(content, 1)}
+        rows = {name: {tuple(row) for row in values} for name, values in result["rows"].items()}
+        assert rows == {
+            "linear": {group[:4] for group in groups},
+            "grouped": groups,
+            "normalized": groups,
+            "merged": {
+                (f"{row['h']}-{row['k']}", row["h"], row["k"], row["g"], as_text(decimal(row)))
+                for row in content.values()
+            },
+            "merged_groups": groups,
+        }
+        assert {name: len(values) for name, values in result["rows"].items()} == {
+            name: len(values) for name, values in rows.items()
+        }
+
+
+def as_text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)
