@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import growth
+from benchmarks import changelog_keys, growth
 from benchmarks.changelogs import measure_changelogs
 from benchmarks.cluster import Cluster
 from benchmarks.comparison import Result, count_noun
@@ -152,6 +152,15 @@ def changelogs(bench: Bench) -> Iterator[Result]:
         )
 
 
+def many_keys(bench: Bench) -> Iterator[Result]:
+    """Measure changelogs of 1,000,000 keys."""
+    keys, few = int(1_000_000 * bench.scale), int(10_000 * bench.scale)
+    yield from changelog_keys.measure_content(keys, bench.kafka_sql, bench.cluster, bench.runs)
+    yield from changelog_keys.measure_normalization(
+        (few, keys), few, bench.kafka_sql, bench.cluster, bench.folder, bench.runs
+    )
+
+
 def without_spark(bench: Bench) -> Iterator[Result]:
     """Measure the reader without Spark."""
     yield from measure_floor(bench.topic("raw", int(2_000_000 * bench.scale), 1), bench.runs + 2)
@@ -192,6 +201,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "start": starting,
     "latency": streaming,
     "changelogs": changelogs,
+    "changelog-keys": many_keys,
     "floor": without_spark,
     "growth": growing,
     "unused": unused_columns,

@@ -74,16 +74,20 @@ class RequestHandler:
         return {"seconds": time.perf_counter() - started, "rows": [[str(v) for v in row] for row in rows]}
 
     def insert_stream(self, text: str, checkpoints: str) -> Json:
-        """Run a streaming INSERT over bounded tables until it ends."""
+        """Run a streaming INSERT over bounded tables until it ends; return also the time of each micro-batch."""
         self._spark.sql("SET 'execution.runtime-mode' = 'streaming'")
         self._spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
         started = time.perf_counter()
         try:
             (row,) = self._spark.sql(text).collect()
-            self._spark.streams.get(row[0]).awaitTermination()
+            query: Any = self._spark.streams.get(row[0])
+            query.awaitTermination()
         finally:
             self._spark.sql("SET 'execution.runtime-mode' = 'batch'")
-        return {"seconds": time.perf_counter() - started}
+        seconds = time.perf_counter() - started
+        # of the last 100 micro-batches, in milliseconds
+        batches = [p["durationMs"]["triggerExecution"] for p in query.recentProgress if p["numInputRows"]]
+        return {"seconds": seconds, "batches": batches}
 
     def write(self, text: str, bootstrap: str, topic: str, compression: str) -> Json:
         """Write the rows of a query with Spark's own sink."""
