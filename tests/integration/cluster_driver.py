@@ -22,7 +22,7 @@ WITH (
 
 
 def main(broker: str, source: str, target: str, folder: str) -> None:
-    """Batch and streaming, reads and writes."""
+    """Read and write in batch and streaming mode."""
     spark = kafka_sql.enable(
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")

@@ -1,4 +1,4 @@
-"""Translate session options of Flink to Spark's, or say why an option has no effect."""
+"""Translate session options of Flink to Spark's, or return why an option has no effect."""
 
 from __future__ import annotations
 
@@ -87,7 +87,14 @@ _WITHOUT_EFFECT: Final = {
     "pipeline.max-parallelism": "the number of state partitions is 'parallelism.default' at the first start.",
 }
 PREFIXES: Final = (
-    *("execution.", "pipeline.", "table.", "parallelism.", "state.", "metrics.", "restart-strategy", "sql-client."),
+    "execution.",
+    "pipeline.",
+    "table.",
+    "parallelism.",
+    "state.",
+    "metrics.",
+    "restart-strategy",
+    "sql-client.",
 )
 
 

@@ -1,6 +1,6 @@
 """Rewrite aggregates over changes: COUNT, SUM and AVG become Spark's own streaming aggregate over signed rows.
 
-A +I or +U row counts once, a -U or -D row minus once. So ``SELECT name, count(*), avg(weight) FROM products GROUP BY
+A +I or +U row counts as 1, a -U or -D row as -1. So ``SELECT name, count(*), avg(weight) FROM products GROUP BY
 name`` becomes, in update mode::
 
     SELECT name, n AS `count(*)`, CASE WHEN n1 > 0 THEN s1 / n1 END AS `avg(weight)`,
@@ -146,7 +146,7 @@ def _argument(catalyst: Catalyst, node: Node, function: str) -> Column:
 
 
 def has_distinct(items: Sequence[Node]) -> bool:
-    """Return whether columns of a result have an aggregate function with DISTINCT, which Spark's streams do not."""
+    """Return whether columns of a result have an aggregate function with DISTINCT, which Spark rejects in streams."""
     return any(call.isDistinct() for call in _calls(items))
 
 
