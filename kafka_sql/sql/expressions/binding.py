@@ -25,11 +25,16 @@ def bind(value: str, body: Callable[[str], str]) -> str:
     """
     if _SIMPLE.fullmatch(value):
         return body(value)
-    name = f"__{1 + max((int(n) for n in _VARIABLE.findall(value + body(value))), default=0)}"
+    name = new_variable(value + body(value))
     text = f"element_at(transform(array({value}), {name} -> {body(name)}), 1)"
     if len(text) > _MAX_LENGTH:
         raise UntranslatableError("the expression is nested too deeply; split it into several computed columns")
     return text
+
+
+def new_variable(sql: str) -> str:
+    """Return a name for the parameter of a lambda function that does not appear in ``sql``."""
+    return f"__{1 + max((int(n) for n in _VARIABLE.findall(sql)), default=0)}"
 
 
 def bind2(a: str, b: str, body: Callable[[str, str], str]) -> str:

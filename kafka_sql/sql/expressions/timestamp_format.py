@@ -110,11 +110,17 @@ _DIGITS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2, "SSS": 3}
 _UNITS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS")
 
 
-def parse_timestamp_with_pattern(sql: str, target: str, pattern: str) -> str:
+def parse_timestamp_with_pattern(
+    sql: str, target: str, pattern: str, ignores_rest: bool = False, without_digits: str = "NULL"
+) -> str:
     """Parse a string as a timestamp with a pattern, like TO_TIMESTAMP.
 
     Flink parses leniently and normalizes dates that do not exist. If a string contains digits but does not match the
     pattern exactly, this raises an error instead of returning a value that differs from Flink's.
+
+    Args:
+        ignores_rest: whether text after the timestamp is ignored, unless it starts with a digit.
+        without_digits: the value of a string without digits.
 
     Raises:
         UntranslatableError: an unsupported pattern letter.
@@ -137,11 +143,12 @@ def parse_timestamp_with_pattern(sql: str, target: str, pattern: str) -> str:
     canonical += " " + ":".join(groups.get(x, "00") for x in _UNITS[3:6])
     canonical += f".{groups['SSS']}" if "SSS" in groups else ""
     message = "a string that does not match the pattern exactly, which Flink would parse leniently"
+    regex += "(?:[^0-9].*)?" if ignores_rest else ""
 
     def body(x: str) -> str:
         text = f"regexp_replace({x}, {string_literal('^' + regex + '$')}, {string_literal(canonical)})"
         value = f"try_cast({text} AS {target})"
         valid = f"if({x} RLIKE {string_literal('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
-        return f"coalesce({valid}, if({x} RLIKE '[0-9]|[^ -~]', {raise_error_sql(message, x)}, NULL))"
+        return f"coalesce({valid}, if({x} RLIKE '[0-9]|[^ -~]', {raise_error_sql(message, x)}, {without_digits}))"
 
     return bind(sql, body)

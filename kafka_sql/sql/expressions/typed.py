@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kafka_sql.sql.grammar.types import BINARIES, INTEGERS, STRINGS, FlinkType
 
 STRING, BOOLEAN, INT, BIGINT = FlinkType("STRING"), FlinkType("BOOLEAN"), FlinkType("INT"), FlinkType("BIGINT")
-DOUBLE, DATE = FlinkType("DOUBLE"), FlinkType("DATE")
+DOUBLE, DATE, BYTES = FlinkType("DOUBLE"), FlinkType("DATE"), FlinkType("BYTES")
 NUMERIC = ("integer", "decimal", "approximate")  # type families
 TIMESTAMPS = ("timestamp", "timestamp_ltz")  # type families
 

@@ -19,3 +19,19 @@ SELECT a, quotient, remainder, first_one, k, part, hour_of, text_of, maybe FROM 
 SELECT both['a'] + both['b'] FROM t ORDER BY a;
 --> -5
 --> 9
+
+CREATE TABLE functions (
+  s STRING, x DOUBLE, tags ARRAY<STRING>,
+  seconds AS UNIX_TIMESTAMP(s),
+  day AS TO_DATE(s),
+  month_of AS DATE_FORMAT(s, 'yyyyMM'),
+  root AS SQRT(x),
+  logarithm AS LN(x),
+  has_a AS ARRAY_CONTAINS(tags, 'a'),
+  title AS INITCAP(ARRAY_JOIN(tags, ' '))
+) WITH (${kafka}, 'topic' = 'functions', 'format' = 'json');
+INSERT INTO functions VALUES ('1970-01-02 00:00:00', 4, array('a', 'BC')), (NULL, 0, array(NULL, 'x'));
+SELECT seconds, day, month_of, root, logarithm, has_a, title FROM functions WHERE x = 4;
+--> 86400 | 1970-01-02 | 197001 | 2.0 | 1.3862943611198906 | true | A Bc
+SELECT seconds, day, month_of, root, logarithm, has_a, title FROM functions WHERE x = 0;
+--> NULL | NULL | NULL | 0.0 | -inf | false | X

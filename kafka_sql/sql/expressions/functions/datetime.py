@@ -8,6 +8,7 @@ from typing import Final
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.arithmetic import coerce, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.functions import date_texts
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
     check_argument_count,
@@ -86,7 +87,11 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
         raise UntranslatableError(
             f"FLOOR(... TO {unit}) is not supported; use {', '.join((*_FLOOR_DATE_UNITS, *_TIME_PARTS))}"
         )
-    check_argument_type(f"FLOOR(... TO {unit})", value, *TIMESTAMPS)
+    check_argument_type(f"FLOOR(... TO {unit})", value, *TIMESTAMPS, "date")
+    if value_family(value) == "date":
+        if unit not in _FLOOR_DATE_UNITS:
+            raise UntranslatableError(f"FLOOR(... TO {unit}) of a DATE is not supported")
+        return value if unit == "DAY" else TypedExpression(f"trunc({value.sql}, '{unit}')", value.type)
     if value_family(value) == "timestamp_ltz" and unit in _FLOOR_DATE_UNITS:
         raise UntranslatableError(
             f"FLOOR(... TO {unit}) of TIMESTAMP_LTZ is off by an hour in Flink across a DST change; "
@@ -107,6 +112,8 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
 def translate_floor(value: TypedExpression, unit: str) -> TypedExpression:
     """Translate ``FLOOR(timestamp TO unit)``."""
     floor = _floor(value, unit)
+    if value_family(value) == "date":
+        return floor
     return TypedExpression(
         bind(
             value.sql,
@@ -134,11 +141,10 @@ def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
 def _date_format(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("DATE_FORMAT", arguments, 2)
     value, pattern = arguments
-    if value_family(value) == "string":
-        raise UntranslatableError("DATE_FORMAT of a string is not supported; use TO_TIMESTAMP first")
-    check_argument_type("DATE_FORMAT", value, *TIMESTAMPS)
+    check_argument_type("DATE_FORMAT", value, *TIMESTAMPS, "string")
     java_pattern = require_string_literal("DATE_FORMAT", pattern, "pattern")
-    return TypedExpression(timestamp_format.translate_date_format(value.sql, java_pattern), STRING)
+    sql = date_texts.parse_prefix(value.sql) if value_family(value) == "string" else value.sql
+    return TypedExpression(timestamp_format.translate_date_format(sql, java_pattern), STRING)
 
 
 def _to_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -202,6 +208,8 @@ def _timestampdiff(arguments: Sequence[TypedExpression]) -> TypedExpression:
     unit, start, end = arguments
     if unit.sql not in _SECONDS_OF_UNIT:
         raise UntranslatableError(f"TIMESTAMPDIFF({unit.sql}, ...) is not supported; use {', '.join(_SECONDS_OF_UNIT)}")
+    if unit.sql == "DAY" and value_family(start) == value_family(end) == "date":
+        return TypedExpression(f"datediff({end.sql}, {start.sql})", INT)
     for value in (start, end):
         check_argument_type("TIMESTAMPDIFF", value, *TIMESTAMPS)
     if start.type is not None and end.type is not None and start.type.name != end.type.name:
@@ -228,6 +236,15 @@ _INTERVAL_OF_UNIT = {
 }
 
 
+_DATE_SHIFTS = {
+    "DAY": "date_add({0}, {1})",
+    "WEEK": "date_add({0}, {1} * 7)",
+    "MONTH": "add_months({0}, {1})",
+    "QUARTER": "add_months({0}, {1} * 3)",
+    "YEAR": "add_months({0}, {1} * 12)",
+}
+
+
 def _timestampadd(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("TIMESTAMPADD", arguments, 3)
     unit, number, value = arguments
@@ -236,6 +253,11 @@ def _timestampadd(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("TIMESTAMPADD", number, "integer")
     if number.type is not None and number.type.name == "BIGINT":
         raise UntranslatableError("TIMESTAMPADD requires an INT, but got BIGINT; CAST the number")
+    if value_family(value) == "date" and unit.sql in _DATE_SHIFTS:
+        return TypedExpression(_DATE_SHIFTS[unit.sql].format(value.sql, coerce(number, INT)), value.type)
+    if value_family(value) == "timestamp_ltz" and unit.sql in _SECONDS_OF_UNIT:  # a day has 24 hours in Flink
+        micros = f"CAST({coerce(number, INT)} AS BIGINT) * {_SECONDS_OF_UNIT[unit.sql]}000000"
+        return TypedExpression(f"timestamp_micros(unix_micros({value.sql}) + {micros})", value.type)
     check_argument_type("TIMESTAMPADD", value, "timestamp")
     if value.type is None:
         raise UntranslatableError(f"TIMESTAMPADD requires a timestamp, but got {describe_type(value.type)}")
@@ -251,6 +273,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "EXTRACT": _extract,
     **{name: _extract_function(name) for name in ("YEAR", "QUARTER", "MONTH", "WEEK", *_EXTRACT_UNITS, *_TIME_PARTS)},
     "DATE_FORMAT": _date_format,
+    **date_texts.FUNCTIONS,
     "TO_TIMESTAMP": _to_timestamp,
     "TO_TIMESTAMP_LTZ": _to_timestamp_ltz,
     "FROM_UNIXTIME": _from_unixtime,

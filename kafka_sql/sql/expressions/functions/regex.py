@@ -16,6 +16,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     require_string_literal,
 )
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
+from kafka_sql.sql.grammar.types import FlinkType
 
 
 def translate_like(value: TypedExpression, pattern: TypedExpression, escape: TypedExpression | None) -> TypedExpression:
@@ -97,9 +98,38 @@ def _count(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"regexp_count({arguments[0].sql}, {string_literal(pattern)})", INT)
 
 
+def _extract_all(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("REGEXP_EXTRACT_ALL", arguments, 2, 3)
+    check_argument_type("REGEXP_EXTRACT_ALL", arguments[0], "string")
+    pattern = require_string_literal("REGEXP_EXTRACT_ALL", arguments[1], "pattern")
+    group = require_integer_literal("REGEXP_EXTRACT_ALL", arguments[2], 0, "a group") if len(arguments) > 2 else 1
+    if group and ("(" not in pattern or re.search(r"\||\)[?*{]|\(\?[^:]|\\\(", pattern)):
+        raise UntranslatableError(
+            f"REGEXP_EXTRACT_ALL of group {group} of '{pattern}' requires a pattern with groups and without "
+            "alternatives, optional groups and escaped parentheses"
+        )
+    return TypedExpression(
+        f"regexp_extract_all({arguments[0].sql}, {string_literal(pattern)}, {group})",
+        FlinkType("ARRAY", elements=(STRING,)),
+    )
+
+
+def _search(name: str, result: FlinkType) -> Function:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 2)
+        check_argument_type(name, arguments[0], "string")
+        pattern = require_string_literal(name, arguments[1], "pattern")
+        return TypedExpression(f"{name.lower()}({arguments[0].sql}, {string_literal(pattern)})", result)
+
+    return function
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "REGEXP": _regexp,
     "REGEXP_REPLACE": _replace,
     "REGEXP_EXTRACT": _extract,
+    "REGEXP_EXTRACT_ALL": _extract_all,
     "REGEXP_COUNT": _count,
+    "REGEXP_INSTR": _search("REGEXP_INSTR", INT),
+    "REGEXP_SUBSTR": _search("REGEXP_SUBSTR", STRING),
 }

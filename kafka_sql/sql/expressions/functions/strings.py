@@ -158,7 +158,7 @@ def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 def _base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("TO_BASE64", arguments, 1)
-    check_argument_type("TO_BASE64", arguments[0], "string")
+    check_argument_type("TO_BASE64", arguments[0], "string", "binary")
     # Depending on its settings, Spark inserts line breaks.
     return TypedExpression(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), '\\r\\n', '')", STRING)
 

@@ -1,0 +1,186 @@
+"""Translate functions of arrays and maps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.sql.expressions.arithmetic import coerce
+from kafka_sql.sql.expressions.binding import bind, new_variable
+from kafka_sql.sql.expressions.conditions import unify
+from kafka_sql.sql.expressions.functions.signature import (
+    Function,
+    check_argument_count,
+    check_argument_type,
+    require_integer_literal,
+    require_string_literal,
+)
+from kafka_sql.sql.expressions.typed import (
+    BOOLEAN,
+    INT,
+    STRING,
+    TypedExpression,
+    UntranslatableError,
+    describe_type,
+    type_family,
+    value_family,
+)
+from kafka_sql.sql.grammar.types import FlinkType
+
+_COMPARABLE: Final = ("integer", "decimal", "string", "boolean", "date", "timestamp", "timestamp_ltz")  # no NaN
+STRING_ARRAY: Final = FlinkType("ARRAY", elements=(STRING,))
+
+
+def _element_type(name: str, value: TypedExpression, *families: str) -> FlinkType:
+    """Return the element type of an array, whose family must be one of ``families`` if they are given."""
+    check_argument_type(name, value, "array")
+    if value.type is None:
+        raise UntranslatableError(f"{name} requires an ARRAY, but got NULL")
+    element = value.type.elements[0]
+    if families and type_family(element) not in families:
+        raise UntranslatableError(f"{name} of {element.name} elements is not supported")
+    return element
+
+
+def _coerce_element(name: str, value: TypedExpression, element: FlinkType) -> str:
+    if value.type is not None and value_family(value) != type_family(element):
+        raise UntranslatableError(
+            f"{name}: the elements are {describe_type(element)}, but got {describe_type(value.type)}; CAST it"
+        )
+    if value.type is not None and value_family(value) in ("integer", "decimal") and value.type != element:
+        type, _ = unify([TypedExpression("", element), value])
+        if type != element:
+            raise UntranslatableError(
+                f"{name}: {describe_type(value.type)} does not fit the elements, which are {describe_type(element)}; "
+                "CAST it"
+            )
+    return coerce(value, element)
+
+
+def _same_in_spark(name: str, spark_name: str, *families: str) -> Function:
+    """Return the translation of a function of one array that returns an array of the same type."""
+
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 1)
+        _element_type(name, arguments[0], *families)
+        return TypedExpression(f"{spark_name}({arguments[0].sql})", arguments[0].type)
+
+    return function
+
+
+def _of_element(name: str, template: str) -> Function:
+    """Return the translation of a function of an array and an element that returns an array of the same type."""
+
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 2)
+        element = _element_type(name, arguments[0])
+        value = _coerce_element(name, arguments[1], element)
+        return TypedExpression(template.format(arguments[0].sql, value), arguments[0].type)
+
+    return function
+
+
+def _of_arrays(name: str, spark_name: str) -> Function:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 1 if name == "ARRAY_CONCAT" else 2, 999 if name == "ARRAY_CONCAT" else 2)
+        types = {_element_type(name, value, *_COMPARABLE) for value in arguments}
+        if len({type.name for type in types}) > 1:
+            raise UntranslatableError(f"{name} requires arrays of the same type; CAST their elements")
+        nullable = [v.type for v in arguments if v.type is not None and v.type.elements[0].nullable]
+        return TypedExpression(
+            f"{spark_name}({', '.join(v.sql for v in arguments)})", nullable[0] if nullable else arguments[0].type
+        )
+
+    return function
+
+
+def _contains(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    """Translate ARRAY_CONTAINS, which finds NULL like any other value."""
+    check_argument_count("ARRAY_CONTAINS", arguments, 2)
+    array, value = arguments
+    wanted = _coerce_element("ARRAY_CONTAINS", value, _element_type("ARRAY_CONTAINS", array, *_COMPARABLE))
+    name = new_variable(array.sql + wanted)
+    return TypedExpression(f"exists({array.sql}, {name} -> {name} <=> {wanted})", BOOLEAN)
+
+
+def _sort(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ARRAY_SORT", arguments, 1, 2)
+    _element_type("ARRAY_SORT", arguments[0], *_COMPARABLE)
+    order = arguments[1].sql if len(arguments) > 1 else "TRUE"
+    if order not in ("TRUE", "FALSE"):
+        raise UntranslatableError("ARRAY_SORT requires an order that is the literal TRUE or FALSE")
+    return TypedExpression(f"sort_array({arguments[0].sql}, {order})", arguments[0].type)
+
+
+def _position(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ARRAY_POSITION", arguments, 2)
+    element = _element_type("ARRAY_POSITION", arguments[0], *_COMPARABLE)
+    wanted = _coerce_element("ARRAY_POSITION", arguments[1], element)
+    return TypedExpression(f"CAST(array_position({arguments[0].sql}, {wanted}) AS INT)", INT)
+
+
+def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ARRAY_SLICE", arguments, 2, 3)
+    _element_type("ARRAY_SLICE", arguments[0])
+    start = require_integer_literal("ARRAY_SLICE", arguments[1], 1, "a start")
+    length = "2147483647"
+    if len(arguments) > 2:
+        end = require_integer_literal("ARRAY_SLICE", arguments[2], start, "an end")
+        length = str(end - start + 1)
+    return TypedExpression(f"slice({arguments[0].sql}, {start}, {length})", arguments[0].type)
+
+
+def _extreme(name: str) -> Function:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 1)
+        element = _element_type(name, arguments[0], *_COMPARABLE)
+        return TypedExpression(f"{name.lower()}({arguments[0].sql})", element)
+
+    return function
+
+
+def _map_part(name: str, index: int) -> Function:
+    """Return the translation of MAP_KEYS or MAP_VALUES. The order of a map's entries is undefined in both engines."""
+
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 1)
+        check_argument_type(name, arguments[0], "map")
+        if arguments[0].type is None:
+            raise UntranslatableError(f"{name} requires a MAP, but got NULL")
+        return TypedExpression(
+            f"{name.lower()}({arguments[0].sql})", FlinkType("ARRAY", elements=(arguments[0].type.elements[index],))
+        )
+
+    return function
+
+
+def _split(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("SPLIT", arguments, 2)
+    check_argument_type("SPLIT", arguments[0], "string")
+    delimiter = re.sub(r"([^\w\s])", r"\\\1", require_string_literal("SPLIT", arguments[1], "delimiter"))
+    return TypedExpression(
+        bind(arguments[0].sql, lambda x: f"if({x} = '', array(), split({x}, {string_literal(delimiter)}))"),
+        STRING_ARRAY,
+    )
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "ARRAY_CONTAINS": _contains,
+    "ARRAY_DISTINCT": _same_in_spark("ARRAY_DISTINCT", "array_distinct", *_COMPARABLE),
+    "ARRAY_SORT": _sort,
+    "ARRAY_POSITION": _position,
+    "ARRAY_SLICE": _slice,
+    "ARRAY_CONCAT": _of_arrays("ARRAY_CONCAT", "concat"),
+    "ARRAY_UNION": _of_arrays("ARRAY_UNION", "array_union"),
+    "ARRAY_EXCEPT": _of_arrays("ARRAY_EXCEPT", "array_except"),
+    "ARRAY_INTERSECT": _of_arrays("ARRAY_INTERSECT", "array_intersect"),
+    "ARRAY_MAX": _extreme("ARRAY_MAX"),
+    "ARRAY_MIN": _extreme("ARRAY_MIN"),
+    "ARRAY_APPEND": _of_element("ARRAY_APPEND", "array_append({0}, {1})"),
+    "ARRAY_PREPEND": _of_element("ARRAY_PREPEND", "array_prepend({0}, {1})"),
+    "MAP_KEYS": _map_part("MAP_KEYS", 0),
+    "MAP_VALUES": _map_part("MAP_VALUES", 1),
+    "SPLIT": _split,
+}

@@ -1,0 +1,107 @@
+"""Translate functions between text, bytes and character codes, and functions that test the characters of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.functions.signature import (
+    Function,
+    check_argument_count,
+    check_argument_type,
+    require_string_literal,
+    simple_function,
+)
+from kafka_sql.sql.expressions.typed import BOOLEAN, BYTES, INT, STRING, TypedExpression, UntranslatableError
+
+_BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$"
+_CHARSETS = ("UTF-8", "UTF-16", "ISO-8859-1", "US-ASCII")
+# Flink tests each UTF-16 code unit, so characters beyond U+FFFF are neither letters nor digits.
+_LETTERS = r"^[\p{L}&&[^\x{10000}-\x{10FFFF}]]+$"
+_DIGITS = r"^[\p{Nd}&&[^\x{10000}-\x{10FFFF}]]+$"
+
+
+def _initcap(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    """Translate INITCAP, whose words consist of ASCII letters and digits."""
+    check_argument_count("INITCAP", arguments, 1)
+    check_argument_type("INITCAP", arguments[0], "string")
+    parts = f"regexp_extract_all({arguments[0].sql}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
+    word = "concat(upper(left(part, 1)), lower(substring(part, 2)))"
+    capitalized = f"transform({parts}, part -> if(part RLIKE '^[A-Za-z0-9]', {word}, part))"
+    return TypedExpression(f"array_join({capitalized}, '')", STRING)
+
+
+def _ascii(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    """Translate ASCII, the first byte, from -128 to 127."""
+    check_argument_count("ASCII", arguments, 1)
+    check_argument_type("ASCII", arguments[0], "string")
+    byte = "CAST(conv(hex(substring(CAST({0} AS BINARY), 1, 1)), 16, 10) AS INT)"
+    signed = bind(byte.format(arguments[0].sql), lambda x: f"if({x} > 127, {x} - 256, {x})")
+    return TypedExpression(f"if({arguments[0].sql} = '', 0, {signed})", INT)
+
+
+def _valid_text(value: str) -> str:
+    error = raise_error_sql("the bytes are not valid UTF-8")
+    return bind(value, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {error})")
+
+
+def _from_base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("FROM_BASE64", arguments, 1)
+    check_argument_type("FROM_BASE64", arguments[0], "string")
+
+    def body(x: str) -> str:
+        error = raise_error_sql("IllegalArgumentException: illegal base64", x)
+        return f"if({x} RLIKE {string_literal(_BASE64)}, {_valid_text(f'unbase64({x})')}, {error})"
+
+    return TypedExpression(bind(arguments[0].sql, lambda x: f"if({x} IS NULL, NULL, {body(x)})"), STRING)
+
+
+def _charset(name: str, value: TypedExpression) -> str:
+    charset = require_string_literal(name, value, "character set").upper()
+    if charset not in _CHARSETS:
+        raise UntranslatableError(f"{name} supports only the character sets {', '.join(_CHARSETS)}")
+    return charset
+
+
+def _encode(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ENCODE", arguments, 2)
+    check_argument_type("ENCODE", arguments[0], "string")
+    charset = _charset("ENCODE", arguments[1])
+    return TypedExpression(f"encode({arguments[0].sql}, '{charset}')", BYTES)
+
+
+def _decode(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("DECODE", arguments, 2)
+    check_argument_type("DECODE", arguments[0], "binary")
+    charset = _charset("DECODE", arguments[1])
+    if charset == "UTF-8":
+        return TypedExpression(_valid_text(arguments[0].sql), STRING)
+    return TypedExpression(f"decode({arguments[0].sql}, '{charset}')", STRING)
+
+
+def _character_test(name: str, pattern: str) -> Function:
+    """Return the translation of a test that is false for NULL."""
+
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, 1)
+        check_argument_type(name, arguments[0], "string")
+        return TypedExpression(f"coalesce({arguments[0].sql} RLIKE {string_literal(pattern)}, FALSE)", BOOLEAN)
+
+    return function
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "INITCAP": _initcap,
+    "ASCII": _ascii,
+    "CHR": simple_function("CHR", "chr({0})", STRING, "integer"),
+    "FROM_BASE64": _from_base64,
+    "ENCODE": _encode,
+    "DECODE": _decode,
+    "URL_ENCODE": simple_function("URL_ENCODE", "url_encode", STRING, "string"),
+    "URL_DECODE": simple_function("URL_DECODE", "try_url_decode", STRING, "string"),
+    "UNHEX": simple_function("UNHEX", "unhex", BYTES, "string"),
+    "IS_ALPHA": _character_test("IS_ALPHA", _LETTERS),
+    "IS_DIGIT": _character_test("IS_DIGIT", _DIGITS),
+}
