@@ -12,6 +12,7 @@ from kafka_sql.checks.clock import check_clock
 from kafka_sql.checks.encryption import check_encryption
 from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.checks.permissions import check_permissions
+from kafka_sql.checks.real_time import check_real_time_mode
 from kafka_sql.checks.schemas import check_schemas
 from kafka_sql.checks.tokens import check_tokens
 from kafka_sql.definition import Definition
@@ -38,6 +39,7 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
     yield settings
     if settings.ok:
         yield from _check_clients(definition)
+        yield check_real_time_mode(definition)
         yield from check_encryption(definition)
         yield from check_permissions(definition)
         yield from check_tokens(definition)

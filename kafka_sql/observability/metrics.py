@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.observability.spark_sources import SparkSource, find_sources
 from kafka_sql.sink.batch_reports import Report
 from kafka_sql.source.reader.record_counters import BadRecordCounts
 from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
@@ -200,8 +201,21 @@ def _state_bytes(operator: Json) -> int:
 
 def source_metrics(progress: Json) -> list[SourceMetrics]:
     """Return the metrics of the Kafka tables among a query's sources. Other sources are ignored."""
-    metrics = (_source_metrics(source) for source in progress.get("sources", ()))
+    sources = progress.get("sources", ())
+    known = find_sources(str(progress.get("id")))
+    if len(known) == len(sources) > 0:
+        return list(map(_spark_source_metrics, sources, known))
+    metrics = map(_source_metrics, sources)
     return [source for source in metrics if source is not None]
+
+
+def _spark_source_metrics(source: Json, known: SparkSource) -> SourceMetrics:
+    """Return the metrics of a table that Spark's own source reads."""
+    end, latest = (parse_offset(source.get(key)) or {} for key in ("endOffset", "latestOffset"))
+    committer = known.committer
+    counts = (0, 0) if committer is None else (committer.succeeded, committer.failed)
+    committed = {} if committer is None else committer.committed
+    return SourceMetrics(known.table, flatten(end), flatten(latest), committed, *counts)
 
 
 def _source_metrics(source: Json) -> SourceMetrics | None:

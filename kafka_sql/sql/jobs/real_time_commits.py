@@ -20,9 +20,11 @@ from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.query_listeners import add_listener
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
+from kafka_sql.source.stream.stream_offset import flatten
 
 _LOG = logging.getLogger("kafka_sql.source")
 _ATTRIBUTE: Final = "_kafka_sql_real_time_commits"
@@ -34,7 +36,7 @@ class OffsetCommits(StreamingQueryListener):
 
     def __init__(self) -> None:
         """Start without queries."""
-        self._committers: dict[str, list[OffsetCommitter | None]] = {}
+        self._sources: dict[str, list[SparkSource]] = {}
 
     def add(self, query: str, sources: Sequence[CatalogTable]) -> None:
         """Commit the offsets of a query.
@@ -42,28 +44,31 @@ class OffsetCommits(StreamingQueryListener):
         Args:
             sources: the tables that it reads, in the order of its sources.
         """
-        self._committers[query] = [_create_committer(source) for source in sources]
+        self._sources[query] = [SparkSource(s.definition.name, _create_committer(s)) for s in sources]
+        add_sources(query, self._sources[query])
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Do nothing: the query is added when ``start`` has returned."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Commit the end of the batch."""
-        committers = self._committers.get(str(event.progress.id), [])
+        known = self._sources.get(str(event.progress.id), [])
         sources = event.progress.sources
-        if len(sources) == len(committers):
-            for source, committer in zip(sources, committers, strict=True):
-                if committer is not None:
-                    committer.commit(parse_offsets(source.endOffset))
+        if len(sources) == len(known):
+            for source, table in zip(sources, known, strict=True):
+                if table.committer is not None:
+                    table.committer.commit(parse_offsets(source.endOffset))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Do nothing: there is nothing to commit."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """Wait a limited time for the last commit."""
-        for committer in self._committers.pop(str(event.id), []):
-            if committer is not None:
-                committer.finish(_FINAL_COMMIT_TIMEOUT)
+        sources = self._sources.pop(str(event.id), [])
+        remove_sources(str(event.id), sources)
+        for source in sources:
+            if source.committer is not None:
+                source.committer.finish(_FINAL_COMMIT_TIMEOUT)
 
 
 def commit_offsets(spark: SparkSession, query: str, sources: Sequence[CatalogTable]) -> None:
@@ -77,8 +82,7 @@ def commit_offsets(spark: SparkSession, query: str, sources: Sequence[CatalogTab
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
     """Return the offsets in the JSON of Spark's source: ``{"orders": {"0": 17}}``."""
-    offsets = json.loads(text)
-    return {(topic, int(p)): offset for topic, partitions in offsets.items() for p, offset in partitions.items()}
+    return flatten(json.loads(text))
 
 
 def _create_committer(entry: CatalogTable) -> OffsetCommitter | None:

@@ -71,6 +71,9 @@ def test_all_checks_succeed(topics: Topics) -> None:
     assert age[0] is True
     assert age[1].startswith("the newest record is ")
     assert messages.pop("exactly-once")[0] is True
+    real_time = messages.pop("real-time mode")
+    assert real_time[0] is True
+    assert real_time[1].startswith("can be read; cannot be written: ")
     assert messages == {
         "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
         "scan.client": (True, "direct, because the direct client supports the table's settings"),

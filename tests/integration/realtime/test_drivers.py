@@ -1,4 +1,4 @@
-"""Real-time mode in a driver of its own: killed and restarted, and with secrets that Spark must not show."""
+"""Real-time mode in a separate driver: killed and restarted, and with secrets that Spark must not show."""
 
 from __future__ import annotations
 

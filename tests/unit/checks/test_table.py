@@ -89,6 +89,7 @@ def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
         "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
         "scan.client": (True, "direct, because the direct client supports the table's settings"),
         "sink.client": (True, "direct, because the direct client supports the table's settings"),
+        "real-time mode": (True, "can be read and written"),
         f"reachable {brokers}": (True, "connected"),
         "authentication": (True, "the brokers responded (PLAINTEXT)"),
         "topic 't'": (True, "2 partitions, replication factor 3"),
@@ -97,6 +98,19 @@ def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
         "group": (True, "allowed to commit and read offsets"),
         "clock": (True, "the newest record is 30 s old"),
     }
+
+
+def test_real_time_mode(cluster: Cluster, brokers: str) -> None:
+    ok, message = findings(brokers, sink_parallelism="2")["real-time mode"]
+    assert ok is True
+    assert message.startswith(
+        "can be read; cannot be written: Table 'db.orders': option 'sink.parallelism' = '2' is not"
+    )
+    ok, message = findings(brokers, properties_queued_min_messages="5")["real-time mode"]
+    assert ok is None
+    assert message.startswith(
+        "cannot be read or written: Table 'db.orders': option 'properties.queued.min.messages' is not"
+    )
 
 
 def test_the_mechanism_of_authentication(cluster: Cluster, brokers: str) -> None:
@@ -215,7 +229,7 @@ def test_the_first_failure_ends_the_checks_that_depend_on_it(
     def unavailable() -> Any:
         raise BrokerError("wrong password")
 
-    local = ["settings", "scan.client", "sink.client"]
+    local = ["settings", "scan.client", "sink.client", "real-time mode"]
     assert list(findings("127.0.0.1:1")) == [*local, "reachable 127.0.0.1:1"]
     assert (
         "Check 'properties.bootstrap.servers' and the network." in findings("127.0.0.1:1")["reachable 127.0.0.1:1"][1]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 
 from kafka_sql.observability.metrics import SourceMetrics, job_metrics, source_metrics
+from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
+from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from tests.unit.observability.progress_reports import BATCH, IDLE, NOON
 
 
@@ -36,6 +39,27 @@ def test_other_sources_are_ignored() -> None:
     for end, latest in [("no JSON", "{"), ({"version": 2}, {"version": 9}), (None, None), ({"a": 1}, {"version": 2})]:
         assert source_metrics({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
     assert source_metrics({}) == []
+
+
+def test_sources_of_real_time_mode() -> None:
+    committed: Future[None] = Future()
+    committed.set_result(None)
+    committer = OffsetCommitter(lambda offsets: committed)
+    committer.commit({("a", 0): 2})
+    committer.finish(1)
+    sources = [SparkSource("default.src", committer)]
+    report = {"id": "q", "sources": [{"endOffset": '{"a": {"0": 2, "1": 1}}', "latestOffset": {"a": {"0": 5, "1": 0}}}]}
+    assert source_metrics(report) == []
+    add_sources("q", sources)
+    (source,) = source_metrics(report)
+    assert source == SourceMetrics(
+        "default.src", {("a", 0): 2, ("a", 1): 1}, {("a", 0): 5, ("a", 1): 0}, {("a", 0): 2}, 1, 0
+    )
+    assert source.pending_records == 3
+    remove_sources("q", [])  # of an earlier run
+    assert source_metrics(report)
+    remove_sources("q", sources)
+    assert source_metrics(report) == []
 
 
 def test_offsets_without_a_row() -> None:

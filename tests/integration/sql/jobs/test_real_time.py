@@ -157,6 +157,9 @@ def test_keys_metadata_computed_columns_and_restarts(
         partitions = [(source, 0), (source, 1)]
         expected = {(source, 0): 3, (source, 1): 1}
         wait_until(lambda: cluster.committed(f"group-{source}", partitions) == expected, "the offsets are committed")
+    (job,) = real_time("SHOW JOBS EXTENDED").collect()[-1:]
+    assert (job["rows"], job["pending records"], job["commits failed"]) == (3, 0, 0)
+    assert real_time("SHOW JOBS").collect()[-1]["lag"] == 0
     query.stop()
     topics.produce(source, b'{"v": "b", "tags": ["z"]}', partition=1, key=b'{"id": 3}')
     query = start(spark, real_time, insert)  # resumes from its checkpoint
