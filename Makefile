@@ -35,9 +35,10 @@ proofs: java $(INSTALLED) ## Run the tests that take minutes each
 brokers: java $(INSTALLED) ## Test all supported versions of Kafka, and emulations of other vendors' brokers (about an hour)
 	$(PY) -m pytest tests/integration/kafka/test_broker_versions.py tests/integration/kafka/test_broker_profiles.py
 
-test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos (once) and test it with a real KDC
+test-kerberos: java $(INSTALLED) ## Build a librdkafka with Kerberos (once) and test it with a real KDC
 	@tools/kerberos.sh build $(PY)
-	PATH="$$PATH:/usr/sbin:/sbin" PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
+	PATH="$$PATH:/usr/sbin:/sbin" KAFKA_SQL_LIBRDKAFKA="$$(tools/kerberos.sh library $(PY))" \
+	  PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
 	  tests/integration/kafka/config/test_kerberos.py tests/integration/sink/exactly_once/test_kerberos.py
 
 test-clouds: $(INSTALLED) ## Install the packages for tokens of AWS, Google and Azure, and test them with stubs of these clouds

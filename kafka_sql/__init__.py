@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.runtime.system_librdkafka import load_system_librdkafka
 from kafka_sql.version import VERSION
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kafka_sql.sql.session import enable
 
 __version__ = VERSION
+load_system_librdkafka()  # before any module imports confluent_kafka
 
 __all__ = [
     "KafkaSqlError",

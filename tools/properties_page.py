@@ -97,8 +97,8 @@ def _direct_client() -> list[str]:
         f"With any other property, or {values}, librdkafka reads or writes the table, and the reason is logged:",
         f"{_join(_left_to_librdkafka())}, and librdkafka's own properties.",
         "With `acks` = `0`, a broker does not respond, and shows an error only by closing the connection. Kerberos",
-        "(`sasl.mechanism` = `GSSAPI`) is left to librdkafka for writing, and for reading if the Python package gssapi",
-        "is not installed.",
+        "(`sasl.mechanism` = `GSSAPI`) is left to librdkafka for writing, and for reading if MIT Kerberos' library is",
+        "not installed.",
         "",
     ]
 

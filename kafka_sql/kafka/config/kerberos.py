@@ -52,10 +52,10 @@ def check_kerberos_support(config: Mapping[str, str]) -> None:
         else f"Option 'properties.sasl.mechanism' is missing; its default '{_MECHANISM}', which is Kerberos,"
     )
     raise UnsupportedOptionError(
-        f"{problem} requires librdkafka with GSSAPI, which the PyPI wheels lack. Install the Kerberos "
-        "libraries (Debian, Ubuntu: apt install libsasl2-dev libsasl2-modules-gssapi-mit krb5-user), build librdkafka "
-        "with --enable-gssapi, then: pip install --no-binary confluent-kafka --force-reinstall confluent-kafka; on the "
-        "driver and all executors. See docs/security.md."
+        f"{problem} requires librdkafka with GSSAPI, which the PyPI wheels lack. Install librdkafka1 from Confluent's "
+        "package repository and the Kerberos libraries (Debian, Ubuntu: apt install librdkafka1 "
+        "libsasl2-modules-gssapi-mit krb5-user), and set the environment variable KAFKA_SQL_LIBRDKAFKA = "
+        "'librdkafka.so.1'; on the driver and all executors. See docs/security.md."
         + (
             ""
             if configured

@@ -95,7 +95,7 @@ WRITER_ONLY: Final = WRITER_HONORED | {"partitioner", "queue.buffering.max.messa
 # values that describe what the direct client always does
 _SYNONYMS: Final = {"socket.keepalive.enable": ("true",), "socket.nagle.disable": ("true",)}
 SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
-KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
+KERBEROS: Final = "GSSAPI"  # needs the system's Kerberos library, see protocol.gssapi
 
 
 def write_obstacle(config: Mapping[str, str]) -> str | None:
@@ -128,6 +128,6 @@ def _obstacle(
         check_security(config)
     except OptionError as e:
         if e.option == "properties.sasl.mechanism" and sasl_mechanism(config) == KERBEROS:
-            return f"the direct client needs the Python package gssapi for 'properties.sasl.mechanism' = '{KERBEROS}'"
+            return f"the direct client needs MIT Kerberos' library for 'properties.sasl.mechanism' = '{KERBEROS}'"
         return f"the direct client does not support the value of '{e.option}'"
     return None

@@ -43,7 +43,7 @@ def check_sasl(config: Mapping[str, str]) -> None:
 
     Raises:
         InvalidOptionError: it does not; the message lists the supported ones.
-        UnsupportedOptionError: Kerberos is configured, and the package ``gssapi`` is not installed.
+        UnsupportedOptionError: Kerberos is configured, and its library is not installed.
     """
     name = mechanism(config)
     if name not in _MECHANISMS:

@@ -1,4 +1,4 @@
-"""The protocol client with Kerberos: a KDC, a broker and a keytab. Needs MIT Kerberos and the package gssapi."""
+"""The protocol client with Kerberos: a KDC, a broker and a keytab. Needs MIT Kerberos."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from tests.kdc import REALM, KerberosBroker, missing_programs
 
-pytest.importorskip("gssapi")
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"),

@@ -88,10 +88,10 @@ def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     kerberos = {**config, "security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI"}
     del kerberos["debug"], kerberos["broker.address.family"]
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    expected = "the direct client needs the Python package gssapi for 'properties.sasl.mechanism' = 'GSSAPI'"
+    monkeypatch.setattr("kafka_sql.kafka.protocol.gssapi.load_library", lambda: None)
+    expected = "the direct client needs MIT Kerberos' library for 'properties.sasl.mechanism' = 'GSSAPI'"
     assert read_obstacle(kerberos) == expected
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr("kafka_sql.kafka.protocol.gssapi.load_library", lambda: object())
     assert read_obstacle(kerberos) is None
     expected = "the direct client does not support 'properties.sasl.mechanism' = 'GSSAPI' for writing"
     assert write_obstacle(kerberos) == expected

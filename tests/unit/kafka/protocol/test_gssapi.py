@@ -1,37 +1,37 @@
-"""Test what the direct client asks of the Kerberos library, which is not installed with the package."""
+"""Test what the direct client asks of the Kerberos library; ``make test-kerberos`` tests it with a KDC."""
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType, SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from kafka_sql.kafka.protocol.gssapi import _credentials
+from kafka_sql.kafka.protocol.gssapi import _credential_store
+from kafka_sql.kafka.protocol.gssapi_library import GssapiError, SecurityContext, load_library
+
+needs_library = pytest.mark.skipif(load_library() is None, reason="not installed: libgssapi_krb5")
 
 
-@pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the package ``gssapi``, whose credentials are their arguments."""
-    module: Any = ModuleType("gssapi")
-    module.Name = lambda name, kind: (name, kind)
-    module.NameType = SimpleNamespace(kerberos_principal="principal")
-    module.Credentials = lambda **arguments: arguments
-    monkeypatch.setitem(sys.modules, "gssapi", module)
-
-
-@pytest.mark.usefixtures("library")
 def test_tickets_of_a_keytab_are_only_in_memory() -> None:
-    config = {"sasl.kerberos.keytab": "/etc/alice.keytab", "sasl.kerberos.principal": "alice"}
-    credentials = _credentials(config)
-    assert credentials["name"] == ("alice", "principal")
-    assert credentials["store"]["client_keytab"] == "/etc/alice.keytab"
-    assert credentials["store"]["ccache"].startswith("MEMORY:")
-    other = _credentials({**config, "sasl.kerberos.principal": "bob"})
-    assert other["store"]["ccache"] != credentials["store"]["ccache"]
+    config = {"sasl.kerberos.keytab": "/etc/alice.keytab"}
+    store = _credential_store(config, "alice")
+    assert store["client_keytab"] == "/etc/alice.keytab"
+    assert store["ccache"].startswith("MEMORY:")
+    assert _credential_store(config, "bob")["ccache"] != store["ccache"]
 
 
-@pytest.mark.usefixtures("library")
 def test_without_a_keytab_the_ticket_cache_of_the_user_is_used() -> None:
-    assert _credentials({"sasl.kerberos.principal": "alice"}) is None
+    assert _credential_store({"sasl.kerberos.principal": "alice"}, "alice") == {}
+
+
+@needs_library
+def test_errors_are_those_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/none")
+    monkeypatch.setenv("KRB5_CONFIG", "/dev/null")
+    context = SecurityContext("kafka@localhost", "alice", {})
+    with pytest.raises(GssapiError, match="No Kerberos credentials available"):
+        context.step()
+    context.close()
+    keytab = {"client_keytab": f"{tmp_path}/none", "ccache": "MEMORY:none"}
+    with pytest.raises(GssapiError, match="No credentials were supplied"):
+        SecurityContext("kafka@localhost", "alice@TEST.LOCAL", keytab)
