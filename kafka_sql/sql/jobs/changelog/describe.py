@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from kafka_sql.definition import Definition
 from kafka_sql.sql.jobs.changelog.catalyst import Catalyst
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.streaming import ContinuousQuery
 from kafka_sql.sql.jobs.streaming_plan import read_plan
+from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
+
+_LISTED_ORDER: Final = re.compile(rf", {ROW_ORDER_NAME}(?:#\d+L?)?(?=[,\]])")  # after the row kind
 
 
 def describe_changelog(query: ContinuousQuery) -> str:
@@ -34,7 +40,16 @@ def explain_rows(query: ContinuousQuery, mode: str) -> str:
     Args:
         mode: a mode of Spark's EXPLAIN, or empty.
     """
-    return Catalyst(query.rows.sparkSession).explain(query.rows, mode.lower() or "simple")
+    return name_hidden_columns(Catalyst(query.rows.sparkSession).explain(query.rows, mode.lower() or "simple"))
+
+
+def name_hidden_columns(plan: str) -> str:
+    """Return a plan in which the row kind has the name of Flink's metadata, and which does not list the order of rows.
+
+    The order stays where an expression uses it.
+    """
+    plan = _LISTED_ORDER.sub("", plan)
+    return plan.replace(ROW_KIND_NAME, ROW_KIND).replace(ROW_ORDER_NAME, "row-order")
 
 
 def _source_mode(definition: Definition) -> Mode:

@@ -252,6 +252,7 @@ def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics)
         lines = ["== Sink ==", "INSERT INTO default.tgt", "", "== Changelog ==", source]
         lines += [f"INSERT INTO default.tgt: changelogMode={mode}", f"State: {state}", "", "== Physical Plan =="]
         assert plan.splitlines()[: len(lines)] == lines
+        assert "__row" not in plan
 
 
 STATEFUL_QUERIES = {
