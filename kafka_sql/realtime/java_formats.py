@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql.types import DecimalType, StructType
+from pyspark.sql.types import StructType
 
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.csv import options as csv
 from kafka_sql.formats.json import options as json
+from kafka_sql.formats.json.fallback import has_decimal
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw import options as raw
 from kafka_sql.realtime.java_charsets import java_charset
@@ -96,17 +97,10 @@ def _json_rules(java: JavaPayload) -> Any:
         options[json.IGNORE_PARSE_ERRORS],
         options[json.TIMESTAMP_FORMAT],
         options.key(json.FAIL_ON_MISSING_FIELD),
-        any(_has_decimal(field.dataType) for field in java.types),
+        any(has_decimal(field.type) for field in java.schema),
         options[json.DECIMAL_AS_PLAIN_NUMBER],
         options[json.IGNORE_NULL_FIELDS],
     )
-
-
-def _has_decimal(data_type: Any) -> bool:
-    if isinstance(data_type, StructType):
-        return any(_has_decimal(field.dataType) for field in data_type)
-    inner = [getattr(data_type, name, None) for name in ("elementType", "keyType", "valueType")]
-    return isinstance(data_type, DecimalType) or any(_has_decimal(t) for t in inner if t is not None)
 
 
 def _csv_decoder(java: JavaPayload, errors: Any) -> Any:

@@ -67,7 +67,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
     An object is one row; an array is a row per object in it. The function raises DecodeError with the index and the
     field's path.
     """
-    as_decimals = any(_has_decimal(field.type) for field in schema)
+    as_decimals = any(has_decimal(field.type) for field in schema)
     convert = _row_converter(list(schema), rules, as_decimals)
 
     def read_rows(index: int, payload: bytes) -> list[list[Any]]:
@@ -94,10 +94,9 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
     return read_rows
 
 
-def _has_decimal(arrow_type: pa.DataType) -> bool:
-    return pt.is_decimal(arrow_type) or any(
-        _has_decimal(arrow_type.field(i).type) for i in range(arrow_type.num_fields)
-    )
+def has_decimal(arrow_type: pa.DataType) -> bool:
+    """Return whether a type is DECIMAL, or contains it."""
+    return pt.is_decimal(arrow_type) or any(has_decimal(arrow_type.field(i).type) for i in range(arrow_type.num_fields))
 
 
 def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> Convert:

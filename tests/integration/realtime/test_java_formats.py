@@ -172,7 +172,7 @@ def define_csv(columns: str, options: Mapping[str, str]) -> Definition:
 def test_csv_lines(spark: Any, options: Mapping[str, str]) -> None:
     generator = random.Random(2)
     separator = {"\\t": "\t"}.get(options.get("field-delimiter", ","), options.get("field-delimiter", ","))
-    alphabet = f"ab1. ;\"'|\\#\n\r\té😀{separator}{separator}{separator}"
+    alphabet = f"ab1nrt0. ;\"'|\\#\n\r\té😀{separator}{separator}{separator}"
     texts = ["".join(generator.choices(alphabet, k=generator.randrange(16))) for _ in range(600)]
     payloads = [text.encode() for text in texts]
     payloads += [b"\xff", b"1,\xc3", b"\xef\xbb\xbfa,b", "a,b".encode("utf-16"), "é,b".encode("utf-32-le"), b"\0a\0,"]

@@ -176,6 +176,25 @@ def test_keys_metadata_computed_columns_and_restarts(
         real_time(insert)
 
 
+def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: Topics) -> None:
+    """As if the driver had been killed: the offsets of a batch are stored at its end, those of the start before."""
+    source, target = topics.create(), topics.create()
+    real_time("SET 'execution.checkpointing.interval' = '1 min'")
+    options = {"scan.startup.mode": "latest-offset"}
+    real_time(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
+    real_time(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.produce(source, b'{"a": 0}')
+    query = start(spark, real_time, "INSERT INTO tgt SELECT a FROM src")
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}')
+    topics.consume(target, 2)
+    query.stop()
+    topics.produce(source, b'{"a": 3}')
+    query = start(spark, real_time, "INSERT INTO tgt SELECT a FROM src")
+    records = topics.consume(target, 5)
+    query.stop()
+    assert [json.loads(m.value())["a"] for m in records] == [1, 2, 1, 2, 3]
+
+
 def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     names = spark.createDataFrame([(1, "one"), (2, "two"), (2, "zwei")], "id INT, name STRING")
