@@ -18,6 +18,7 @@ from kafka_sql.options.other_connectors import SPARK_ALTERNATIVES
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.options.unsupported import reject_unsupported_options
 from kafka_sql.options.validation import (
+    check_dynamic_options,
     check_kafka_options,
     check_topic_config,
     check_upsert_options,
@@ -28,7 +29,11 @@ from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
-_CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS}
+_CONNECTORS = {
+    opt.KAFKA: opt.KAFKA_OPTIONS,
+    opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS,
+    opt.DYNAMIC_KAFKA: opt.DYNAMIC_OPTIONS,
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,11 @@ class Definition:
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether a metadata service selects the clusters and topics, and the table can only be read."""
+        return self.options[opt.CONNECTOR] == opt.DYNAMIC_KAFKA
+
+    @property
     def is_changelog(self) -> bool:
         """Whether record values are changes of rows (inserts, updates, deletes) instead of rows."""
         return not self.value.format.insert_only
@@ -96,7 +106,7 @@ class Definition:
     @property
     def is_exactly_once(self) -> bool:
         """Whether the table is written with 'sink.delivery-guarantee' = 'exactly-once'."""
-        return self.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE
+        return self.options.get(opt.DELIVERY_GUARANTEE) == opt.EXACTLY_ONCE
 
     @property
     def has_row_kind_column(self) -> bool:
@@ -133,9 +143,10 @@ def validate_table(table: Table) -> Definition:
         return _validate_builtin(table)
     options, key, value = _parse_options(table.options)
     physical_names = [c.name for c in table.physical_columns]
-    if options[opt.CONNECTOR] == opt.KAFKA:
-        check_kafka_options(options)
-        _check_kafka_formats(table, key, value)
+    if options[opt.CONNECTOR] != opt.UPSERT_KAFKA:
+        is_dynamic = options[opt.CONNECTOR] == opt.DYNAMIC_KAFKA
+        (check_dynamic_options if is_dynamic else check_kafka_options)(options)
+        _check_kafka_formats(table, key, value, "Dynamic Kafka" if is_dynamic else "Kafka")
         key_columns: Sequence[str] = project_key(options, physical_names)
     else:
         check_upsert_options(options)
@@ -144,7 +155,7 @@ def validate_table(table: Table) -> Definition:
     check_topic_config(options, table.options)
     value_columns = project_value(options, physical_names, key_columns)
     reject_unsupported_options(options)
-    properties = _client_properties(table.options)
+    properties = client_properties(table.options)
     _warn_overridden(options, properties)
     _warn_not_aligned(table, options)
     topics = options.get(opt.TOPIC) or ()
@@ -158,7 +169,8 @@ def validate_table(table: Table) -> Definition:
     )
     # raise an error if the chosen client does not support a property
     choose_reader(options[opt.SCAN_CLIENT], definition.client_config)
-    choose_writer(options[opt.SINK_CLIENT], definition.client_config)
+    if not definition.is_dynamic:
+        choose_writer(options[opt.SINK_CLIENT], definition.client_config)
     _check_error_columns(definition)
     return definition
 
@@ -199,7 +211,7 @@ def validate_options(table: Table) -> Definition:
         OptionError: the first invalid option.
     """
     connector = table.options.get(opt.CONNECTOR.key)
-    if connector in trying_out.CONNECTORS:
+    if connector in trying_out.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
         raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")
     options, key, value = _parse_options(table.options)
     (check_kafka_options if options[opt.CONNECTOR] == opt.KAFKA else check_upsert_options)(options)
@@ -209,7 +221,7 @@ def validate_options(table: Table) -> Definition:
         options,
         value.with_columns((), topics),
         key and key.with_columns((), topics),
-        to_librdkafka(_client_properties(table.options)),
+        to_librdkafka(client_properties(table.options)),
     )
 
 
@@ -230,8 +242,8 @@ def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | N
     return options, key, value
 
 
-def _client_properties(raw_options: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of the Kafka client."""
+def client_properties(raw_options: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of the Kafka client that a table's options set, without their prefix."""
     # some aliases of the connector's options have the prefix 'properties.', too
     aliases = {k for option in _CONNECTORS[_connector(raw_options)] for k in option.aliases}
     return {
@@ -304,7 +316,7 @@ def _connector(raw_options: Mapping[str, str]) -> str:
 def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, str]:
     """Return the option that names the value's format, and the prefix of the format's options."""
     short, long = opt.FORMAT.key, opt.VALUE_FORMAT.key
-    if connector == opt.KAFKA and short in raw_options:
+    if connector != opt.UPSERT_KAFKA and short in raw_options:
         if long in raw_options:
             raise ConflictingOptionsError(
                 f"Options '{short}' and '{long}' shouldn't be set together. Remove one.", option=long
@@ -312,7 +324,7 @@ def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, 
         return short, ""
     if long in raw_options:
         return long, "value."
-    alternative = f" (or '{short}')" if connector == opt.KAFKA else ""
+    alternative = f" (or '{short}')" if connector != opt.UPSERT_KAFKA else ""
     raise MissingOptionError(
         f"Could not find required scan format '{long}'{alternative}. Set it to a format such as 'json', 'csv' or "
         "'raw'.",
@@ -320,7 +332,7 @@ def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, 
     )
 
 
-def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> None:
+def _check_kafka_formats(table: Table, key: Payload | None, value: Payload, connector: str) -> None:
     if key is not None and key.format.reads_records:
         raise InvalidOptionError(
             f"The format '{key.format.identifier}' (option '{opt.KEY_FORMAT.key}') decodes whole records. It can only "
@@ -335,7 +347,7 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
         )
     if table.primary_key and value.format.insert_only:
         raise SchemaError(
-            f"The Kafka table '{'.'.join(table.name)}' with '{value.format.identifier}' format doesn't support "
+            f"The {connector} table '{'.'.join(table.name)}' with '{value.format.identifier}' format doesn't support "
             "defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of primary key. "
             "Use the connector 'upsert-kafka', or remove the PRIMARY KEY.",
             table=".".join(table.name),

@@ -247,6 +247,10 @@ class UnsupportedVersionError(BrokerError):
     """A broker does not support any version of a request that this package supports."""
 
 
+class MetadataServiceError(BrokerError):
+    """The metadata service of a 'dynamic-kafka' table failed, or returned an invalid result."""
+
+
 class TopicNotFoundError(BrokerError):
     """The topic does not exist."""
 

@@ -17,7 +17,7 @@ _BLOCK: Final = re.compile(
     r"^(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
-_TOPIC: Final = re.compile(r"""((?:['"]topic['"](?: =|:)|\b(?:topic|subscribe) =>) ['"])([^'"]*)""")
+_TOPIC: Final = re.compile(r"""((?:['"](?:topic|stream-ids)['"](?: =|:)|\b(?:topic|subscribe) =>) ['"])([^'"]*)""")
 _PATTERN: Final = re.compile(r"'topic-pattern' = '([^']*)'")
 
 

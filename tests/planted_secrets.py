@@ -21,7 +21,7 @@ from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
-from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
+from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.sql.jobs.settings import SETTINGS
 from tests.certificates import create_authority, sign_certificate
 
@@ -152,7 +152,7 @@ def registry_formats() -> list[str]:
 
 def free_text_options() -> set[str]:
     """Return the keys of all options that accept any text, in WITH and in SET."""
-    options = (*KAFKA_OPTIONS, *UPSERT_OPTIONS, *SETTINGS.values())
+    options = (*KAFKA_OPTIONS, *UPSERT_OPTIONS, *DYNAMIC_OPTIONS, *SETTINGS.values())
     keys = {key for option in options if option.type not in _TYPED for key in option.keys}
     for name in FORMATS:
         options = FORMATS[name].options

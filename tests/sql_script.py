@@ -30,8 +30,8 @@ REGISTRY = "http://localhost:8081"  # the schema registry in SQL files
 _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092',
   'scan.startup.mode' = 'earliest-offset'"""
 _STATEMENT_END = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # a statement set is one statement
-_TOPIC = re.compile(r"'topic' = '([^']*)'")
-_PATTERN = re.compile(r"'topic-pattern' = '([^']*)'")
+_TOPIC = re.compile(r"'(topic|stream-ids)' = '([^']*)'")
+_PATTERN = re.compile(r"'(topic|stream)-pattern' = '([^']*)'")
 _SCAN_PARTITIONS = re.compile(r"'scan.partitions' = '([^']*)'")
 _TOPIC_PREFIX = re.compile(r"\btopic:[\w.-]+")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
@@ -105,10 +105,10 @@ def _create_unique_topics(text: str, topics: Topics) -> str:
     new = [NewTopic(name + suffix, partitions.get(name, 1), 1, config=settings) for name in names]
     for future in topics.admin.create_topics(new).values() if new else ():
         future.result(30)
-    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){suffix}'", text)
+    text = _PATTERN.sub(lambda m: f"'{m[1]}-pattern' = '(?:{m[2]}){suffix}'", text)
     text = _SCAN_PARTITIONS.sub(lambda m: f"'scan.partitions' = '{m[1].replace(':', suffix + ':')}'", text)
     text = _TOPIC_PREFIX.sub(lambda m: f"{m[0]}{suffix}", text)
-    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(name + suffix for name in m[1].split(';'))}'", text)
+    return _TOPIC.sub(lambda m: f"'{m[1]}' = '{';'.join(name + suffix for name in m[2].split(';'))}'", text)
 
 
 def _render_rows(dataframe: DataFrame) -> list[str]:

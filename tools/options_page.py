@@ -10,7 +10,7 @@ from typing import Any
 
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Option
-from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
+from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.options.unsupported import UNSUPPORTED
 from kafka_sql.sql.jobs.settings import SETTINGS
 
@@ -21,6 +21,7 @@ _PLACEHOLDER = "<format>"
 def page() -> str:
     """Return the content of the page."""
     upsert_keys = {option.key for option in UPSERT_OPTIONS}
+    dynamic_keys = {option.key for option in DYNAMIC_OPTIONS}
     return "\n".join(
         [
             "# Options",
@@ -37,6 +38,13 @@ def page() -> str:
             "The following options differ from those of `kafka`, or are additional:",
             "",
             *table(option for option in UPSERT_OPTIONS if option not in KAFKA_OPTIONS),
+            "## Connector `dynamic-kafka`",
+            "",
+            "`dynamic-kafka` ([page](dynamic-kafka.md)) supports the options of `kafka`, except:",
+            ", ".join(f"`{option.key}`" for option in KAFKA_OPTIONS if option.key not in dynamic_keys) + ".",
+            "The following options differ from those of `kafka`, or are additional:",
+            "",
+            *table(option for option in DYNAMIC_OPTIONS if option not in KAFKA_OPTIONS),
             "## Not supported on Spark",
             "",
             "Other values of these Flink options are rejected:",

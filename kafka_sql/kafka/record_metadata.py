@@ -54,13 +54,16 @@ ERROR_COLUMNS: Final[dict[str, MetadataColumn]] = {
     "raw-value": MetadataColumn(pa.binary(), "BYTES"),
 }
 ERROR: Final = "error"
+KAFKA_CLUSTER: Final = "kafka_cluster"  # of DynamicKafkaTableSource: the cluster's id in the metadata service
 _WITH_ROW_KIND: Final = {**METADATA, ROW_KIND: MetadataColumn(pa.string(), "STRING NOT NULL", writable=True)}
 
 
-def metadata_keys(is_changelog: bool) -> dict[str, MetadataColumn]:
+def metadata_keys(is_changelog: bool, is_dynamic: bool = False) -> dict[str, MetadataColumn]:
     """Return the metadata columns that a table may declare.
 
     Args:
         is_changelog: whether its records are changes of rows, so that the row kind is available.
+        is_dynamic: whether it reads several clusters.
     """
-    return _WITH_ROW_KIND if is_changelog else METADATA
+    keys = _WITH_ROW_KIND if is_changelog else METADATA
+    return {KAFKA_CLUSTER: MetadataColumn(pa.string(), "STRING NOT NULL"), **keys} if is_dynamic else keys

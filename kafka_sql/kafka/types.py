@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 TopicPartition: TypeAlias = tuple[str, int]
 Offsets: TypeAlias = dict[TopicPartition, int]
+
+# Kafka's own topics, which patterns do not match (Topic.isInternal, which Flink's topic listing excludes)
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+
+@dataclass(frozen=True)
+class SourceCluster:
+    """One of the clusters of a 'dynamic-kafka' table.
+
+    Attributes:
+        id: its id in the metadata service.
+        config: librdkafka's configuration of its clients. May contain secrets, or references to them.
+    """
+
+    id: str
+    config: Mapping[str, str] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -19,6 +35,7 @@ class Split:
     Attributes:
         end_may_not_exist: whether ``stop`` was beyond the partition's end when the read was planned, so that the reader
             waits for it.
+        cluster: the cluster, if the table has several.
     """
 
     topic: str
@@ -26,10 +43,16 @@ class Split:
     start: int
     stop: int
     end_may_not_exist: bool = False
+    cluster: SourceCluster | None = None
+
+    @property
+    def qualified_topic(self) -> str:
+        """The topic, as ``cluster/topic`` if the table has several clusters."""
+        return self.topic if self.cluster is None else f"{self.cluster.id}/{self.topic}"
 
     def describe_offset(self, offset: int) -> str:
         """Return an offset of the partition as error messages show it: ``topic[partition]@offset``."""
-        return f"{self.topic}[{self.partition}]@{offset}"
+        return f"{self.qualified_topic}[{self.partition}]@{offset}"
 
 
 # Takes the split, the first deleted offset and the first available offset. Returns to resume at the latter, or raises.

@@ -1,4 +1,4 @@
-"""Define the options of the connectors ``kafka`` and ``upsert-kafka``.
+"""Define the options of the connectors ``kafka``, ``upsert-kafka`` and ``dynamic-kafka``.
 
 Keys, types, defaults and semantics are those of KafkaConnectorOptions and the table factories of Flink's connector.
 """
@@ -10,6 +10,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT  # noqa: F401  # re-exported
+from kafka_sql.options.dynamic import (
+    ENUMERATOR_MODE,
+    METADATA_CLUSTER_ID,
+    METADATA_FAILURES,
+    METADATA_INTERVAL,
+    METADATA_SERVICE,
+    STREAM_IDS,
+    STREAM_PATTERN,
+)
 from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
@@ -52,10 +61,12 @@ PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of options that ar
 
 KAFKA: Final = "kafka"
 UPSERT_KAFKA: Final = "upsert-kafka"
+DYNAMIC_KAFKA: Final = "dynamic-kafka"
 CONNECTOR: Final = enum(
     "connector",
-    "The connector to use: 'kafka' reads and writes a log of rows, 'upsert-kafka' the latest row of each key.",
-    allowed=(KAFKA, UPSERT_KAFKA),
+    "The connector to use: 'kafka' reads and writes a log of rows, 'upsert-kafka' the latest row of each key. "
+    "'dynamic-kafka' reads streams whose clusters and topics may change.",
+    allowed=(KAFKA, UPSERT_KAFKA, DYNAMIC_KAFKA),
     required=True,
 )
 TOPIC: Final = string_list(
@@ -364,7 +375,8 @@ _BOUNDED: Final = (
     FAIL_ON_DATA_LOSS,
     SCAN_PARALLELISM,
 )
-_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID, SCAN_CLIENT)
+_CLIENTS: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID, SCAN_CLIENT)
+_READING: Final = (ERROR_HANDLING, ERROR_TARGET, *_CLIENTS)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (
     DELIVERY_GUARANTEE,
@@ -378,14 +390,11 @@ _SINK: Final = (
     SINK_CLIENT,
 )
 
+_FORMATS: Final = (FORMAT, VALUE_FORMAT, VALUE_FIELDS_INCLUDE, KEY_FORMAT, KEY_FIELDS, KEY_FIELDS_PREFIX)
+
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *_COMMON,
-    FORMAT,
-    VALUE_FORMAT,
-    VALUE_FIELDS_INCLUDE,
-    KEY_FORMAT,
-    KEY_FIELDS,
-    KEY_FIELDS_PREFIX,
+    *_FORMATS,
     STARTUP_MODE,
     STARTUP_OFFSETS,
     STARTUP_TIMESTAMP,
@@ -416,10 +425,36 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     FLUSH_ROWS,
     FLUSH_INTERVAL,
 )
+# The connector is only a source. Offsets cannot be listed, because several clusters may have a topic of the same name.
+DYNAMIC_OPTIONS: Final[tuple[Option[Any], ...]] = (
+    CONNECTOR,
+    STREAM_IDS,
+    STREAM_PATTERN,
+    METADATA_SERVICE,
+    METADATA_CLUSTER_ID,
+    METADATA_INTERVAL,
+    METADATA_FAILURES,
+    ENUMERATOR_MODE,
+    replace(
+        BOOTSTRAP_SERVERS,
+        required=False,
+        doc="Kafka brokers of the metadata service 'single-cluster': 'host:port,host:port'. Other services return the "
+        "brokers of each cluster.",
+    ),
+    GROUP_ID,
+    *_FORMATS,
+    STARTUP_MODE,
+    STARTUP_TIMESTAMP,
+    *(option for option in _BOUNDED if option is not BOUNDED_OFFSETS),
+    ERROR_HANDLING,
+    *_CLIENTS,
+    *_STREAMING,
+    *_WATERMARKS,
+)
 
 
 def topics(options: Options) -> tuple[str, ...] | None:
-    """Return the topics that the options name; None if they are selected by 'topic-pattern'."""
+    """Return the topics that the options name; None if a pattern or a metadata service selects them."""
     if options.is_set(TOPIC):
         return options[TOPIC]
     partitions = options.get(SCAN_PARTITIONS)

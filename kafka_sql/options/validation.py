@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, UnknownOptionError
 from kafka_sql.options import connector as opt
+from kafka_sql.options.dynamic import check_metadata_service, check_streams
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
@@ -29,7 +30,8 @@ def reject_unknown_options(connector: str, raw: Collection[str], known: Collecti
     Raises:
         UnknownOptionError: names every unknown option, and the nearest known one or else the known ones to choose from.
     """
-    unknown = [k for k in raw if k not in known and not k.startswith(opt.PREFIXES)]
+    prefixes = opt.PREFIXES if connector != opt.DYNAMIC_KAFKA else (opt.PROPERTIES_PREFIX,)
+    unknown = [k for k in raw if k not in known and not k.startswith(prefixes)]
     if not unknown:
         return
     similar = {key: _similar_option(key, known) for key in unknown}
@@ -89,6 +91,26 @@ def check_upsert_options(options: Options) -> None:
         )
     _check_creation(options)
     _check_guarantee(options)
+
+
+def check_dynamic_options(options: Options) -> None:
+    """Check the options of 'dynamic-kafka', which is only a source.
+
+    Raises:
+        OptionError: the first violation.
+    """
+    check_streams(options)
+    check_metadata_service(options, options.is_set(opt.BOOTSTRAP_SERVERS))
+    for mode, timestamp, name in (
+        (opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, "startup"),
+        (opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, "bounded"),
+    ):
+        if options[mode] == opt.SPECIFIC:
+            raise InvalidOptionError(
+                f"Dynamic Kafka source does not support '{opt.SPECIFIC}' {name} mode.", option=mode.key
+            )
+        _check_mode(options, mode, timestamp, None, name)
+    _check_limits(options)
 
 
 def _check_topic(options: Options) -> None:
@@ -151,15 +173,17 @@ def _check_initializer(options: Options) -> None:
         )
 
 
-def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], name: str) -> None:
-    required: dict[str, Option[Any]] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
+def _check_mode(
+    options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str] | None, name: str
+) -> None:
+    required: dict[str, Option[Any] | None] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
     companion = required.get(options[mode])
     if companion is not None and not options.is_set(companion):
         raise MissingOptionError(
             f"'{companion.key}' is required in '{options[mode]}' {name} mode but missing. {companion.doc}",
             option=companion.key,
         )
-    if companion is offsets:
+    if offsets is not None and companion is offsets:
         _check_offsets(options, mode, offsets)
 
 

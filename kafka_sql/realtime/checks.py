@@ -127,7 +127,7 @@ def check_handler_class(definition: Definition, key: str, value: str, is_loadabl
 
 
 def _check_table(definition: Definition) -> None:
-    if definition.is_builtin:
+    if definition.is_builtin or definition.is_dynamic:
         connector = definition.table.options[opt.CONNECTOR.key]
         raise UnsupportedSqlError(
             f"Table '{definition.name}': the connector '{connector}' is not supported in real-time mode. "

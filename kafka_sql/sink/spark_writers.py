@@ -14,7 +14,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kafka_sql.definition import Definition
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.protocol.transaction_admin import check_security
+from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
@@ -129,11 +131,18 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
         schema: schema of the rows to write.
 
     Raises:
+        UnsupportedSqlError: the connector is only a source.
         SchemaError: a metadata column cannot be written.
         InvalidOptionError: the table has several topics, but no column with the topic of each row is written; the
             class in 'sink.partitioner' cannot be loaded; or a security setting is not supported with exactly-once.
         BrokerError: the cluster does not respond, or a topic does not exist or differs from its declaration.
     """
+    if definition.is_dynamic:
+        raise UnsupportedSqlError(
+            f"Table '{definition.name}': Connector '{definition.options[opt.CONNECTOR]}' can only be used as a source. "
+            "It cannot be used as a sink. Write to a table with the connector 'kafka'.",
+            table=definition.name,
+        )
     resolve_metadata_columns(definition, schema)
     if definition.is_exactly_once:
         check_security(definition.client_config)

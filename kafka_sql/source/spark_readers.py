@@ -10,7 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.types import SourceCluster, Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
@@ -169,6 +169,9 @@ def _splits_with_config(
 ) -> Iterator[tuple[Split, Mapping[str, str]]]:
     if isinstance(partition, TaskPartition):  # without splits, Spark runs one task and passes None
         context = TaskContext.get()
-        config = task_client_config(definition, context.partitionId() if context is not None else 0)
+        task = context.partitionId() if context is not None else 0
+        configs: dict[SourceCluster | None, Mapping[str, str]] = {}
         for split in partition.splits:
-            yield split, config
+            if split.cluster not in configs:
+                configs[split.cluster] = task_client_config(definition, task, split.cluster)
+            yield split, configs[split.cluster]

@@ -14,7 +14,7 @@ from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options import connector as opt
-from kafka_sql.options import trying_out
+from kafka_sql.options import dynamic, trying_out
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.render import quote_string, render_masked
@@ -45,6 +45,9 @@ def describe_extended(spark: SparkSession, entry: CatalogTable) -> DataFrame:
     typed, options = entry.definition.options, entry.table.options
     values = {
         "connector": typed[opt.CONNECTOR],
+        "streams": options.get(dynamic.STREAM_IDS.key),
+        "stream pattern": options.get(dynamic.STREAM_PATTERN.key),
+        "metadata service": options.get(dynamic.METADATA_SERVICE.key),
         "topic": options.get(opt.TOPIC.key),
         "topic pattern": options.get(opt.TOPIC_PATTERN.key),
         "brokers": options.get(_SERVERS),

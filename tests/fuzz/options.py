@@ -66,7 +66,9 @@ _JAAS: Final = (
 
 @cache
 def _keys() -> tuple[list[str], list[str], dict[str, list[str]]]:
-    connector = sorted({key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS) for key in option.keys})
+    connector = sorted(
+        {key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS, *opt.DYNAMIC_OPTIONS) for key in option.keys}
+    )
     formats = {name: [key for option in FORMATS[name].options for key in option.keys] for name in FORMATS}
     return connector, sorted({*JAVA_PROPERTIES, *OWN_PROPERTIES}), formats
 

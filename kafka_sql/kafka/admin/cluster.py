@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
 from kafka_sql.errors import BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
-from kafka_sql.kafka.admin.descriptions import topic_not_found_error
+from kafka_sql.kafka.admin.descriptions import TopicState, describe_topics, topic_ids, topic_not_found_error
 from kafka_sql.kafka.admin.offsets import (
     EARLIEST,
     LATEST,
@@ -25,10 +25,14 @@ from kafka_sql.kafka.admin.offsets import (
     request_newest_timestamps,
     timestamp_spec,
 )
+from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
 from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.config.properties import api_timeout
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.types import Offsets, Split, TopicPartition
+
+Topics: TypeAlias = Mapping[str, TopicMetadata]
+OffsetSpecs: TypeAlias = Mapping[TopicPartition, OffsetSpec]
 
 _NEW_TOPIC_SECONDS: Final = 0.3  # for all brokers to learn of a new topic
 _POLL_SECONDS: Final = 0.03  # brokers do not notify clients of new topics
@@ -47,15 +51,21 @@ class Cluster:
             SecretReferenceError: a reference cannot be resolved.
             KeyStoreError: a store cannot be read.
         """
+        self._config = config
         self._api_timeout = api_timeout(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._reloading_admin = ReloadingAdmin(config)
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether the latest offset is the last stable offset."""
+        return self._read_committed
 
     def admin(self) -> Admin:
         """Return the client for other requests, with the current credentials."""
         return self._reloading_admin.admin()
 
-    def topics(self) -> Mapping[str, TopicMetadata]:
+    def topics(self) -> Topics:
         """Return all topics by name.
 
         Raises:
@@ -68,9 +78,7 @@ class Cluster:
             if topics is not None:
                 return topics
 
-    def await_topics(
-        self, names: Collection[str], seconds: float, *, with_leaders: bool = False
-    ) -> Mapping[str, TopicMetadata]:
+    def await_topics(self, names: Collection[str], seconds: float, *, with_leaders: bool = False) -> Topics:
         """Return all topics by name as soon as ``names`` are among them, or when the time is over.
 
         Not all brokers learn of a new topic at the same time.
@@ -90,9 +98,7 @@ class Cluster:
                 return topics
             time.sleep(_POLL_SECONDS)
 
-    def partitions(
-        self, names: tuple[str, ...], topics: Mapping[str, TopicMetadata] | None = None
-    ) -> list[TopicPartition]:
+    def partitions(self, names: tuple[str, ...], topics: Topics | None = None) -> list[TopicPartition]:
         """Return all partitions of the topics ``names``, sorted.
 
         Args:
@@ -128,7 +134,7 @@ class Cluster:
     def latest_if_exists(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Like ``latest``; a partition that was deleted, or that its leader does not know yet, is absent."""
         offsets: Offsets = {}
-        for partition, result in self._results(dict.fromkeys(partitions, LATEST), self._read_committed).items():
+        for partition, result in self.request_offsets(dict.fromkeys(partitions, LATEST), self._read_committed).items():
             with contextlib.suppress(TopicNotFoundError):
                 offsets[partition] = result()
         return offsets
@@ -176,18 +182,33 @@ class Cluster:
         self._reloading_admin.keep_until_done(admin, (future,))
         return future
 
-    def _has_new_credentials(self, admin: Admin) -> bool:
-        return self.admin() is not admin
+    def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
+        """Return the ids of topics. See ``descriptions.topic_ids``."""
+        return topic_ids(self.admin(), topics)
 
-    def _offsets(self, specs: Mapping[TopicPartition, OffsetSpec], read_committed: bool) -> Offsets:
-        return {partition: result() for partition, result in self._results(specs, read_committed).items()}
+    def describe_topics(self, topics: Collection[str]) -> dict[str, TopicState]:
+        """Return the state of existing topics. See ``descriptions.describe_topics``."""
+        return describe_topics(self.admin(), sorted(topics))
 
-    def _results(
-        self, specs: Mapping[TopicPartition, OffsetSpec], read_committed: bool
-    ) -> Mapping[TopicPartition, Callable[[], int]]:
+    def bytes_per_offset(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
+        """Return the average bytes of key and value per offset. See ``record_sizes.bytes_per_offset``."""
+        return bytes_per_offset(self._config, starts)
+
+    def locate(self, split: Split) -> Split:
+        """Return a split with what its reader must know of the cluster: nothing if the table has only one."""
+        return split
+
+    def request_offsets(self, specs: OffsetSpecs, read_committed: bool) -> Mapping[TopicPartition, Callable[[], int]]:
+        """Request offsets, and return for each partition a function that waits for its offset."""
         if not specs:
             return {}
         return OffsetRequest(self.admin, self.topics, specs, read_committed).results(self._api_timeout)
+
+    def _has_new_credentials(self, admin: Admin) -> bool:
+        return self.admin() is not admin
+
+    def _offsets(self, specs: OffsetSpecs, read_committed: bool) -> Offsets:
+        return {partition: result() for partition, result in self.request_offsets(specs, read_committed).items()}
 
 
 def _is_leaderless(topic: TopicMetadata) -> bool:

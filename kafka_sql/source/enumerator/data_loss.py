@@ -50,7 +50,7 @@ def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets
 def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
     """Return a function that a task calls if the log's beginning passes the offset it is about to read."""
     return lambda split, offset, log_start: report_data_loss(
-        definition, [LostRange(split.topic, split.partition, offset, log_start, split.stop)]
+        definition, [LostRange(split.qualified_topic, split.partition, offset, log_start, split.stop)]
     )
 
 

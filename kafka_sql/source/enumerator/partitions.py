@@ -9,14 +9,12 @@ from collections.abc import Callable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.types import INTERNAL_TOPICS, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.source.dynamic.clusters import Clusters
 
 _LOG = logging.getLogger("kafka_sql.source")
-
-# Kafka's own topics, which patterns do not match (Topic.isInternal, which Flink's topic listing excludes)
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
 def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
@@ -29,7 +27,7 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
     options, existing_topics = definition.options, cluster.topics()
     selected = options.get(opt.SCAN_PARTITIONS)
     ignores_missing = options[opt.MISSING_TOPICS] == opt.IGNORE
-    topics = opt.topics(options)
+    topics = tuple(sorted(cluster.subscribed_topics())) if isinstance(cluster, Clusters) else opt.topics(options)
     if topics is None:
         pattern = compile_java_pattern(options.get(opt.TOPIC_PATTERN) or "")
         topics = tuple(t for t in existing_topics if pattern.fullmatch(t) and t not in INTERNAL_TOPICS)
@@ -75,19 +73,26 @@ class Discovery:
         """
         self._definition, self._clock = definition, clock
         is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
+        self._is_bounded = is_bounded
         is_fixed = is_bounded or definition.options.get(opt.SCAN_PARTITIONS) is not None
         self._interval = 0 if is_fixed else definition.options[opt.DISCOVERY_INTERVAL] / 1000
         self._partitions: list[TopicPartition] | None = None
         self._next_discovery = 0.0
 
-    def partitions(self, cluster: Cluster) -> list[TopicPartition]:
+    def partitions(self, cluster: Cluster, force: bool = False) -> list[TopicPartition]:
         """Return the table's partitions as of the last discovery.
+
+        Args:
+            force: whether to call the metadata service of a 'dynamic-kafka' table even before its interval has passed.
 
         Raises:
             TopicNotFoundError: as ``list_partitions``.
         """
         now = self._clock()
-        if self._partitions is None or (self._interval > 0 and now >= self._next_discovery):
+        is_due = self._partitions is None or (self._interval > 0 and now >= self._next_discovery)
+        if isinstance(cluster, Clusters) and not (self._is_bounded and self._partitions is not None):
+            is_due = cluster.refresh(force=force) or is_due
+        if is_due or self._partitions is None:
             self._partitions = list_partitions(self._definition, cluster)
             self._next_discovery = now + self._interval
         return self._partitions

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
+from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, Split, TopicPartition
 from kafka_sql.options import connector as opt
+from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.data_loss import clamp_to_log_start
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import (
@@ -25,15 +26,17 @@ def plan_batch(definition: Definition) -> list[Split]:
     Raises:
         BrokerError: the cluster, a topic or an offset is unavailable.
     """
-    with cached_cluster(definition.client_config) as cluster:
+    with table_cluster(definition) as cluster:
+        if isinstance(cluster, Clusters):
+            cluster.check_streams()
         partitions = list_partitions(definition, cluster)
         starts, stops = resolve_batch_range(definition, cluster, partitions)
         is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         ends = cluster.latest(partitions) if is_bounded else stops
-    return [
-        replace(split, end_may_not_exist=split.stop > ends[split.topic, split.partition])
-        for split in make_splits(starts, stops)
-    ]
+        return [
+            cluster.locate(replace(split, end_may_not_exist=split.stop > ends[split.topic, split.partition]))
+            for split in make_splits(starts, stops)
+        ]
 
 
 def resolve_batch_range(

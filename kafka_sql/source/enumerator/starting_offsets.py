@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Collection
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, OffsetError
@@ -12,6 +13,7 @@ from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import offsets as sentinels
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
 from kafka_sql.source.enumerator.offsets_initializer import call_offsets_initializer
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -65,6 +67,26 @@ def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, 
         "table '%s': start offsets are out of range: %s", definition.name, details, extra={"table": definition.name}
     )
     return {**starts, **apply_offset_reset(definition, cluster, list(out_of_range), "earliest")}
+
+
+def resolve_new_starts(
+    definition: Definition, cluster: Cluster, known: Collection[TopicPartition], partitions: Collection[TopicPartition]
+) -> Offsets:
+    """Return where partitions start that a running stream discovers: at their earliest offset, as in Flink.
+
+    Those of a new cluster of a 'dynamic-kafka' table start where the startup mode says.
+
+    Args:
+        known: the partitions that the stream has read before.
+    """
+    clusters = {cluster_of(topic) for topic, _ in known}
+    is_dynamic = isinstance(cluster, Clusters)
+    of_new_clusters = [p for p in partitions if is_dynamic and cluster_of(p[0]) not in clusters]
+    if not of_new_clusters:
+        return cluster.earliest(partitions)
+    starts = resolve_start_offsets(definition, cluster, of_new_clusters)
+    starts = clamp_to_log_end(definition, cluster, starts, None)
+    return {**starts, **cluster.earliest([p for p in partitions if p not in starts])}
 
 
 def effective_startup_mode(definition: Definition) -> str:

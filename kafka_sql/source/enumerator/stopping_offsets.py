@@ -8,6 +8,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.source.dynamic.clusters import open_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import (
     current_millis,
@@ -46,7 +47,7 @@ def end_exists(definition: Definition) -> bool:
     """
     if definition.options[opt.BOUNDED_MODE] in (opt.LATEST, opt.TIMESTAMP):
         return True
-    cluster = Cluster(definition.client_config)
+    cluster = open_cluster(definition, Cluster)
     partitions = list_partitions(definition, cluster)
     ends = cluster.latest(partitions)
     return all(stop <= ends[p] for p, stop in (resolve_stop_offsets(definition, cluster, partitions) or {}).items())

@@ -76,7 +76,7 @@ class BadRecordHandler:
                 "table '%s': %d records of %s[%d] between offsets %d and %d could not be decoded and were %s",
                 self._definition.name,
                 self._count,
-                self._split.topic,
+                self._split.qualified_topic,
                 self._split.partition,
                 self._split.start,
                 self._split.stop,
@@ -95,7 +95,11 @@ class BadRecordHandler:
 
     def _log_fields(self) -> dict[str, str | int]:
         """Return the fields of structured logs."""
-        return {"table": self._definition.name, "topic": self._split.topic, "partition": self._split.partition}
+        return {
+            "table": self._definition.name,
+            "topic": self._split.qualified_topic,
+            "partition": self._split.partition,
+        }
 
 
 @contextmanager

@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError
-from kafka_sql.kafka.record_metadata import ERROR, ERROR_COLUMNS, TIMESTAMP_LTZ, MetadataColumn, metadata_keys
+from kafka_sql.kafka.record_metadata import (
+    ERROR,
+    ERROR_COLUMNS,
+    KAFKA_CLUSTER,
+    TIMESTAMP_LTZ,
+    MetadataColumn,
+    metadata_keys,
+)
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.suggestions import did_you_mean
@@ -54,7 +61,7 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Declared
     format_metadata = definition.value.format.metadata.items()
     format_keys = {key if key == ROW_KIND else FORMAT_PREFIX + key: key_type for key, key_type in format_metadata}
     columns = [c for c in definition.table.source_columns if c.metadata is not None]
-    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog), **ERROR_COLUMNS}
+    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog, definition.is_dynamic), **ERROR_COLUMNS}
     return [_resolve_column(definition.name, c, schema.field(c.name).type, format_keys, keys) for c in columns]
 
 
@@ -146,7 +153,12 @@ def _headers_by_name(records: Records, _: Split) -> pa.Array:
     return headers_to_maps(records.headers)
 
 
+def _cluster_ids(records: Records, split: Split) -> pa.Array:
+    return _constant("" if split.cluster is None else split.cluster.id, pa.string(), records)
+
+
 _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
+    KAFKA_CLUSTER: _cluster_ids,
     "topic": lambda r, s: _constant(s.topic, pa.string(), r),
     "partition": lambda r, s: _constant(s.partition, pa.int32(), r),
     "headers": _headers_by_name,

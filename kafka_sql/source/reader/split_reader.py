@@ -75,7 +75,7 @@ def read_current(
 
     For tables that each micro-batch of a stream reads. Parameters and errors: see ``read_split``.
     """
-    key = content_cache.table_key(definition), split.topic, split.partition
+    key = content_cache.table_key(definition), split.qualified_topic, split.partition
     if not definition.reads_content:
         return content_cache.CACHE.read_appended(
             key, split, lambda part: read_split(definition, schema, part, config, dead_letter_topic)

@@ -97,7 +97,11 @@ class _Partition:
 
 
 class EventTimeOrder:
-    """Chooses the ends of a stream's micro-batches. Keeps the records that were read ahead from batch to batch."""
+    """Chooses the ends of a stream's micro-batches. Keeps the records that were read ahead from batch to batch.
+
+    Attributes:
+        locate: adds to a split what its reader must know of the cluster.
+    """
 
     def __init__(self, read: Callable[[Split], Iterable[EventTimes]], max_drift: int = 0) -> None:
         """
@@ -107,6 +111,7 @@ class EventTimeOrder:
                 within it are read from all partitions in proportion.
         """
         self._read, self._max_drift = read, max_drift
+        self.locate: Callable[[Split], Split] = lambda split: split
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def admit(
@@ -179,7 +184,7 @@ class EventTimeOrder:
     def _read_more(self, partition: TopicPartition, stop: int) -> None:
         state = self._partitions[partition]
         end = min(state.end + state.next_read, stop)
-        for records in self._read(Split(*partition, state.end, end)):
+        for records in self._read(self.locate(Split(*partition, state.end, end))):
             if len(records.offsets):
                 state.append(records, self._max_drift)
         state.end, state.next_read = end, min(2 * state.next_read, _LARGEST_READ)

@@ -84,7 +84,7 @@ class EventTimeReader:
         if self._definition.options.get(opt.MAX_BYTES) is not None:
             fields = replace(fields, keys=True)
         batches = read_records(
-            client_config(self._definition, ENUMERATOR),
+            client_config(self._definition, ENUMERATOR, split.cluster),
             split,
             fields,
             _SIZE,

@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.definition import Definition
+from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.admin.descriptions import topic_ids
-from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.types import Split, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.source.client_config import ENUMERATOR, client_config
+from kafka_sql.source.dynamic.clusters import Clusters, open_cluster
 from kafka_sql.source.enumerator.partitions import Discovery
 from kafka_sql.source.enumerator.plan import make_splits
 from kafka_sql.source.enumerator.starting_offsets import (
     clamp_to_log_end,
     effective_startup_mode,
+    resolve_new_starts,
     resolve_start_offsets,
 )
 from kafka_sql.source.enumerator.stopping_offsets import resolve_stop_offsets
@@ -28,6 +28,8 @@ from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, limi
 from kafka_sql.source.stream.resume import (
     check_checkpoint,
     find_recreated_topics,
+    keep_subscribed,
+    keep_subscribed_batch,
     resolve_batch_starts,
     resolve_resume,
 )
@@ -79,7 +81,9 @@ class MicroBatchStream:
         Spark calls this repeatedly until the first batch is planned. The result does not change.
         """
         if self._initial_offset is None:
-            partitions = self._discover_partitions()
+            partitions, cluster = self._discover_partitions(), self._client()
+            if isinstance(cluster, Clusters):
+                cluster.check_streams()
             stops = resolve_stop_offsets(self._definition, self._client(), partitions)
             starts = resolve_start_offsets(self._definition, self._client(), partitions)
             starts = clamp_to_log_end(self._definition, self._client(), starts, stops)
@@ -109,16 +113,21 @@ class MicroBatchStream:
         self.commit(start)  # Spark plans a batch from here after it has committed the previous one
         original_start, start = start, self._with_new_stops(start)
         latest = self._fetch_ends() if self._available_now_ends is None else self._available_now_ends
+        cluster, known = self._client(), start.positions
+        subscribed = keep_subscribed(self._definition, cluster, start)
+        has_left_topics, start = subscribed != start, subscribed
         recreated = find_recreated_topics(start.ids, self._topic_ids)
-        ends, restarts = resolve_resume(self._definition, self._client(), dict(start.offsets), dict(latest), recreated)
+        ends, restarts = resolve_resume(self._definition, cluster, dict(start.offsets), dict(latest), recreated)
         ends = self._clamp_to_stops(start, ends)
         starts = {**start.positions, **restarts}
-        starts |= self._client().earliest([p for p in ends if p not in starts])
+        new_starts = resolve_new_starts(self._definition, cluster, known, [p for p in ends if p not in starts])
+        starts |= new_starts
+        ends |= {p: offset for p, offset in new_starts.items() if offset > ends[p]}  # written since the ends were read
         if self._order is not None:
             self._order.forget(restarts)
         if is_limited:
             ends = self._apply_limits(starts, ends)
-        if (ends == start.offsets and not restarts) or (not ends and not start.offsets):
+        if ends == start.offsets and not restarts and not has_left_topics:
             if self._available_now_ends is not None:
                 self.stop()
             return original_start
@@ -126,7 +135,7 @@ class MicroBatchStream:
         read_to_end: list[TopicPartition] = []  # partitions whose newest record is in the batch
         if self._available_now_ends is None:
             read_to_end = [p for p in ends if starts[p] < ends[p] == latest.get(p)]
-        self._await_max_timestamp = self._client().newest_timestamp(read_to_end)
+        self._await_max_timestamp = cluster.newest_timestamp(read_to_end)
         new_starts = {p: starts[p] for p in ends if p not in start.offsets or p in restarts}
         return StreamOffset(ends, new_starts, start.stops, self._topic_ids)
 
@@ -139,6 +148,7 @@ class MicroBatchStream:
         """
         if self._partitions is None:
             self._discover_partitions()  # a batch that is repeated after a restart
+        start, end = keep_subscribed_batch(self._definition, self._client(), start, end)
         # topics with new starts were checked when the batch was planned
         recreated_before_end = find_recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
         check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), recreated_before_end)
@@ -147,7 +157,7 @@ class MicroBatchStream:
         starts = resolve_batch_starts(
             self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets)
         )
-        return make_splits(starts, end.offsets)
+        return list(map(self._client().locate, make_splits(starts, end.offsets)))
 
     def commit(self, offset: StreamOffset) -> None:
         """Commit the offsets to Kafka, if enabled."""
@@ -232,22 +242,31 @@ class MicroBatchStream:
         is_known = all(p in sizes for p in backlogs)
         max_bytes = self.limits.max_bytes or 0
         if not is_known or sum(n * sizes[p] for p, n in backlogs.items()) > max_bytes / 2:
-            sizes |= bytes_per_offset(self._definition.client_config, {p: starts[p] for p in backlogs})
+            sizes |= self._client().bytes_per_offset({p: starts[p] for p in backlogs})
         default = max(sizes.values(), default=_DEFAULT_BYTES_PER_OFFSET)
         return {p: sizes.get(p, default) for p in backlogs}
 
     def _fetch_ends(self) -> Mapping[TopicPartition, int]:
-        self._ends = self._client().latest_if_exists(self._discover_partitions())
+        try:
+            self._ends = self._client().latest_if_exists(self._discover_partitions())
+        except BrokerUnreachableError:
+            # as in Flink, the metadata service may have removed a cluster that was shut down
+            old = self._partitions
+            if self._discover_partitions(force=True) is old:
+                raise
+            self._ends = self._client().latest_if_exists(self._discover_partitions())
         return self._ends
 
     def _client(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(client_config(self._definition, ENUMERATOR))
+            self._cluster = open_cluster(self._definition, Cluster)
+            if self._order is not None:
+                self._order.locate = self._cluster.locate
         return self._cluster
 
-    def _discover_partitions(self) -> list[TopicPartition]:
-        partitions = self._discovery.partitions(self._client())
+    def _discover_partitions(self, force: bool = False) -> list[TopicPartition]:
+        partitions = self._discovery.partitions(self._client(), force)
         if partitions is not self._partitions:
             self._partitions = partitions
-            self._topic_ids = topic_ids(self._client().admin(), {topic for topic, _ in partitions})
+            self._topic_ids = self._client().topic_ids({topic for topic, _ in partitions})
         return partitions

@@ -11,13 +11,16 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
 from kafka_sql.source.enumerator.data_loss import clamp_to_log_start
+from kafka_sql.source.enumerator.starting_offsets import resolve_new_starts
+from kafka_sql.source.stream.stream_offset import StreamOffset
 
 _LOG = logging.getLogger("kafka_sql.source")
 
 
 def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
-    """Return where a micro-batch starts: at the checkpoint's offsets; new partitions at their earliest offset.
+    """Return where a micro-batch starts: at the checkpoint's offsets; see ``resolve_new_starts`` for new partitions.
 
     Args:
         starts: the offsets of the previous batch.
@@ -28,8 +31,8 @@ def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offse
         DataLossError: records were removed before they were read.
     """
     known_starts = {p: offset for p, offset in starts.items() if p in stops}
-    new_partitions = [p for p in stops if p not in starts]
-    return clamp_to_log_start(definition, cluster, {**known_starts, **cluster.earliest(new_partitions)}, stops)
+    new_starts = resolve_new_starts(definition, cluster, starts, [p for p in stops if p not in starts])
+    return clamp_to_log_start(definition, cluster, {**known_starts, **new_starts}, stops)
 
 
 def resolve_resume(
@@ -71,6 +74,51 @@ def resolve_resume(
                 "table '%s': partitions %s %s", definition.name, names, event, extra={"table": definition.name}
             )
     return ends, cluster.earliest(recreated)
+
+
+def keep_subscribed(definition: Definition, cluster: Cluster, offset: StreamOffset) -> StreamOffset:
+    """Return an offset without the topics that the metadata service of a 'dynamic-kafka' table no longer returns.
+
+    Raises:
+        OffsetError: the checkpoint belongs to a query of another connector.
+    """
+    if not isinstance(cluster, Clusters):
+        return offset
+    topics = cluster.subscribed_topics()
+    removed = sorted({topic for topic, _ in offset.positions} - topics)
+    if not removed:
+        return offset
+    if not cluster_of(removed[0]):
+        raise OffsetError(
+            f"Table '{definition.name}': the checkpoint has offsets of topic '{removed[0]}' without a cluster. It "
+            "belongs to a query of another connector: SET another 'pipeline.name' or 'execution.checkpointing.dir'.",
+            table=definition.name,
+        )
+    _LOG.warning(
+        "table '%s': the offsets of topics %s are dropped, because the metadata service no longer returns them",
+        definition.name,
+        ", ".join(removed),
+        extra={"table": definition.name},
+    )
+    return _keep_topics(offset, topics)
+
+
+def keep_subscribed_batch(
+    definition: Definition, cluster: Cluster, start: StreamOffset, end: StreamOffset
+) -> tuple[StreamOffset, StreamOffset]:
+    """Return the start and end of a batch without topics that its end or the metadata service does not have."""
+    if not isinstance(cluster, Clusters):
+        return start, end
+    end = keep_subscribed(definition, cluster, end)
+    return _keep_topics(start, {topic for topic, _ in end.offsets}), end
+
+
+def _keep_topics(offset: StreamOffset, topics: Collection[str]) -> StreamOffset:
+    offsets, starts, stops = (
+        {p: value for p, value in part.items() if p[0] in topics}
+        for part in (offset.offsets, offset.starts, offset.stops)
+    )
+    return StreamOffset(offsets, starts, stops, {t: topic_id for t, topic_id in offset.ids.items() if t in topics})
 
 
 def find_recreated_topics(old_ids: Mapping[str, str], new_ids: Mapping[str, str]) -> set[str]:
@@ -141,6 +189,8 @@ def _describe_table(definition: Definition) -> str:
 
 def _reads_partition(definition: Definition, topic: str, partition: int) -> bool:
     selected, topics = definition.options.get(opt.SCAN_PARTITIONS), opt.topics(definition.options)
+    if definition.is_dynamic:
+        return True  # other topics have been dropped
     if selected is not None:
         return (topic, partition) in selected
     if topics is not None:

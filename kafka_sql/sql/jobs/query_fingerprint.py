@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
+from kafka_sql.options import dynamic
 from kafka_sql.sql.jobs.expression_text import render
 from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, Expression, Operator, reference, resolve
 
@@ -123,6 +124,9 @@ def _describe_filters(operator: Operator) -> list[str]:
 
 
 def _describe_table(definition: Definition) -> Json:
+    if definition.is_dynamic:
+        streams = definition.options.get(dynamic.STREAM_IDS) or (definition.options.get(dynamic.STREAM_PATTERN),)
+        return {"name": f"table '{definition.name}'", "streams": list(streams)}
     topics = opt.topics(definition.options)
     where: Json = {"pattern": definition.options[opt.TOPIC_PATTERN]} if topics is None else {"topics": list(topics)}
     return {"name": f"table '{definition.name}'", **where}
@@ -251,6 +255,8 @@ def _has_same_place(old: Json, new: Json, drops_missing_topics: bool) -> bool:
     if "topics" in old and "topics" in new:
         before, after = set(old["topics"]), set(new["topics"])
         return bool(before & after) if drops_missing_topics else before <= after
+    if ("streams" in old) != ("streams" in new):
+        return False  # the offsets of a 'dynamic-kafka' table have the clusters of topics
     are_kafka_tables = all("topics" in place or "pattern" in place for place in (old, new))
     # with a pattern, the offsets in the checkpoint show the topics
     return are_kafka_tables or bool(old["name"] == new["name"])

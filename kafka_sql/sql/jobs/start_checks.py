@@ -11,10 +11,10 @@ from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, StatementError
 from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
-from kafka_sql.kafka.admin.descriptions import describe_topics
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.spark_writers import check_sink
 from kafka_sql.source.changelog_checks import check_stream_read
+from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
 from kafka_sql.sql.jobs import settings
@@ -58,7 +58,9 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
     for definition in {source.provider: source.definition for source in sources}.values():
         if definition.is_builtin:
             continue
-        with cached_cluster(definition.client_config) as cluster:
+        with table_cluster(definition) as cluster:
+            if isinstance(cluster, Clusters) and not resumes:
+                cluster.check_streams()
             partitions = list_partitions(definition, cluster)
             if not resumes:
                 resolve_start_offsets(definition, cluster, partitions)
@@ -82,7 +84,7 @@ def check_target(entry: CatalogTable, rows: DataFrame) -> None:
 
 
 def _check_operation(definition: Definition, cluster: Cluster, topics: Collection[str], operation: str) -> None:
-    for topic, state in describe_topics(cluster.admin(), sorted(topics)).items():
+    for topic, state in cluster.describe_topics(topics).items():
         if state.allowed_operations and operation not in state.allowed_operations:
             raise AuthorizationError(
                 f"Table '{definition.name}': the user is not allowed to {operation.lower()} topic '{topic}'. Grant "

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
-from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
+from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.options.masking import mask_statement
 from kafka_sql.options.secrets import is_secret
 
@@ -104,7 +104,7 @@ def test_secrets_are_masked_in_statements_with_typos(option: str) -> None:
 
 def test_keys_of_other_options_are_not_taken_for_misspelled_secrets() -> None:
     keys = [f"properties.{key}" for key in JAVA_PROPERTIES]
-    keys += [option.key for option in (*KAFKA_OPTIONS, *UPSERT_OPTIONS)]
+    keys += [option.key for option in (*KAFKA_OPTIONS, *UPSERT_OPTIONS, *DYNAMIC_OPTIONS)]
     keys += [f"value.{name}.{option.key}" for name in FORMATS for option in FORMATS[name].options]
     for key in keys:
         statement = f"ALTER TABLE t SET ('{key}' = 'x', 'topic' = 'y')"

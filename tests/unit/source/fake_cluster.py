@@ -6,15 +6,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import PartitionMetadata, TopicMetadata
+from confluent_kafka.admin import OffsetSpec, PartitionMetadata, TopicMetadata
 
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.errors import TopicNotFoundError
+from kafka_sql.kafka.admin.cluster import Cluster, OffsetSpecs
+from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST
 from kafka_sql.kafka.types import Offsets, TopicPartition
-from kafka_sql.source.enumerator import plan
+from kafka_sql.source.dynamic import clusters
 from kafka_sql.source.stream import micro_batch
 from kafka_sql.table.declaration import Column, Table
 
@@ -57,6 +60,9 @@ class FakeCluster(Cluster):
     def admin(self) -> Any:
         return self
 
+    def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
+        return {topic: self.ids[topic] for topic in topics if topic in self.ids}
+
     def topics(self) -> Mapping[str, TopicMetadata]:
         self.listings += 1
         topics: dict[str, TopicMetadata] = {}
@@ -64,6 +70,20 @@ class FakeCluster(Cluster):
             topic = topics.setdefault(name, TopicMetadata())
             topic.partitions = {**(topic.partitions or {}), partition: PartitionMetadata()}
         return topics
+
+    @property
+    def reads_committed(self) -> bool:
+        return True
+
+    def request_offsets(self, specs: OffsetSpecs, read_committed: bool) -> dict[TopicPartition, Callable[[], int]]:
+        def result(partition: TopicPartition, spec: OffsetSpec) -> int:
+            if partition not in self.logs:
+                raise TopicNotFoundError(f"no {partition}")
+            log = self.logs[partition]
+            assert spec in (EARLIEST, LATEST)
+            return log.start if spec is EARLIEST else log.end + (0 if read_committed else log.open_records)
+
+        return {partition: partial(result, partition, spec) for partition, spec in specs.items()}
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Offsets:
         return {p: self.logs[p].start for p in partitions}
@@ -102,11 +122,8 @@ def use_cluster(monkeypatch: pytest.MonkeyPatch, cluster: FakeCluster) -> None:
     def cached_cluster(_: object) -> Iterator[FakeCluster]:
         yield cluster
 
-    monkeypatch.setattr(plan, "cached_cluster", cached_cluster)
+    monkeypatch.setattr(clusters, "cached_cluster", cached_cluster)
     monkeypatch.setattr(micro_batch, "Cluster", lambda _: cluster)
-    monkeypatch.setattr(
-        micro_batch, "topic_ids", lambda _, topics: {t: cluster.ids[t] for t in topics & cluster.ids.keys()}
-    )
 
 
 def define(columns: tuple[Column, ...] = (Column("v", "BINARY", "BYTES"),), **options: str) -> Definition:

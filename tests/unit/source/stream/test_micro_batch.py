@@ -124,11 +124,11 @@ def test_the_maximum_of_a_batch_is_shared_in_proportion(cluster: FakeCluster) ->
 def test_bytes_limit_a_batch(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = []
 
-    def bytes_per_offset(_: object, positions: dict[tuple[str, int], int]) -> dict[tuple[str, int], float]:
+    def bytes_per_offset(positions: dict[tuple[str, int], int]) -> dict[tuple[str, int], float]:
         measured.append(positions)
         return {A: 100.0}  # nothing is known of B: the largest size applies
 
-    monkeypatch.setattr(micro_batch, "bytes_per_offset", bytes_per_offset)
+    monkeypatch.setattr(cluster, "bytes_per_offset", bytes_per_offset)
     reader = stream(scan_max__bytes__per__trigger="1100 b")
     first = reader.latest_offset(reader.initial_offset(), is_limited=True)
     assert first.offsets == {A: 14, B: 2}

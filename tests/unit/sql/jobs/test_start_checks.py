@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from kafka_sql.errors import AuthorizationError, OffsetError, StatementError, TopicNotFoundError, UnsupportedSqlError
 from kafka_sql.kafka.admin import cluster as cluster_module
 from kafka_sql.kafka.admin.descriptions import TopicState
+from kafka_sql.source.dynamic import clusters
 from kafka_sql.sql.jobs import start_checks
 from tests.unit.source.fake_cluster import FakeCluster, Log
 from tests.unit.sql.jobs.fake_session import Query, Session
@@ -29,14 +30,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
     def cached(config: object) -> Iterator[FakeCluster]:
         yield fake
 
-    def describe(admin: object, topics: list[str]) -> dict[str, TopicState]:
+    def describe(topics: Collection[str]) -> dict[str, TopicState]:
         return {t: TopicState(1, 1, (), (), OPERATIONS.get(t, frozenset({"READ", "WRITE"}))) for t in topics}
 
     def not_found(admin: object, name: str, topics: object) -> TopicNotFoundError:
         return TopicNotFoundError(f"no {name}")
 
     monkeypatch.setattr(start_checks, "cached_cluster", cached)
-    monkeypatch.setattr(start_checks, "describe_topics", describe)
+    monkeypatch.setattr(clusters, "cached_cluster", cached)
+    monkeypatch.setattr(fake, "describe_topics", describe)
     monkeypatch.setattr(cluster_module, "topic_not_found_error", not_found)
     yield fake
     OPERATIONS.clear()

@@ -1,0 +1,315 @@
+"""Treat the clusters of a 'dynamic-kafka' table as one cluster, whose topics are named ``cluster/topic``.
+
+Kafka's topic names have no slash. So planners, limits and checkpoints work as with the topics of a single cluster.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from threading import Lock
+from typing import TypeVar
+
+from kafka_sql.definition import Definition
+from kafka_sql.errors import KafkaSqlError, MetadataServiceError
+from kafka_sql.kafka.admin.cluster import Cluster, OffsetSpecs, Topics, cached_cluster
+from kafka_sql.kafka.admin.descriptions import TopicState
+from kafka_sql.kafka.types import Offsets, SourceCluster, Split, TopicPartition
+from kafka_sql.options import dynamic
+from kafka_sql.source.client_config import ENUMERATOR, client_config
+from kafka_sql.source.dynamic.metadata_service import ClusterMetadata, StreamMetadata, look_up_streams
+
+_LOG = logging.getLogger("kafka_sql.source")
+
+T = TypeVar("T")
+OpenCluster = Callable[[Mapping[str, str]], Cluster]
+
+
+def cluster_of(topic: str) -> str:
+    """Return the cluster in ``cluster/topic``."""
+    return topic.rpartition("/")[0]
+
+
+class Clusters(Cluster):
+    """The clusters that a table's metadata service returns. ``Cluster`` describes the methods that it has, too."""
+
+    def __init__(
+        self, definition: Definition, open_cluster: OpenCluster, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Set up the clusters. Calls the metadata service only with the first ``refresh``.
+
+        Args:
+            open_cluster: returns a client for a configuration.
+            clock: returns monotonic seconds.
+        """
+        self._definition, self._open, self._clock = definition, open_cluster, clock
+        self._read_committed = True  # as each cluster's own properties say
+        self._interval = definition.options[dynamic.METADATA_INTERVAL] / 1000
+        self._clusters: dict[str, Cluster] = {}
+        self._configs: dict[str, Mapping[str, str]] = {}  # of the clients
+        self._metadata: StreamMetadata | None = None
+        self._next_refresh = 0.0
+        self._failures = 0
+
+    def refresh(self, force: bool = False) -> bool:
+        """Call the metadata service if its interval has passed, and return whether clusters or topics have changed.
+
+        Args:
+            force: whether to call it in any case.
+
+        Raises:
+            KafkaSqlError: the service has failed more often than the table's options allow; see ``look_up_streams``.
+        """
+        now, old = self._clock(), self._metadata
+        if old is not None and not force and (self._interval <= 0 or now < self._next_refresh):
+            return False
+        self._next_refresh = now + self._interval
+        try:
+            new = look_up_streams(self._definition, self._list_topics)
+            clusters = {c: self._client(c, metadata) for c, metadata in new.clusters.items()}
+        except KafkaSqlError as e:
+            self._failures += 1
+            if old is None or self._failures > self._definition.options[dynamic.METADATA_FAILURES]:
+                raise e.with_prefix("Fetching subscribed Kafka streams failed. ") from e.__cause__
+            _LOG.warning("table '%s': %s", self._definition.name, e, extra={"table": self._definition.name})
+            return False
+        self._failures, self._metadata, self._clusters = 0, new, clusters
+        self._configs = {c: metadata.config for c, metadata in new.clusters.items()}
+        old_topics = set() if old is None else _qualified_topics(old)
+        new_topics = _qualified_topics(new)
+        if old is not None:
+            self._log_changes(old_topics, new_topics)
+        return old is None or old_topics != new_topics
+
+    def subscribed_topics(self) -> set[str]:
+        """Return the topics that the table reads, as ``cluster/topic``."""
+        return _qualified_topics(self._known())
+
+    def check_streams(self) -> None:
+        """Check that the metadata service knows all streams, as a query that starts needs.
+
+        Raises:
+            MetadataServiceError: names a stream of 'stream-ids' that is missing.
+        """
+        missing = self._known().missing
+        if missing:
+            raise MetadataServiceError(
+                f"Table '{self._definition.name}': metadata service "
+                f"'{self._definition.options[dynamic.METADATA_SERVICE]}' does not know stream '{missing[0]}' of option "
+                f"'{dynamic.STREAM_IDS.key}'. Correct the option, or add the stream to the service.",
+                table=self._definition.name,
+            )
+
+    def topics(self) -> Topics:
+        """Return the existing topics among those that the table reads."""
+        subscribed, result = self.subscribed_topics(), {}
+        for cluster_id, cluster in self._clusters.items():
+            with _naming(cluster_id):
+                topics = {f"{cluster_id}/{name}": topic for name, topic in cluster.topics().items()}
+            result.update({name: topic for name, topic in topics.items() if name in subscribed})
+        return result
+
+    def partitions(self, names: tuple[str, ...], topics: Topics | None = None) -> list[TopicPartition]:
+        """Return all partitions of the topics ``names``, sorted."""
+        result: list[TopicPartition] = []
+        for cluster_id, cluster in self._clusters.items():
+            own = tuple(_without(cluster_id, name) for name in names if cluster_of(name) == cluster_id)
+            existing = None if topics is None else _of_cluster(cluster_id, topics.items())
+            with _naming(cluster_id):
+                result += [(f"{cluster_id}/{topic}", p) for topic, p in cluster.partitions(own, existing)]
+        return sorted(result)
+
+    def request_offsets(self, specs: OffsetSpecs, read_committed: bool) -> Mapping[TopicPartition, Callable[[], int]]:
+        """Request the offsets of all clusters at the same time."""
+        requests: dict[TopicPartition, Callable[[], int]] = {}
+        for cluster_id, own in self._by_cluster(specs):
+            cluster = self._clusters[cluster_id]
+            own_specs = {partition: specs[f"{cluster_id}/{partition[0]}", partition[1]] for partition in own}
+            with _naming(cluster_id):
+                results = cluster.request_offsets(own_specs, read_committed and cluster.reads_committed)
+            for (topic, partition), result in results.items():
+                requests[f"{cluster_id}/{topic}", partition] = _named(cluster_id, result)
+        return requests
+
+    def newest_timestamp(self, partitions: Collection[TopicPartition]) -> Callable[[], int | None]:
+        """Request the newest record's timestamp in these partitions, without waiting."""
+        requests = [self._clusters[c].newest_timestamp(own) for c, own in self._by_cluster(partitions)]
+        return lambda: max((t for request in requests if (t := request()) is not None), default=None)
+
+    def committed(self, group: str | None, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the committed offsets of ``group`` in each cluster."""
+        return self._collect(partitions, lambda cluster, own: cluster.committed(group, own))
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
+        """Commit offsets for ``group`` in each cluster, without waiting."""
+        commits = []
+        for cluster_id, own in self._by_cluster(offsets):
+            own_offsets = {(t, p): offsets[f"{cluster_id}/{t}", p] for t, p in own}
+            with _naming(cluster_id):
+                commits.append(self._clusters[cluster_id].commit(group, own_offsets))
+        return _all_done(commits)
+
+    def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
+        """Return the ids of topics."""
+        return self._describe(topics, lambda cluster, own: cluster.topic_ids(own))
+
+    def describe_topics(self, topics: Collection[str]) -> dict[str, TopicState]:
+        """Return the state of existing topics."""
+        return self._describe(topics, lambda cluster, own: cluster.describe_topics(own))
+
+    def bytes_per_offset(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
+        """Return the average bytes of key and value per offset, from ``starts`` on."""
+        sizes: dict[TopicPartition, float] = {}
+        for cluster_id, own in self._by_cluster(starts):
+            own_starts = {(t, p): starts[f"{cluster_id}/{t}", p] for t, p in own}
+            with _naming(cluster_id):
+                own_sizes = self._clusters[cluster_id].bytes_per_offset(own_starts)
+            sizes |= {(f"{cluster_id}/{t}", p): size for (t, p), size in own_sizes.items()}
+        return sizes
+
+    def locate(self, split: Split) -> Split:
+        """Return a split of ``cluster/topic`` with its cluster and the topic's own name."""
+        cluster_id = cluster_of(split.topic)
+        cluster = SourceCluster(cluster_id, self._known().clusters[cluster_id].config)
+        return replace(split, topic=_without(cluster_id, split.topic), cluster=cluster)
+
+    def _known(self) -> StreamMetadata:
+        if self._metadata is None:
+            self.refresh()
+        assert self._metadata is not None
+        return self._metadata
+
+    def _list_topics(self, config: Mapping[str, str]) -> Collection[str]:
+        """Return the topics of a table's only cluster."""
+        clusters = list(self._clusters.values()) or [self._open(config)]
+        return clusters[0].topics()
+
+    def _client(self, cluster_id: str, metadata: ClusterMetadata) -> Cluster:
+        """Return the client of a cluster, a new one if its properties have changed."""
+        if self._configs.get(cluster_id) == metadata.config:
+            return self._clusters[cluster_id]
+        source = SourceCluster(cluster_id, metadata.config)
+        with _naming(cluster_id):
+            return self._open(client_config(self._definition, ENUMERATOR, source))
+
+    def _by_cluster(self, partitions: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
+        """Return the partitions of each cluster, with the topics' own names. Those of removed clusters are absent."""
+        self._known()
+        groups: dict[str, list[TopicPartition]] = {}
+        for name, partition in partitions:
+            cluster_id = cluster_of(name)
+            groups.setdefault(cluster_id, []).append((_without(cluster_id, name), partition))
+        return [(cluster_id, own) for cluster_id, own in groups.items() if cluster_id in self._clusters]
+
+    def _collect(
+        self, partitions: Collection[TopicPartition], request: Callable[[Cluster, list[TopicPartition]], Offsets]
+    ) -> Offsets:
+        offsets: Offsets = {}
+        for cluster_id, own in self._by_cluster(partitions):
+            with _naming(cluster_id):
+                response = request(self._clusters[cluster_id], own)
+            offsets |= {(f"{cluster_id}/{t}", p): offset for (t, p), offset in response.items()}
+        return offsets
+
+    def _describe(
+        self, topics: Collection[str], request: Callable[[Cluster, list[str]], Mapping[str, T]]
+    ) -> dict[str, T]:
+        result: dict[str, T] = {}
+        for cluster_id, own in self._by_cluster((topic, 0) for topic in topics):
+            with _naming(cluster_id):
+                response = request(self._clusters[cluster_id], [topic for topic, _ in own])
+            result |= {f"{cluster_id}/{topic}": value for topic, value in response.items()}
+        return result
+
+    def _log_changes(self, old: set[str], new: set[str]) -> None:
+        for topics, event in ((new - old, "are new"), (old - new, "are no longer read")):
+            if topics:
+                _LOG.warning(
+                    "table '%s': topics %s of the metadata service %s",
+                    self._definition.name,
+                    ", ".join(sorted(topics)),
+                    event,
+                    extra={"table": self._definition.name},
+                )
+
+
+@contextmanager
+def table_cluster(definition: Definition) -> Iterator[Cluster]:
+    """Lease the client of a table's cluster, or of its clusters, for a ``with`` block. See ``cached_cluster``.
+
+    Raises:
+        KafkaSqlError: the clusters of a 'dynamic-kafka' table cannot be looked up.
+    """
+    if not definition.is_dynamic:
+        with cached_cluster(definition.client_config) as cluster:
+            yield cluster
+        return
+    with ExitStack() as stack:
+        clusters = Clusters(definition, lambda config: stack.enter_context(cached_cluster(config)))
+        clusters.refresh()
+        yield clusters
+
+
+def open_cluster(definition: Definition, open_one: OpenCluster) -> Cluster:
+    """Return a client of a table's cluster, or of its clusters, for the time of a stream."""
+    if definition.is_dynamic:
+        return Clusters(definition, open_one)
+    return open_one(client_config(definition, ENUMERATOR))
+
+
+def _qualified_topics(metadata: StreamMetadata) -> set[str]:
+    return {f"{cluster_id}/{topic}" for cluster_id, cluster in metadata.clusters.items() for topic in cluster.topics}
+
+
+def _without(cluster_id: str, name: str) -> str:
+    return name.removeprefix(f"{cluster_id}/")
+
+
+def _of_cluster(cluster_id: str, topics: Iterable[tuple[str, T]]) -> dict[str, T]:
+    return {_without(cluster_id, name): value for name, value in topics if cluster_of(name) == cluster_id}
+
+
+@contextmanager
+def _naming(cluster_id: str) -> Iterator[None]:
+    """Name the cluster in errors."""
+    try:
+        yield
+    except KafkaSqlError as e:
+        raise e.with_prefix(f"Cluster '{cluster_id}': ") from e.__cause__
+
+
+def _named(cluster_id: str, result: Callable[[], int]) -> Callable[[], int]:
+    def named() -> int:
+        with _naming(cluster_id):
+            return result()
+
+    return named
+
+
+def _all_done(futures: Collection[Future[None]]) -> Future[None]:
+    """Return a future that is done when all are, and fails with the first error."""
+    result: Future[None] = Future()
+    lock, pending = Lock(), [len(futures)]
+    errors: list[BaseException] = []
+
+    def on_done(future: Future[None]) -> None:
+        error = future.exception()
+        with lock:
+            if error is not None:
+                errors.append(error)
+            pending[0] -= 1
+            is_last = pending[0] == 0
+        if is_last and errors:
+            result.set_exception(errors[0])
+        elif is_last:
+            result.set_result(None)
+
+    for future in futures:
+        future.add_done_callback(on_done)
+    if not futures:
+        result.set_result(None)
+    return result
