@@ -26,6 +26,7 @@ which kafka_sql/sql/errors_from_text.py recovers them.
     │   ├── BrokerUnreachableError
     │   ├── AuthenticationError    the credentials or a certificate were rejected
     │   ├── UnsupportedVersionError  a broker is too old or too new for a request
+    │   ├── MetadataServiceError
     │   ├── TopicNotFoundError
     │   ├── TopicMismatchError     the topic does not match the table's declaration
     │   ├── OffsetError            a start or stop offset cannot be resolved

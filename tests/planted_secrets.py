@@ -76,9 +76,11 @@ MAPS: Final = frozenset({f"{FORMAT}.properties"})
 PUBLIC: Final = frozenset(
     """
     client.id.prefix error-handling.log.target execution.checkpointing.dir format key.fields key.fields-prefix
-    key.format metrics.reporter.prom.host pipeline.name scan.bounded.specific-offsets scan.partitions
+    key.format metadata-service metadata-service.cluster-id metrics.reporter.prom.host pipeline.name
+    scan.bounded.specific-offsets scan.partitions
     scan.rack-id scan.startup.offsets-initializer scan.startup.specific-offsets scan.watermark.alignment.group
-    sink.partitioner sink.transactional-id-prefix topic topic-pattern value.format
+    sink.partitioner sink.transactional-id-prefix stream-ids stream-pattern topic
+    topic-pattern value.format
 
     <format>.basic-auth.credentials-source <format>.bearer-auth.credentials-source <format>.charset
     <format>.codec <format>.database.include <format>.descriptor-file <format>.line-delimiter

@@ -99,7 +99,7 @@ def run_script(
 def _create_unique_topics(text: str, topics: Topics) -> str:
     """Create topics with unique names; return the text with these names."""
     partitions = {name: int(count) for name, count in _PARTITIONS.findall(text)}
-    names = {name for value in _TOPIC.findall(text) for name in value.split(";")}
+    names = {name for _, value in _TOPIC.findall(text) for name in value.split(";")}
     suffix = f"-{uuid.uuid4().hex[:8]}"
     settings = {"retention.ms": "-1"}
     new = [NewTopic(name + suffix, partitions.get(name, 1), 1, config=settings) for name in names]
