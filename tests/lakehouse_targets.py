@@ -25,6 +25,7 @@ def check_targets(spark: SparkSession, topics: Topics, provider: str, folder: Pa
     check_create_table_as(spark, provider)
     check_changes(spark, topics, provider, folder)
     check_aggregate(spark, topics, provider)
+    check_history(spark, topics, provider, folder)
     check_refused(spark, provider)
     for table in ("src", "people", "appended", "created", "created_totals", "merged", "totals"):
         spark.sql(f"DROP TABLE {table}")
@@ -93,6 +94,75 @@ def check_aggregate(spark: SparkSession, topics: Topics, provider: str) -> None:
     produce(topics, topic, {"id": 20, "name": "a"}, {"id": 21, "name": "b"}, {"id": 22, "name": "b"})
     run_job(spark, insert)
     assert rows(spark, "SELECT * FROM totals") == [("a", 7)]
+
+
+HISTORY = "SELECT id, name, unix_millis(valid_from), unix_millis(valid_to), is_current FROM history"
+
+
+def check_history(spark: SparkSession, topics: Topics, provider: str, folder: Path) -> None:
+    """Check slowly changing dimensions of type 2: of a change data capture table, and of an upsert table."""
+    topic, upserts = topics.create(), topics.create()
+    time = "changed TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
+    columns = f"(id INT, name STRING, age INT, {time}, PRIMARY KEY (id) NOT ENFORCED)"
+    spark.sql(f"CREATE TABLE staff {columns} {topics.with_options(topic, format='debezium-json')}")
+    spark.sql(f"CREATE TABLE staff_upserts {columns} {topics.with_upsert_options(upserts)}")
+    spark.sql(
+        "CREATE TABLE history (id INT, name STRING, valid_from TIMESTAMP, valid_to TIMESTAMP, is_current BOOLEAN) "
+        f"USING {provider} TBLPROPERTIES ('primary-key' = 'id', 'scd-type' = '2', "
+        "'scd-columns' = 'valid_from, valid_to, is_current')"
+    )
+    spark.sql(
+        f"CREATE TABLE history_of_upserts (id INT, name STRING, __START_AT TIMESTAMP, __END_AT TIMESTAMP) "
+        f"USING {provider} TBLPROPERTIES ('primary-key' = 'id', 'scd-type' = '2')"
+    )
+    insert = "INSERT INTO history (id, name, valid_from) SELECT id, name, changed FROM staff WHERE age < 50"
+
+    def at(seconds: int, change: dict[str, Any]) -> None:
+        topics.produce(topic, json.dumps(change).encode(), timestamp=seconds * 1000)
+
+    at(1, create(1, "ann", 20))
+    at(2, create(2, "bob", 30))
+    run_job(spark, insert)
+    assert rows(spark, HISTORY) == [(1, "ann", 1000, None, True), (2, "bob", 2000, None, True)]
+    at(3, update(1, "ann", 20, "anna", 20))
+    at(4, update(1, "anna", 20, "annie", 20))
+    at(5, delete(2, "bob", 30))
+    at(6, create(3, "tom", 10))
+    at(7, delete(3, "tom", 10))
+    at(8, update(1, "annie", 20, "annie", 21))  # no column of the table changes
+    at(9, create(4, "eve", 40))
+    at(10, update(4, "eve", 40, "eve", 60))  # leaves the filter
+    ended = [(1, "ann", 1000, 3000, False), (1, "anna", 3000, 4000, False)]
+    others = [(2, "bob", 2000, 5000, False), (3, "tom", 6000, 7000, False), (4, "eve", 9000, 10000, False)]
+    for repeated in (False, True):
+        if repeated:
+            forget_last_commit(folder / "targets" / "insert-into_default.history")
+        run_job(spark, insert)
+        assert rows(spark, HISTORY) == [*ended, (1, "annie", 4000, None, True), *others], repeated
+    at(11, create(2, "bea", 30))
+    at(3, update(1, "annie", 21, "anne", 21))  # an earlier time: it replaces the row of the change before it
+    moved = update(2, "bea", 30, "bea", 30)
+    moved["after"]["id"] = 5
+    at(12, moved)
+    for _ in range(2):
+        run_job(spark, insert)
+        started = [(1, "anne", 4000, None, True), (2, "bea", 11000, 12000, False), (5, "bea", 12000, None, True)]
+        assert rows(spark, HISTORY) == sorted([*ended, *others, *started])
+        forget_last_commit(folder / "targets" / "insert-into_default.history")
+    for second, value in ((1, {"id": 1, "name": "ann"}), (2, {"id": 1, "name": "anna"}), (3, None)):
+        payload = None if value is None else json.dumps(value).encode()
+        topics.produce(upserts, payload, key=b'{"id":1}', timestamp=second * 1000)
+    run_job(spark, "INSERT INTO history_of_upserts (id, name, __START_AT) SELECT id, name, changed FROM staff_upserts")
+    history = "SELECT id, name, unix_millis(__START_AT), unix_millis(__END_AT) FROM history_of_upserts"
+    assert rows(spark, history) == [(1, "ann", 1000, 2000), (1, "anna", 2000, 3000)]
+    for query, message in (
+        ("SELECT id, name, timestamp_millis(age) FROM staff", "not from a metadata column"),
+        ("SELECT count(*), name, max(changed) FROM staff GROUP BY name", "of an aggregate"),
+        ("SELECT age, name, changed FROM staff", "with another PRIMARY KEY"),
+    ):
+        check_error(spark, f"INSERT INTO history (id, name, valid_from) {query}", UnsupportedSqlError, message)
+    for table in ("staff", "staff_upserts", "history", "history_of_upserts"):
+        spark.sql(f"DROP TABLE {table}")
 
 
 def check_refused(spark: SparkSession, provider: str) -> None:

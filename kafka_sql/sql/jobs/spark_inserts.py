@@ -61,7 +61,10 @@ def prepare_spark_insert(
                 prepare_static_sides(spark, ".".join(statement.name), rewrite, source)
                 target, rows = analyze_insert(spark, statement, source)
                 check_conflict(statement, target.name, bool(target.primary_key))
-                sink = ChangelogSink(target.name, bool(target.primary_key), target.primary_key)
+                start_column = target.history.start if target.history is not None else None
+                sink = ChangelogSink(
+                    target.name, bool(target.primary_key), target.primary_key, start_column=start_column
+                )
                 query = plan_changelog(spark, tables, sink, rows, rewrite.streamed_tables)
                 is_bounded = is_query_bounded(rewrite, run)
                 stream = streaming.ContinuousQuery(

@@ -21,6 +21,10 @@ from kafka_sql.sql.recognize.classify import Insert
 
 PRIMARY_KEY: Final = "primary-key"  # a table property: column names, separated by commas
 
+SCD_TYPE: Final = "scd-type"  # a table property: 1 (the current rows) or 2 (the history of each row)
+SCD_COLUMNS: Final = "scd-columns"  # a table property: the start and the end of a row, and whether it is current
+_SCD_COLUMNS: Final = "__START_AT, __END_AT"  # the names of AUTO CDC in Spark's pipelines
+
 _FILES: Final = "InsertIntoHadoopFsRelationCommand"
 _V1: Final = "InsertIntoDataSourceCommand"
 _V2: Final = frozenset({"AppendData", "AppendDelta"})
@@ -37,6 +41,21 @@ class Sink(Enum):
 
 
 @dataclass(frozen=True)
+class History:
+    """The columns of a table that keeps the history of its rows (a slowly changing dimension of type 2).
+
+    Attributes:
+        start: the time of the change since which a row is valid; the query returns it.
+        end: the time of the change until which a row is valid; NULL for a current row.
+        current: whether a row is current; None if the table has no such column.
+    """
+
+    start: str
+    end: str
+    current: str | None = None
+
+
+@dataclass(frozen=True)
 class SparkTable:
     """A Spark table that a continuous query writes.
 
@@ -48,6 +67,7 @@ class SparkTable:
         options: the write options of a file-based table.
         partition_columns: those of a file-based table.
         primary_key: the columns that identify a row, if the table declares them and supports MERGE.
+        history: the columns of the history, if the table keeps one.
     """
 
     parts: tuple[str, ...]
@@ -57,6 +77,7 @@ class SparkTable:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     partition_columns: Sequence[str] = ()
     primary_key: Sequence[str] = ()
+    history: History | None = None
 
     @property
     def name(self) -> str:
@@ -121,11 +142,13 @@ def _describe(jvm: Any, name: str, plan: Any) -> SparkTable:
         identifier, catalog = relation.identifier().get(), relation.catalog()
         parts = (catalog.get().name() if catalog.isDefined() else "spark_catalog", *identifier.namespace())
         provider = str(relation.table().properties().get("provider") or "").lower()
+        primary_key = _primary_key(name, provider, relation.table())
         return SparkTable(
             (*map(str, parts), str(identifier.name())),
             provider,
             _v2_sink(name, provider, relation),
-            primary_key=_primary_key(name, provider, relation.table()),
+            primary_key=primary_key,
+            history=read_history(name, provider, relation.table(), primary_key),
         )
     if command == "InsertIntoHiveTable":
         raise _unsupported(
@@ -184,15 +207,65 @@ def _primary_key(name: str, provider: str, table: Any) -> list[str]:
     declared = table.properties().get(PRIMARY_KEY)
     if declared is None:
         return sorted(map(str, table.table().schema().identifierFieldNames())) if provider == "iceberg" else []
-    key = [part.strip() for part in str(declared).split(",")]
-    for column in key:
+    return _columns_of_property(name, PRIMARY_KEY, str(declared), columns)
+
+
+def read_history(name: str, provider: str, table: Any, primary_key: Sequence[str]) -> History | None:
+    """Return the columns of a table's history; None if the table has only current rows.
+
+    Raises:
+        StatementError: the table has no such columns or no primary key, or a column has another type.
+    """
+    scd_type = str(table.properties().get(SCD_TYPE) or "1")
+    if provider not in ("delta", "iceberg") or scd_type == "1":
+        return None
+
+    def fail(problem: str) -> StatementError:
+        message = f"INSERT INTO '{name}': the table property '{SCD_TYPE}' = '{scd_type}' {problem}."
+        return StatementError(message, table=name)
+
+    if scd_type != "2":
+        raise fail("is not supported. Use '1' (current rows only) or '2' (the history of each row)")
+    if not primary_key:
+        raise fail(f"requires a primary key. Set the table property '{PRIMARY_KEY}'")
+    types = {str(column.name()).lower(): str(column.dataType().simpleString()) for column in table.columns()}
+    columns = {str(column.name()).lower(): str(column.name()) for column in table.columns()}
+    declared = str(table.properties().get(SCD_COLUMNS) or _SCD_COLUMNS)
+    names = _columns_of_property(name, SCD_COLUMNS, declared, columns)
+    if len(names) not in (2, 3) or len(set(names) - set(primary_key)) != len(names):
+        raise fail(
+            f"requires '{SCD_COLUMNS}' with two or three columns that are not part of the primary key: the start and "
+            f"the end of a row, and whether it is current; it is '{declared}'"
+        )
+    history = History(*names)
+    if types[history.start.lower()] != types[history.end.lower()]:
+        raise fail(
+            f"requires columns of the same type: '{history.start}' is {types[history.start.lower()]}, "
+            f"'{history.end}' is {types[history.end.lower()]}"
+        )
+    if history.current is not None and types[history.current.lower()] != "boolean":
+        raise fail(f"requires a BOOLEAN: '{history.current}' is {types[history.current.lower()]}")
+    return history
+
+
+def _columns_of_property(name: str, key: str, declared: str, columns: Mapping[str, str]) -> list[str]:
+    """Return the columns that a table property names.
+
+    Args:
+        columns: the table's columns, by their names in lower case.
+
+    Raises:
+        StatementError: the table does not have one of them.
+    """
+    names = [part.strip() for part in declared.split(",")]
+    for column in names:
         if column.lower() not in columns:
             raise StatementError(
-                f"INSERT INTO '{name}': the table property '{PRIMARY_KEY}' = '{declared}' names column '{column}', "
+                f"INSERT INTO '{name}': the table property '{key}' = '{declared}' names column '{column}', "
                 f"which the table does not have. Its columns are {', '.join(columns.values())}.",
                 table=name,
             )
-    return [columns[column.lower()] for column in key]
+    return [columns[column.lower()] for column in names]
 
 
 def _unsupported(name: str, reason: str) -> UnsupportedSqlError:

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.sql.jobs.history import merge_history
 from kafka_sql.sql.jobs.spark_table import Sink, SparkTable
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_BEFORE
 
@@ -57,7 +58,7 @@ def start_merge(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
 
 
 def merge(changes: DataFrame, batch: int, table: SparkTable) -> None:
-    """Apply the last change of each primary key in a micro-batch with MERGE.
+    """Apply the last change of each primary key in a micro-batch with MERGE; or all, if the table keeps a history.
 
     A micro-batch that is repeated changes nothing: the last change of a key has the same result again.
 
@@ -68,6 +69,9 @@ def merge(changes: DataFrame, batch: int, table: SparkTable) -> None:
     """
     spark = changes.sparkSession
     _identify_write(spark, batch)
+    if table.history is not None:
+        merge_history(changes, table, table.history)
+        return
     last = _last_changes(changes, table.primary_key).localCheckpoint()  # MERGE requires rows that do not change
     last.createOrReplaceTempView(_CHANGES)
     spark.sql(merge_statement(table, changes.columns)).collect()

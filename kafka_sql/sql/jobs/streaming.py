@@ -83,7 +83,8 @@ class ContinuousQuery:
         """What the checkpoint requires of the table."""
         if isinstance(self.target, SparkTable):
             key = {"key": list(self.target.primary_key)} if self.target.primary_key else {}
-            return {"name": f"table '{self.target.name}'", **key}
+            history = {"history": self.target.history.start} if self.target.history is not None else {}
+            return {"name": f"table '{self.target.name}'", **key, **history}
         return describe_sink(self.target.definition)
 
 

@@ -45,12 +45,14 @@ class ChangelogSink:
         accepts_changes: whether it accepts updates and deletes.
         primary_key: the key of its rows, if they are updated by key.
         retract_format: the format that writes the old rows of updates; None if rows are updated by key.
+        start_column: the column with the time of each change, if the table keeps the history of its rows.
     """
 
     name: str
     accepts_changes: bool
     primary_key: Sequence[str] = ()
     retract_format: str | None = None
+    start_column: str | None = None
 
 
 def kafka_sink(entry: CatalogTable) -> ChangelogSink:
@@ -139,6 +141,8 @@ def _fit_to_sink(
     ids = [columns[key] for key in sink.primary_key]
     is_fixed = relation.fixed.issuperset(ids)
     identifies_rows = relation.key is not None and all(part.intersection(ids) for part in relation.key)
+    if sink.start_column is not None:
+        _check_history(rewriter, sink, relation, identifies_rows, columns[sink.start_column])
     if relation.row_kind is None and is_fixed and identifies_rows:
         return relation
     if not identifies_rows and (relation.key is None or relation.is_aggregated):
@@ -156,6 +160,29 @@ def _fit_to_sink(
         return relation
     rewriter.states.append(describe_materialization(read_operator(plan), sink.primary_key))
     return find_newest_rows(rewriter.catalyst, relation, ids)
+
+
+def _check_history(
+    rewriter: PlanRewriter, sink: ChangelogSink, relation: Relation, identifies_rows: bool, start: int
+) -> None:
+    """Check that the rows can become a history: each change has its own time.
+
+    Raises:
+        UnsupportedSqlError: an aggregate has no such time, or the column has values of old rows.
+    """
+    if relation.is_aggregated or rewriter.states or not identifies_rows:
+        raise rewriter.refuse(
+            f"a history (SCD type 2) of an aggregate, or of a source with another PRIMARY KEY, in '{sink.name}'",
+            "the time of a change is known only for the rows of a changelog. Write the rows of the source, with its "
+            "PRIMARY KEY",
+        )
+    if start not in relation.of_record:
+        raise rewriter.refuse(
+            f"the value of '{sink.start_column}', which is not from a metadata column of the source,",
+            "the row of a delete has the values of an earlier change, or none. Use the time of the record or of the "
+            "change, such as ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', or 'value.source.timestamp' of "
+            "debezium-json",
+        )
 
 
 def _does_not_identify(sink: ChangelogSink, relation: Relation) -> UnsupportedSqlError:

@@ -47,6 +47,8 @@ class Relation:
             no column has it any more. None if no columns identify a row.
         fixed: the ids of the columns that have the same value in all rows of a key.
         varying: the ids of the columns whose values may differ when an old row is computed again.
+        of_record: the ids of the columns with metadata of the record of the change, such as its timestamp. The other
+            columns of an old row have older values.
         is_aggregated: whether an updating aggregate computes the rows.
     """
 
@@ -57,6 +59,7 @@ class Relation:
     key: Key | None = None
     fixed: frozenset[int] = field(default_factory=frozenset)
     varying: frozenset[int] = field(default_factory=frozenset)
+    of_record: frozenset[int] = field(default_factory=frozenset)
     is_aggregated: bool = False
 
     @property
@@ -123,6 +126,11 @@ def project_fixed(items: Sequence[Node], fixed: frozenset[int]) -> frozenset[int
 def project_varying(items: Sequence[Node], varying: frozenset[int]) -> frozenset[int]:
     """Return the varying columns among those that a projection returns."""
     return frozenset(column_id(item) for item in items if is_varying(item, varying))
+
+
+def project_of_record(items: Sequence[Node], of_record: frozenset[int]) -> frozenset[int]:
+    """Return the columns with metadata of the record among those that a projection returns."""
+    return frozenset(column_id(item) for item in items if references(item) and is_fixed(item, of_record))
 
 
 def is_varying(node: Node, varying: frozenset[int]) -> bool:

@@ -36,6 +36,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     map_columns,
     project_fixed,
     project_key,
+    project_of_record,
     project_varying,
 )
 from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
@@ -148,6 +149,7 @@ class PlanRewriter:
             key=relation.key and tuple(map_columns(ids, part) for part in relation.key),
             fixed=map_columns(ids, relation.fixed),
             varying=map_columns(ids, relation.varying),
+            of_record=map_columns(ids, relation.of_record),
         )
 
     def _rewrite_source(self, plan: Plan) -> Relation:
@@ -171,6 +173,9 @@ class PlanRewriter:
             row_order,
             key or None,
             frozenset().union(*key),
+            of_record=frozenset(
+                ids[c.name] for c in definition.table.columns if c.metadata is not None and c.name in ids
+            ),
         )
         if definition.is_upsert and self._keeps_old_rows:
             self.states.append(describe_normalization(definition))
@@ -186,6 +191,7 @@ class PlanRewriter:
             key=project_key(items, relation.key),
             fixed=project_fixed(items, relation.fixed),
             varying=project_varying(items, relation.varying),
+            of_record=project_of_record(items, relation.of_record),
         )
 
     def _rewrite_filter(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
