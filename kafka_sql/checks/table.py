@@ -26,6 +26,7 @@ from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id, task_prefix
+from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 
 
@@ -35,6 +36,9 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
     Args:
         schema: the Arrow schema of the written columns.
     """
+    if definition.is_dynamic:
+        yield run_check(definition.name, "metadata service", lambda: _check_streams(definition))
+        return
     settings = run_check(definition.name, "settings", lambda: _check_settings(definition))
     yield settings
     if settings.ok:
@@ -45,6 +49,16 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
         yield from check_tokens(definition)
         yield from _check_brokers(definition)
     yield from check_schemas(definition, schema)
+
+
+def _check_streams(definition: Definition) -> str:
+    """Check that the clusters of a 'dynamic-kafka' table can be looked up and have its topics."""
+    with table_cluster(definition) as cluster:
+        if isinstance(cluster, Clusters):
+            cluster.check_streams()
+        partitions = list_partitions(definition, cluster)
+    topics = sorted({topic for topic, _ in partitions})
+    return f"{len(partitions)} partitions of {', '.join(topics) or 'no topics'}"
 
 
 def _check_settings(definition: Definition) -> str:

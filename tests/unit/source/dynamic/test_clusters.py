@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from kafka_sql.checks.table import check_table
 from kafka_sql.definition import Definition
 from kafka_sql.errors import (
     BrokerUnreachableError,
@@ -258,6 +260,15 @@ def test_a_stopped_bounded_stream_does_not_discover_clusters(fakes: dict[str, Fa
     fakes["a"].logs["t", 0].end = 11
     assert stream.latest_offset(first, is_limited=True) is first
     assert len(CALLS) == 1
+
+
+def test_the_check_of_a_table_lists_the_topics_of_all_clusters(fakes: dict[str, FakeCluster]) -> None:
+    STREAMS["s"] = cluster("a") | cluster("b")
+    (finding,) = check_table(define_dynamic(), pa.schema([]))
+    assert (finding.ok, finding.message) == (True, "2 partitions of a/t, b/t")
+    (finding,) = check_table(define_dynamic(stream__ids="gone"), pa.schema([]))
+    assert finding.ok is False
+    assert "does not know stream 'gone'" in finding.message
 
 
 PASSWORD = {"ssl.key.password": "secret-word", "bootstrap.servers": "a:1"}
