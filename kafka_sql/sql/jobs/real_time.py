@@ -30,16 +30,17 @@ from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_pla
 from kafka_sql.sql.rewrite.query import StreamReader
 
 SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source
-DEFAULT_BATCH: Final = 5 * 60_000  # milliseconds, Spark's default
+DEFAULT_BATCH_DURATION: Final = 5 * 60_000  # milliseconds, Spark's default
 _SPARK_SOURCE: Final = "kafka"
 _MIN_VERSION: Final = (4, 3)
-_MIN_BATCH: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")  # milliseconds
-_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
-# operators of analyzed plans that are tested here, of those that Spark allows
-_OPERATORS: Final = frozenset(
+# Spark's key and default, in milliseconds
+_MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")
+_USE_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
+# operators of analyzed plans; Spark allows more, which the tests do not cover
+_SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
 ) | {"CTERelationRef", "CTERelationDef"}  # joins are checked in real_time_joins
-_NAMES: Final = {
+_OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
     "Aggregate": "an aggregate",
     "EventTimeWatermark": "a watermark",
@@ -47,7 +48,11 @@ _NAMES: Final = {
     "Sort": "ORDER BY",
     "Window": "a window function",
 }
-_FUNCTIONS: Final = {"PythonUDF": "a Python function", "ScalarSubquery": "a subquery", "ListQuery": "a subquery"}
+_UNSUPPORTED_FUNCTIONS: Final = {
+    "PythonUDF": "a Python function",
+    "ScalarSubquery": "a subquery",
+    "ListQuery": "a subquery",
+}
 
 
 def check_session(spark: SparkSession, sink: str) -> None:
@@ -60,13 +65,13 @@ def check_session(spark: SparkSession, sink: str) -> None:
     if version < _MIN_VERSION:
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': real-time mode needs PySpark 4.3 or newer, and this is {pyspark.__version__}. "
-            f"{_MICRO_BATCHES}.",
+            f"{_USE_MICRO_BATCHES}.",
             table=sink,
         )
     if spark_context(spark) is None or is_pipeline():
         where = "in a pipeline" if is_pipeline() else "over Spark Connect"
         raise UnsupportedSqlError(
-            f"INSERT INTO '{sink}': real-time mode is not supported {where}. {_MICRO_BATCHES}.", table=sink
+            f"INSERT INTO '{sink}': real-time mode is not supported {where}. {_USE_MICRO_BATCHES}.", table=sink
         )
 
 
@@ -79,7 +84,7 @@ def check_is_kafka_table(spark: SparkSession, sink: str) -> None:
     if settings.is_real_time(spark):
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': real-time mode writes Kafka tables only, and '{sink}' is a table of Spark. "
-            f"{_MICRO_BATCHES}.",
+            f"{_USE_MICRO_BATCHES}.",
             table=sink,
         )
 
@@ -131,12 +136,13 @@ def prepare_query(entry: CatalogTable, rows: DataFrame) -> DataFrame:
 
 
 def _check_interval(spark: SparkSession, sink: str) -> None:
-    interval, minimum = settings.read(spark, settings.CHECKPOINT_INTERVAL), int(spark.conf.get(*_MIN_BATCH) or 0)
+    interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    minimum = int(spark.conf.get(*_MIN_BATCH_DURATION) or 0)
     if interval is not None and interval < minimum:
         key = settings.CHECKPOINT_INTERVAL.key
         raise InvalidOptionError(
             f"INSERT INTO '{sink}': '{key}' is {interval} ms, but a batch of real-time mode takes at least {minimum} "
-            f"ms (Spark's '{_MIN_BATCH[0]}'). It does not delay records: SET a longer one, or RESET '{key}'.",
+            f"ms (Spark's '{_MIN_BATCH_DURATION[0]}'). It does not delay records: SET a longer one, or RESET '{key}'.",
             option=key,
             table=sink,
         )
@@ -147,20 +153,20 @@ def _check_plan(plan: Operator, sink: str) -> None:
         unsupported = None
         if not operator.children and operator.detail != _SPARK_SOURCE:
             unsupported = f"the source '{operator.detail or operator.name}'"
-        elif operator.name not in _OPERATORS:
-            unsupported = _NAMES.get(operator.name, f"the operator {operator.name}")
+        elif operator.name not in _SUPPORTED_OPERATORS:
+            unsupported = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
         for column in (*operator.columns, *filter(None, (operator.condition,))):
             for part in column.walk():
-                unsupported = unsupported or _FUNCTIONS.get(part.name)
+                unsupported = unsupported or _UNSUPPORTED_FUNCTIONS.get(part.name)
         if unsupported is not None:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{sink}': {unsupported} is not supported in real-time mode, which runs projections, "
-                f"filters, UNION ALL, LATERAL VIEW and joins with tables. {_MICRO_BATCHES}.",
+                f"filters, UNION ALL, LATERAL VIEW and joins with tables. {_USE_MICRO_BATCHES}.",
                 table=sink,
             )
 
 
-def describe_places(sink: str, sources: Sequence[CatalogTable]) -> Json:
+def describe_tables(sink: str, sources: Sequence[CatalogTable]) -> Json:
     """Describe the sink and the sources for a fingerprint; they differ from those of micro-batches."""
     names = [source.definition.name for source in sources]
     return {"sink": _describe(sink), "sources": [_describe(name) for name in names]}
@@ -187,7 +193,7 @@ def start(rows: DataFrame, entry: CatalogTable, name: str, location: str, interv
     records = encode_rows(rows, definition, spark_schema(definition))
     writer: Any = records.writeStream.queryName(name).option("checkpointLocation", location)
     writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
-    query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH} milliseconds").start()
+    query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds").start()
     return query
 
 

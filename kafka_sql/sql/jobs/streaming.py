@@ -132,7 +132,7 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     definitions |= {changes_provider(source): source.definition for source in query.sources}
     fingerprint = make_fingerprint(read_plan(query.rows), query.sink_description, definitions, query.states)
     if query.is_real_time:
-        fingerprint |= real_time.describe_places(query.target_name, query.sources)
+        fingerprint |= real_time.describe_tables(query.target_name, query.sources)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
     resumes = checkpoint.has_offsets()
     check_sources(query.sources, resumes)

@@ -30,7 +30,7 @@ _KEEPS_ROWS: Final = frozenset(
         "View",
     }
 )
-_NAMES: Final = {
+_OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
     "Filter": "a filter (HAVING or WHERE)",
 }
@@ -48,7 +48,7 @@ def check_update_mode(plan: Operator, table: str) -> None:
     """
     for operator in _operators_over_aggregates(plan):
         if operator.name not in _KEEPS_ROWS:
-            name = _NAMES.get(operator.name, f"the operator {operator.name}")
+            name = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
             raise UnsupportedSqlError(
                 f"INSERT INTO '{table}': {name} over a streaming aggregate is not supported over Spark Connect, "
                 "because rows that leave the result would stay in the table. Run the statement in a classic session, "

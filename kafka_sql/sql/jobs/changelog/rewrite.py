@@ -50,7 +50,7 @@ _SOURCE: Final = "StreamingRelation"  # beginning of the classes of streaming so
 _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlias", "View"})
 # operators that only matter for the speed, or for operators that are refused over changes
 _REMOVED: Final = frozenset({"EventTimeWatermark", "RebalancePartitions", "Repartition", "RepartitionByExpression"})
-_NAMES: Final = {
+_OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
     "Expand": "a sliding window, GROUPING SETS, CUBE or ROLLUP",
     "Sort": "ORDER BY",
@@ -351,7 +351,7 @@ class PlanRewriter:
 
     def _refuse_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
         relation = next(relation for relation in inputs if not relation.is_unchanged)
-        name = _NAMES.get(class_name(plan), f"the operator {class_name(plan)}")
+        name = _OPERATOR_DESCRIPTIONS.get(class_name(plan), f"the operator {class_name(plan)}")
         return self.refuse(
             f"{name} {self._over(relation)}",
             "rows that leave the result would stay in the table. Write the rows below it into a table, and apply the "
