@@ -35,7 +35,7 @@ from kafka_sql.catalog.source_catalog import (
 )
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
-from kafka_sql.errors import SchemaError, StatementError, TableExistsError
+from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.runtime.spark_context import spark_context
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
@@ -188,7 +188,10 @@ class SparkCatalog:
         try:
             sql(statement)
         except AnalysisException as e:
-            if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
+            condition = e.getCondition() or ""
+            if condition.startswith("INVALID_TEMP_OBJ_REFERENCE"):
+                raise _temporary_function(name, e) from e
+            if not condition.endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
                 raise
             self._drop_stale(name, e)
             sql(statement)
@@ -261,6 +264,18 @@ class SparkCatalog:
             self._view_sql()(f"DROP VIEW {quoted_name(name)}")
         else:
             self.spark_sql(f"DROP TABLE {quoted_name(name)}")
+
+
+def _temporary_function(name: TableName, error: AnalysisException) -> UnsupportedSqlError:
+    """Return the error for a permanent table that needs a function of the session."""
+    function = (error.getMessageParameters() or {}).get("tempObjName", "").strip("`") or "a function"
+    table = ".".join(name)
+    return UnsupportedSqlError(
+        f"CREATE TABLE {table}: a computed column calls {function}, which is a temporary function, and Spark's "
+        "permanent views cannot call it. Use CREATE TEMPORARY TABLE, create the function in SQL with CREATE FUNCTION, "
+        "or call it in a temporary view over the table.",
+        table=table,
+    )
 
 
 def _spark_table_exists(name: TableName) -> TableExistsError:

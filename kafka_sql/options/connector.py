@@ -225,6 +225,15 @@ ERROR_TARGET: Final = string(
     "statements that set this option themselves, in a hint or a DataFrameReader. Requires 'error-handling.mode' = "
     "'log'.",
 )
+SPARK: Final = "spark"
+COMPUTED_FALLBACK: Final = enum(
+    "computed-columns.fallback",
+    "What to do with a computed column whose expression has no exact equivalent of Flink's: 'fail' CREATE TABLE, or "
+    "evaluate it as 'spark' does, with a warning. The whole expression is then Spark's, with Spark's functions and "
+    "values. Other computed columns keep Flink's values.",
+    allowed=(FAIL, SPARK),
+    default=FAIL,
+)
 FAIL_ON_DATA_LOSS: Final = boolean(
     "scan.fail-on-data-loss",
     "Whether to fail the query if records were deleted before they could be read. If 'false', the loss is logged and "
@@ -376,7 +385,7 @@ _BOUNDED: Final = (
     SCAN_PARALLELISM,
 )
 _CLIENTS: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID, SCAN_CLIENT)
-_READING: Final = (ERROR_HANDLING, ERROR_TARGET, *_CLIENTS)
+_READING: Final = (ERROR_HANDLING, ERROR_TARGET, COMPUTED_FALLBACK, *_CLIENTS)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (
     DELIVERY_GUARANTEE,

@@ -16,6 +16,7 @@ from kafka_sql.sql.declarations.create import parse_statement, to_declaration, t
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
+from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.jobs import settings
@@ -23,6 +24,7 @@ from kafka_sql.sql.jobs.inserts import RunSql, insert
 from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.rewrite.query import rewrite_query
+from kafka_sql.table.declaration import Table
 
 
 def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
@@ -39,8 +41,12 @@ def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataF
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
     if not _exists_with_columns(tables, declaration):
-        tables.create(to_table(add_inferred_columns(declaration)), replace=declaration.replace)
+        tables.create(_to_table(tables, add_inferred_columns(declaration)), replace=declaration.replace)
     return empty_dataframe(spark)
+
+
+def _to_table(tables: Tables, declaration: Declaration) -> Table:
+    return to_table(declaration, session_expressions(tables.spark_sql))
 
 
 def _exists_with_columns(tables: Tables, declaration: Declaration) -> bool:
@@ -74,7 +80,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
     schema = run(rewrite_query(tables, query, settings.is_streaming(spark)).text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
-    table = to_table(with_query_columns)
+    table = _to_table(tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
@@ -113,7 +119,7 @@ def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
         tables.rename(entry, new_name)
         return
     try:
-        table = to_table(apply_alteration(to_declaration(entry.table), alteration))
+        table = _to_table(tables, apply_alteration(to_declaration(entry.table), alteration))
     except KafkaSqlError as e:
         if e.message.startswith("ALTER TABLE"):
             raise

@@ -23,6 +23,7 @@ from kafka_sql.sql import worker_python
 from kafka_sql.sql.connect_patch import ignore_accumulators
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
+from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.error_conversion import convert_errors
 from kafka_sql.sql.explain_patch import patch_explain
@@ -61,7 +62,8 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         patch_explain(spark)
         worker_python.configure_worker_python(spark)
         spark_sql = _spark_sql(spark)
-        tables = Tables(spark, spark_sql, _permanent_tables(spark), parse_create, render_create_table)
+        parse = functools.partial(parse_create, spark=session_expressions(spark_sql))
+        tables = Tables(spark, spark_sql, _permanent_tables(spark), parse, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _patched_sql(spark, tables, spark_sql)
         patch_read_stream(spark, session_tables)

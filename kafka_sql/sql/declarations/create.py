@@ -16,12 +16,13 @@ from kafka_sql.errors import (
     SqlSyntaxError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.declarations.other_readings import warn_of_nanoseconds, warn_of_other_readings
+from kafka_sql.sql.declarations.computed_columns import translate_column
+from kafka_sql.sql.declarations.other_readings import warn_of_nanoseconds
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.event_time import event_time_source
 from kafka_sql.sql.expressions.interval import parse_fixed_interval, sum_intervals
-from kafka_sql.sql.expressions.typed import describe_type
+from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
+from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.type_parser import FlinkParseError, shorten_name
@@ -38,8 +39,11 @@ _VARIABLE = "${"  # Spark replaces ${env:NAME} with the value, also in quoted na
 _TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 
-def parse_create(sql: str) -> Table:
+def parse_create(sql: str, spark: SparkExpressions | None = None) -> Table:
     """Parse one CREATE TABLE statement into a table.
+
+    Args:
+        spark: the session's functions, which computed columns may call.
 
     Raises:
         SqlSyntaxError: the statement does not parse. The message never contains option values.
@@ -47,7 +51,7 @@ def parse_create(sql: str) -> Table:
         SchemaError: an invalid column, or a type that Spark does not have.
         OptionError: WITH is missing, or sets a key twice.
     """
-    return to_table(parse_statement(sql, parse_declaration))
+    return to_table(parse_statement(sql, parse_declaration), spark)
 
 
 def to_declaration(table: Table) -> Declaration:
@@ -55,8 +59,11 @@ def to_declaration(table: Table) -> Declaration:
     return parse_declaration(render_create_table(table))
 
 
-def to_table(declaration: Declaration) -> Table:
+def to_table(declaration: Declaration, spark: SparkExpressions | None = None) -> Table:
     """Validate a declaration and return its table. LIKE and AS must have been resolved.
+
+    Args:
+        spark: the session's functions, which computed columns may call.
 
     Raises:
         UnsupportedSqlError, SchemaError, OptionError: see ``parse_create``.
@@ -72,8 +79,13 @@ def to_table(declaration: Declaration) -> Table:
         if c.type is not None
     }
     try:
-        watermark = _build_watermark(declaration, column_types)
-        columns = tuple(_build_column(c, column_types) for c in declaration.columns)
+        computed = {
+            c.name: translate_column(c, column_types, options, spark)
+            for c in declaration.columns
+            if c.expression is not None
+        }
+        watermark = _build_watermark(declaration, computed)
+        columns = tuple(_build_column(c, column_types, computed) for c in declaration.columns)
     except RecursionError:
         raise UnsupportedSqlError(
             f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.", table=".".join(declaration.name)
@@ -236,7 +248,7 @@ def _describe_key(key: KeyDeclaration) -> str:
     return f"PRIMARY KEY ({', '.join(key.columns)})"
 
 
-def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkType]) -> Watermark | None:
+def _build_watermark(declaration: Declaration, computed: Mapping[str, TypedExpression]) -> Watermark | None:
     if not declaration.watermarks:
         return None
     if len(declaration.watermarks) > 1:
@@ -252,7 +264,7 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
         )
     type, source = column.type, event_time_source(exp.column(column.name))
     if column.expression is not None:
-        type = translate_expression(column.expression, column.name, column_types).type
+        type = computed[column.name].type
         source = event_time_source(column.expression)
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
@@ -302,10 +314,13 @@ def _is_column(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name == name
 
 
-def _build_column(declared: ColumnDeclaration, column_types: Mapping[str, FlinkType]) -> Column:
+def _build_column(
+    declared: ColumnDeclaration,
+    column_types: Mapping[str, FlinkType],
+    computed: Mapping[str, TypedExpression],
+) -> Column:
     if declared.expression is not None:
-        expression = translate_expression(declared.expression, declared.name, column_types).sql
-        warn_of_other_readings(declared.expression, declared.name, column_types)
+        expression = computed[declared.name].sql
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")

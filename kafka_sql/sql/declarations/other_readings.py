@@ -10,6 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from kafka_sql.sql.expressions.computed import translate_expression
+from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType
 
 _LOG = logging.getLogger("kafka_sql.sql.declarations")
@@ -38,7 +39,9 @@ def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
         warn_of_nanoseconds(field.type, f"{column}.{field.name}")
 
 
-def warn_of_other_readings(node: exp.Expr, column: str, column_types: Mapping[str, FlinkType]) -> None:
+def warn_of_other_readings(
+    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], spark: SparkExpressions | None
+) -> None:
     """Log a warning for each expression with two readings, once per column name.
 
     Args:
@@ -46,11 +49,11 @@ def warn_of_other_readings(node: exp.Expr, column: str, column_types: Mapping[st
     """
     for part in node.walk():
         if isinstance(part, exp.Div):
-            types = [translate_expression(side, column, column_types).type for side in (part.left, part.right)]
+            types = [translate_expression(side, column, column_types, spark).type for side in (part.left, part.right)]
             if all(type is not None and type.name in INTEGERS for type in types):
                 _warn(_INTEGER_DIVISION, column)
         elif isinstance(part, exp.Bracket):
-            type = translate_expression(part.this, column, column_types).type
+            type = translate_expression(part.this, column, column_types, spark).type
             if type is not None and type.name == "ARRAY":
                 _warn(_ARRAY_ELEMENT, column)
 

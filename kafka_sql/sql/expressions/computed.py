@@ -32,9 +32,10 @@ from kafka_sql.sql.expressions.constants import (
 )
 from kafka_sql.sql.expressions.functions.collections import translate_element_access
 from kafka_sql.sql.expressions.functions.datetime import translate_ceil, translate_floor
-from kafka_sql.sql.expressions.functions.function_table import translate_call
+from kafka_sql.sql.expressions.functions.function_table import is_flink_function, translate_call
 from kafka_sql.sql.expressions.functions.regex import translate_like
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
+from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.suggestions import did_you_mean
@@ -51,21 +52,25 @@ class Context:
 
     column: str  # the name of the computed column
     column_types: Mapping[str, FlinkType]  # of the physical and metadata columns, which it may use
+    spark: SparkExpressions | None = None  # the session's functions
 
 
-def translate_expression(node: exp.Expr, column: str, column_types: Mapping[str, FlinkType]) -> TypedExpression:
+def translate_expression(
+    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], spark: SparkExpressions | None = None
+) -> TypedExpression:
     """Translate the expression of a computed column to Spark SQL.
 
     Args:
         column: the name of the computed column, for error messages.
         column_types: types of the table's physical and metadata columns by name (case-sensitive, as in Flink).
+        spark: the session's functions; without them, only Flink's functions are known.
 
     Raises:
         UnsupportedSqlError: a function, operator or combination of types without an exact equivalent.
         SchemaError: a column or field that does not exist, or an unsupported type.
     """
     try:
-        return _translate(node, Context(column, column_types))
+        return _translate(node, Context(column, column_types, spark))
     except UntranslatableError as e:
         end = "" if str(e).endswith("?") else "."
         raise UnsupportedSqlError(f"Computed column '{column}': {e}{end}") from e
@@ -240,7 +245,13 @@ def _translate_function(node: exp.Anonymous, context: Context) -> TypedExpressio
     ]
     if node.name in ("FLOOR TO", "CEIL TO"):
         return (translate_floor if node.name == "FLOOR TO" else translate_ceil)(arguments[0], arguments[1].sql)
-    return translate_call(node.name, arguments)
+    function = None
+    if context.spark is not None and not is_flink_function(node.name):
+        function = context.spark.find_function(node.name)
+    if context.spark is None or function is None:
+        return translate_call(node.name, arguments)
+    sql = f"{function}({', '.join(argument.sql for argument in arguments)})"
+    return TypedExpression(sql, context.spark.type_of(sql, context.column_types))
 
 
 _LITERALS: Final[dict[type[exp.Expr], Callable[[Any], TypedExpression]]] = {

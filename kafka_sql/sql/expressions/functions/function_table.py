@@ -48,6 +48,11 @@ _UNSUPPORTED: Final[dict[str, str]] = {
 }
 
 
+def is_flink_function(name: str) -> bool:
+    """Return whether a name in upper case is a function of Flink's, supported or not."""
+    return name in _TRANSLATIONS or name in _UNSUPPORTED
+
+
 def translate_call(name: str, arguments: Sequence[TypedExpression]) -> TypedExpression:
     """Translate a function call.
 
