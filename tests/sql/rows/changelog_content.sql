@@ -1,7 +1,8 @@
--- Content and changes of changelogs: with and without a primary key, in batch queries and in streams.
+-- Content and changes of changelogs: with and without a primary key, in batch queries and in streams. One task writes
+-- the records of an INSERT, so that they are in order (COALESCE).
 CREATE TABLE events (line STRING) WITH (${kafka}, 'topic' = 'changelog-content', 'format' = 'raw');
 
-INSERT INTO events VALUES
+INSERT INTO events SELECT /*+ COALESCE(1) */ * FROM VALUES
   ('{"before": null, "after": {"id": 1, "name": "a"}, "op": "c"}'),
   ('{"before": null, "after": {"id": 1, "name": "a"}, "op": "c"}'),
   ('{"before": null, "after": {"id": 2, "name": "b"}, "op": "r"}'),
@@ -49,7 +50,7 @@ CREATE TABLE upserts (kind STRING METADATA FROM 'row-kind', id INT, name STRING,
   'connector' = 'upsert-kafka', 'topic' = 'changelog-latest', 'properties.bootstrap.servers' = 'localhost:9092',
   'key.format' = 'json', 'value.format' = 'json'
 );
-INSERT INTO upserts VALUES ('+I', 1, 'a'), ('+I', 2, 'b'), ('+U', 1, 'c'), ('-D', 2, NULL), ('-D', 9, NULL);
+INSERT INTO upserts SELECT /*+ COALESCE(1) */ * FROM VALUES ('+I', 1, 'a'), ('+I', 2, 'b'), ('+U', 1, 'c'), ('-D', 2, NULL), ('-D', 9, NULL);
 SELECT * FROM latest;
 --> 1 | c
 
