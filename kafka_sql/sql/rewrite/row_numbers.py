@@ -80,7 +80,7 @@ def rewrite_row_numbers(sql: str, streaming: bool, analyze: Callable[[str], Data
             continue
         limit, condition = _parse_limit(tokens, outer, ranking)
         text = _aggregate(sql, tokens, inner, ranking, limit, rows.columns, times)
-        edits.append((tokens[inner.start].start, tokens[inner.end - 1].end, text))
+        edits.append((tokens[inner.start].start, tokens[inner.end].start, text))  # with a hint after the last token
         edits.append((tokens[condition.start].start, tokens[condition.stop - 1].end, "TRUE"))
     return apply_edits(sql, edits)
 
@@ -156,7 +156,7 @@ def _parse_limit(tokens: Sequence[Token], block: QueryBlock, ranking: Ranking) -
 
 def _body(sql: str, tokens: Sequence[Token], block: QueryBlock, ranking: Ranking, item: str, *others: Edit) -> str:
     """Return a block with another item instead of the row number."""
-    start, end = tokens[block.start].start, tokens[block.end - 1].end
+    start, end = tokens[block.start].start, tokens[block.end].start
     edits = [(tokens[ranking.item.start].start, tokens[ranking.item.stop - 1].end, item), *others]
     return apply_edits(sql[start:end], [(first - start, last - start, text) for first, last, text in edits])
 

@@ -53,6 +53,11 @@ def test_top_n() -> None:
     assert "current_timestamp() AS __order1 FROM t)" in rewrite(query("ORDER BY PROCTIME() DESC"))
 
 
+def test_a_hint_stays_with_its_table() -> None:
+    hint = "/*+ OPTIONS('a' = 'b') */"
+    assert f"AS __order1 FROM t {hint}) GROUP BY __key1" in rewrite(query(source=f"t {hint}"))
+
+
 def test_only_streams_are_rewritten() -> None:
     assert rewrite(query(), streaming=False) == query()
     assert rewrite(query(), is_streaming=False) == query()
