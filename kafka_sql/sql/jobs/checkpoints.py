@@ -99,7 +99,7 @@ class Checkpoint:
             CheckpointError: another query wrote the checkpoint, or its fingerprint cannot be read.
             InvalidOptionError: the folder cannot be read.
         """
-        old = self._read() if self.has_offsets() else None
+        old = self.fingerprint() if self.has_offsets() else None
         change = describe_change(old, fingerprint, drops_missing_topics) if old is not None else None
         if change is not None:
             raise CheckpointError(
@@ -123,8 +123,13 @@ class Checkpoint:
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
 
-    def _read(self) -> Json | None:
-        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none."""
+    def fingerprint(self) -> Json | None:
+        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none.
+
+        Raises:
+            CheckpointError: the fingerprint cannot be read.
+            InvalidOptionError: the folder cannot be read.
+        """
         file = self._path(self._root, FINGERPRINT_FILE)
         try:
             if not self._file_system.exists(file):

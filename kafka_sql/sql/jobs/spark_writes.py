@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -57,7 +58,33 @@ def start_merge(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
     return writer.foreachBatch(write).start()
 
 
-def merge(changes: DataFrame, batch: int, table: SparkTable) -> None:
+def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> None:
+    """Append the rows of a micro-batch. Delta Lake ignores a repeated one; other tables get it again.
+
+    Args:
+        part: see ``merge``.
+    """
+    _identify_write(rows.sparkSession, batch, part)
+    rows.write.insertInto(table.sql_name)
+
+
+def write_files(rows: DataFrame, batch: int, table: SparkTable) -> None:
+    """Write a micro-batch into a file-based table with Spark's file sink, which ignores a repeated one."""
+    untyped: Any = rows
+    session, jvm = untyped.sparkSession._jsparkSession, untyped.sparkSession._jvm
+    python, execution = jvm.org.apache.spark.api.python.PythonUtils, jvm.org.apache.spark.sql.execution
+    provider = execution.datasources.DataSource.lookupDataSource(table.provider, session.sessionState().conf())
+    format = provider.getDeclaredConstructor(None).newInstance(None)
+    if hasattr(format, "fallbackFileFormat"):  # the sink writes with the format's first implementation
+        format = format.fallbackFileFormat().getDeclaredConstructor(None).newInstance(None)
+    sink = execution.streaming.sinks.FileStreamSink  # since Spark 4.1
+    if not isinstance(sink, JavaClass):
+        sink = execution.streaming.FileStreamSink
+    partitions, options = python.toSeq(list(table.partition_columns)), python.toScalaMap(dict(table.options))
+    sink(session, table.location, format, partitions, options).addBatch(batch, untyped._jdf)
+
+
+def merge(changes: DataFrame, batch: int, table: SparkTable, part: str = "") -> None:
     """Apply the last change of each primary key in a micro-batch with MERGE; or all, if the table keeps a history.
 
     A micro-batch that is repeated changes nothing: the last change of a key has the same result again.
@@ -66,9 +93,10 @@ def merge(changes: DataFrame, batch: int, table: SparkTable) -> None:
         changes: the table's columns, and a column with the row kind if there are deletes. The rows of a key are in one
             partition, in the order in which they apply.
         batch: the id of the micro-batch.
+        part: identifies the write if the query writes several tables.
     """
     spark = changes.sparkSession
-    _identify_write(spark, batch)
+    _identify_write(spark, batch, part)
     if table.history is not None:
         merge_history(changes, table, table.history)
         return
@@ -107,9 +135,9 @@ def merge_statement(table: SparkTable, columns: Sequence[str]) -> str:
     return "\n".join(filter(None, clauses))
 
 
-def _identify_write(spark: SparkSession, batch: int) -> None:
+def _identify_write(spark: SparkSession, batch: int, part: str) -> None:
     """Let Delta Lake ignore a repeated micro-batch, so that it does not overwrite later changes of others."""
     query = spark.sparkContext.getLocalProperty(_QUERY_ID)
     if query is not None:
-        spark.conf.set(_DELTA_APPLICATION, query)
+        spark.conf.set(_DELTA_APPLICATION, f"{query}/{part}" if part else query)
         spark.conf.set(_DELTA_VERSION, str(batch))

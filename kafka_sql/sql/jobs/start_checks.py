@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
-from kafka_sql.errors import AuthorizationError, StatementError
+from kafka_sql.errors import AuthorizationError, StatementError, UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.spark_writers import check_sink
@@ -18,6 +19,14 @@ from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
 from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.changelog.catalyst import (
+    WATERMARK_METADATA,
+    Plan,
+    analyzed_plan,
+    class_name,
+    elements,
+    output,
+)
 
 
 def check_name(spark: SparkSession, name: str, sink: str) -> None:
@@ -81,6 +90,40 @@ def check_target(entry: CatalogTable, rows: DataFrame) -> None:
     check_sink(definition, arrow_schema(rows.schema))
     with cached_cluster(definition.client_config) as cluster:
         _check_operation(definition, cluster, opt.topics(definition.options) or (), "WRITE")
+
+
+def check_event_times(rows: DataFrame, sink: str) -> None:
+    """Check that each input of a join of streams has one event time: Spark would fail in the first micro-batch.
+
+    The rows of a window have two if a query uses its time column: this column and ``window_time``.
+
+    Raises:
+        UnsupportedSqlError: an input has several.
+    """
+    analyzed = analyzed_plan(rows)
+    if not any(map(_is_join_of_streams, _operators(analyzed))):
+        return
+    untyped: Any = rows.sparkSession
+    for operator in _operators(untyped._jsparkSession.sessionState().optimizer().execute(analyzed)):  # unused columns
+        for side in elements(operator.children()) if _is_join_of_streams(operator) else ():
+            names = sorted({str(c.name()) for c in output(side) if c.metadata().contains(WATERMARK_METADATA)})
+            if len(names) > 1:
+                raise UnsupportedSqlError(
+                    f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
+                    f"{' and '.join(names)}, and Spark supports one. Use only one of these columns in the query, or "
+                    "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
+                    table=sink,
+                )
+
+
+def _operators(plan: Plan) -> Iterator[Plan]:
+    yield plan
+    for child in elements(plan.children()):
+        yield from _operators(child)
+
+
+def _is_join_of_streams(plan: Plan) -> bool:
+    return class_name(plan) == "Join" and all(child.isStreaming() for child in elements(plan.children()))
 
 
 def _check_operation(definition: Definition, cluster: Cluster, topics: Collection[str], operation: str) -> None:

@@ -13,6 +13,7 @@ from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import checkpoints, settings, streaming
 from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare, run_batch
 from kafka_sql.sql.jobs.job_registry import Job
+from kafka_sql.sql.jobs.shared_reads import share_reads
 from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize.classify import Insert, classify
 from kafka_sql.sql.recognize.names import resolve_table
@@ -39,15 +40,14 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
         raise StatementError("NO statements in statement set: put INSERT statements between BEGIN and END.")
     inserts = [_prepare(spark, tables, n, text, run) for n, text in enumerate(statement.inserts, 1)]
     names = _job_names(spark, inserts)
-    checked = [
-        None if prepared.stream is None else streaming.check_job(spark, prepared.stream, name)
-        for prepared, name in zip(inserts, names, strict=True)
-    ]
+    shared = share_reads(spark, [prepared.stream for prepared in inserts], names)
+    checked = [None if query is None else streaming.check_job(spark, query, name) for query, name in shared]
+    batches = iter([prepared for prepared in inserts if prepared.stream is None])
     jobs: list[Job] = []
     try:
-        for prepared, query in zip(inserts, checked, strict=True):
+        for query in checked:
             if query is None:
-                run_batch(spark, prepared, run)
+                run_batch(spark, next(batches), run)
             else:
                 jobs.append(streaming.start_job(spark, query))
     except BaseException:  # including KeyboardInterrupt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -33,13 +33,20 @@ from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.builtin_sinks import start_stream
 from kafka_sql.sql.jobs.changelog.relation import Mode
-from kafka_sql.sql.jobs.file_sink import check_file_sink, claim_file_sink
+from kafka_sql.sql.jobs.file_sink import check_file_sink
 from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_sink, make_fingerprint
 from kafka_sql.sql.jobs.real_time_commits import commit_offsets
+from kafka_sql.sql.jobs.shared_sink import SharedSink, Write, claim_file_sinks, start_shared
 from kafka_sql.sql.jobs.spark_table import Sink, SparkTable
 from kafka_sql.sql.jobs.spark_writes import start_append, start_merge
-from kafka_sql.sql.jobs.start_checks import check_changelog_modes, check_name, check_sources, check_target
+from kafka_sql.sql.jobs.start_checks import (
+    check_changelog_modes,
+    check_event_times,
+    check_name,
+    check_sources,
+    check_target,
+)
 from kafka_sql.sql.jobs.streaming_plan import read_plan
 from kafka_sql.sql.jobs.update_mode import check_update_mode
 from kafka_sql.sql.spark_errors import error_message, mask_message
@@ -54,8 +61,8 @@ class ContinuousQuery:
     """An INSERT that becomes a continuous query.
 
     Attributes:
-        target: the table to write; a Kafka table with the options of its hint.
-        rows: the query's rows in the table's columns.
+        target: the table to write, a Kafka table with the options of its hint; or several tables.
+        rows: the query's rows in the table's columns; for several tables, those of the source.
         sources: the Kafka tables that the query reads as streams, with the options of their hints.
         is_bounded: whether all its streams are bounded, so that the query ends.
         changelog_mode: how the rows change. Over Spark Connect, it is unknown; changes are rejected.
@@ -64,7 +71,7 @@ class ContinuousQuery:
         is_real_time: whether the query runs in Spark's real-time mode.
     """
 
-    target: CatalogTable | SparkTable
+    target: CatalogTable | SparkTable | SharedSink
     rows: DataFrame
     sources: Sequence[CatalogTable]
     is_bounded: bool
@@ -76,11 +83,13 @@ class ContinuousQuery:
     @property
     def target_name(self) -> str:
         """The name of the table for messages, jobs and checkpoints."""
-        return self.target.name if isinstance(self.target, SparkTable) else self.target.definition.name
+        return self.target.definition.name if isinstance(self.target, CatalogTable) else self.target.name
 
     @property
     def sink_description(self) -> Json:
         """What the checkpoint requires of the table."""
+        if isinstance(self.target, SharedSink):
+            return self.target.description
         if isinstance(self.target, SparkTable):
             key = {"key": list(self.target.primary_key)} if self.target.primary_key else {}
             history = {"history": self.target.history.start} if self.target.history is not None else {}
@@ -135,11 +144,13 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         fingerprint |= real_time.describe_tables(query.target_name, query.sources)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
     resumes = checkpoint.has_offsets()
+    check_event_times(query.rows, sink)
     check_sources(query.sources, resumes)
-    if not isinstance(target, SparkTable):
-        check_target(target, query.rows)
-    elif target.sink is Sink.FILES:
-        check_file_sink(spark, target, location, resumes)
+    for write in target.writes if isinstance(target, SharedSink) else [Write(target, query.rows)]:
+        if not isinstance(write.target, SparkTable):
+            check_target(write.target, write.rows)
+        elif write.target.sink is Sink.FILES:
+            check_file_sink(spark, write.target, location, resumes)
     return CheckedQuery(query, name, location, fingerprint)
 
 
@@ -153,7 +164,7 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     query, target = checked.query, checked.query.target
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     transactional_sink = None
-    if not isinstance(target, SparkTable):
+    if isinstance(target, CatalogTable):
         transactional_sink = check_exactly_once(spark, target.definition, interval)
     if checked.fingerprint is not None:
         checkpoints.Checkpoint(spark, checked.location, query.target_name).record(checked.fingerprint)
@@ -177,9 +188,8 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     if spark_context(spark) is not None and any(o.name == _WATERMARK for o in read_plan(query.rows).walk()):
         watch_late_records(spark)
-    claim: AbstractContextManager[None] = nullcontext()
-    if isinstance(target, SparkTable) and target.sink is Sink.FILES:
-        claim = claim_file_sink(spark, target, checked.location)
+    written = target if isinstance(target, SharedSink) else SharedSink([Write(target, query.rows)])
+    claim = claim_file_sinks(spark, written, checked.location)
     state_store = state.configure(spark) if query.states else nullcontext()
     with claim, active_session(spark), limit_batches_by_rows(spark), state_store:
         job = register_job(spark, start_query(writer, query))
@@ -260,6 +270,8 @@ def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQu
         AnalysisException: Spark supports the query in neither mode.
     """
     target, name = query.target, query.target_name
+    if isinstance(target, SharedSink):
+        return start_shared(writer, target)
     if isinstance(target, CatalogTable) and target.definition.is_builtin:
         return start_stream(writer, target)
     if isinstance(target, SparkTable) and target.primary_key:

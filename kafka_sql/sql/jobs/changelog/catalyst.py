@@ -16,7 +16,7 @@ Node: TypeAlias = Any  # Spark's Expression
 Attribute: TypeAlias = Any  # Spark's AttributeReference, a reference to a column of a plan
 
 _UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
-_WATERMARK_METADATA: Final = "spark.watermarkDelayMs"
+WATERMARK_METADATA: Final = "spark.watermarkDelayMs"  # of the columns that are event times
 _LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
 
@@ -58,7 +58,7 @@ def groups_by_event_time(plan: Plan) -> bool:
     """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
     keys = elements(plan.groupingExpressions()) if class_name(plan) == "Aggregate" else []
     return any(
-        class_name(key) in ("Alias", "AttributeReference") and key.metadata().contains(_WATERMARK_METADATA)
+        class_name(key) in ("Alias", "AttributeReference") and key.metadata().contains(WATERMARK_METADATA)
         for key in keys
     ) or any(map(groups_by_event_time, elements(plan.children())))
 

@@ -41,6 +41,9 @@ class Stream:
         )
         options = options if "PRIMARY KEY" in sink else self._topics.with_options(self.target)
         self._sql(f"CREATE TABLE tgt ({sink}) {options}")
+        self.restart(insert)
+
+    def restart(self, insert: str) -> None:
         (row,) = self._sql(insert).collect()
         self.query = self._spark.streams.get(row[0])
 
@@ -173,3 +176,17 @@ def test_a_window_of_another_column_than_the_watermark_is_no_event_time(
                 streaming(insert)
         else:
             streaming(insert)
+
+
+def test_a_window_join_returns_a_copy_of_its_time(stream: Stream) -> None:
+    window = "TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '10' MINUTES))"
+    insert = (
+        "INSERT INTO tgt SELECT l.{}, l.x, r.x AS y FROM (SELECT *, ts + INTERVAL '0' SECOND AS copy FROM {}) AS l "
+        "JOIN (SELECT * FROM {}) AS r ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end"
+    )
+    columns = f"ts TIMESTAMP(3), k STRING, x INT, {WATERMARK}", "t TIMESTAMP(3), x INT, y INT"
+    with pytest.raises(UnsupportedSqlError, match="several event times, ts and window_time, and Spark supports one"):
+        stream.start(*columns, insert.format("ts", window, window))
+    stream.restart(insert.format("copy", window, window))
+    stream.send((local("08:00:01"), "a", 1), (local("08:10:01"), "a", 2))
+    assert stream.new_rows(2) == [(local("08:00:01"), 1, 1), (local("08:10:01"), 2, 2)]

@@ -52,6 +52,7 @@ def test_a_set_that_fails_stops_its_jobs(monkeypatch: pytest.MonkeyPatch, failur
     prepared = SimpleNamespace(stream=object())
     monkeypatch.setattr(statement_sets, "_prepare", lambda *_: prepared)
     monkeypatch.setattr(statement_sets, "_job_names", lambda spark, ready: [str(n) for n in range(len(ready))])
+    monkeypatch.setattr(statement_sets, "share_reads", lambda _, streams, names: list(zip(streams, names, strict=True)))
     monkeypatch.setattr(statement_sets.streaming, "check_job", lambda *_: object())
     monkeypatch.setattr(statement_sets.streaming, "start_job", start)
     with pytest.raises(failure, match="first failure"):
