@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -125,9 +126,10 @@ def test_rows_that_are_late_are_counted(
 def test_a_backfill_of_a_hundred_partitions_keeps_all_rows(spark: Any, streaming: Any, topics: Topics) -> None:
     """1,000,000 records in 100 partitions, each of which starts later than the one before; batches of 1 %.
 
-    Reading in the order of event time may cost a fifth of what the same batches cost in proportion to the backlogs.
+    Reading in the order of event time may cost a fifth of what the same batches cost in proportion to the backlogs. The
+    time of one batch without a limit is printed, too. KAFKA_SQL_TEST_RECORDS sets another number of records.
     """
-    partitions, count = 100, 10_000
+    partitions, count = 100, int(os.environ.get("KAFKA_SQL_TEST_RECORDS", "1000000")) // 100
     source = topics.create(partitions)
     producer = Producer(
         {"bootstrap.servers": topics.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
@@ -143,11 +145,15 @@ def test_a_backfill_of_a_hundred_partitions_keeps_all_rows(spark: Any, streaming
     assert producer.flush(120) == 0
     latest = 60 * (partitions - 1) + count / 10
     closed = Counter({start: n for start, n in seconds.items() if start + 60 <= latest - 5})
-    limits = f"'scan.max-offsets-per-trigger' = '{count}', 'scan.parallelism' = '2'"
     costs = {}
-    for name, options in {"in proportion": OFF, "in step": "'scan.client' = 'auto'"}.items():
+    step = "'scan.client' = 'auto'"
+    for name, options, limit in (
+        ("unlimited", OFF, 2 * count * partitions),
+        ("in proportion", OFF, count),
+        ("in step", step, count),
+    ):
         streaming(f"SET 'pipeline.name' = '{name}'")
-        hint = f"/*+ OPTIONS({limits}, {options}) */"
+        hint = f"/*+ OPTIONS('scan.max-offsets-per-trigger' = '{limit}', 'scan.parallelism' = '2', {options}) */"
         query, target = start(spark, streaming, topics, source, COMPUTED, hint, "60 seconds")
         query.awaitTermination()
         reports = [p for p in query.recentProgress if p.numInputRows]

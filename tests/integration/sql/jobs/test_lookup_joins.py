@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.jobs.job_registry import records_counted
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -248,3 +251,40 @@ def test_other_joins_are_rejected(pipeline: Pipeline) -> None:
     query = LOOKUP.replace("orders AS o", count).replace("o.id", "o.uid").replace("LEFT", "INNER")
     with pytest.raises(UnsupportedSqlError, match="a join of a streaming aggregate with a table that may change"):
         pipeline.sql(f"INSERT INTO latest {query}")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("hint", ["", "/*+ SHUFFLE_HASH(o) */"])
+def test_a_large_dimension_is_read_once(pipeline: Pipeline, hint: str) -> None:
+    """A dimension of 1,000,000 rows is kept current by its changes. KAFKA_SQL_TEST_ROWS sets another number of rows."""
+    count, batches = int(os.environ.get("KAFKA_SQL_TEST_ROWS", "1000000")), 10
+    topic = pipeline.topics.create(2)
+    put = upsert_table(pipeline, topic)
+    producer = Producer(
+        {"bootstrap.servers": pipeline.topics.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
+    )
+    for uid in range(count):
+        producer.produce(topic, b'{"uid": %d, "name": "n%d"}' % (uid, uid), key=b'{"uid": %d}' % uid, partition=uid % 2)
+        if uid % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(120) == 0
+    pipeline.sql("SET 'execution.checkpointing.interval' = '1 s'")
+    query = pipeline.start(LOOKUP.replace("/*+ LOOKUP('table' = 'users') */", hint))
+    pipeline.order(0)
+    read = []
+    for n in range(1, batches):
+        before = records_counted(pipeline.spark, query.id)
+        put(n, f"new{n}")
+        pipeline.order(n, count - n)
+        read.append(records_counted(pipeline.spark, query.id) - before)
+    query.stop()
+    pipeline.sql("RESET 'execution.checkpointing.interval'")
+    seconds = [p.durationMs["triggerExecution"] / 1000 for p in query.recentProgress if p.numInputRows]
+    later = sorted(seconds[1:])
+    print(f"{count:,} rows, {hint or 'no hint'}: first micro-batch {seconds[0]:.2f} s, later ones {later[0]:.2f} to "
+          f"{later[-1]:.2f} s, median {later[len(later) // 2]:.2f} s; records read in later ones: {read}")  # fmt: skip
+    names = dict(pipeline.rows())
+    assert names == {1: "n0"} | {2 * n: f"new{n}" for n in range(1, batches)} | {
+        2 * n + 1: f"n{count - n}" for n in range(1, batches)
+    }
