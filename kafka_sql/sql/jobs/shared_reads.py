@@ -96,6 +96,8 @@ def _can_share(query: ContinuousQuery) -> bool:
 
 def _can_repeat(target: object) -> bool:
     """Return whether a batch write of a micro-batch has the guarantee of the table's streaming sink."""
+    if isinstance(target, SparkTable) and target.history is not None:
+        return False
     if isinstance(target, SparkTable):
         return bool(target.primary_key) or target.sink is not Sink.STREAM or target.provider == "delta"
     return isinstance(target, CatalogTable) and not target.definition.is_exactly_once
