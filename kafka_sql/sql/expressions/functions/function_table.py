@@ -11,6 +11,7 @@ from kafka_sql.sql.expressions.functions import (
     conditional,
     datetime,
     encodings,
+    json,
     math,
     regex,
     strings,
@@ -26,6 +27,7 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **arrays.FUNCTIONS,
     **math.FUNCTIONS,
     **transcendental.FUNCTIONS,
+    **json.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
     **encodings.FUNCTIONS,
@@ -38,7 +40,7 @@ _JSON = (
 _CLOCK = "is not supported: Spark's current time is fixed during a batch. Use CURRENT_TIMESTAMP"
 _UNSUPPORTED: Final[dict[str, str]] = {
     **dict.fromkeys(["RAND", "RAND_INTEGER"], "is not supported: the same seed returns different numbers in Spark"),
-    **dict.fromkeys(["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "JSON_OBJECT", "JSON_ARRAY", "JSON_STRING"], _JSON),
+    **dict.fromkeys(["JSON_QUERY", "JSON_OBJECT", "JSON_ARRAY", "JSON_STRING"], _JSON),
     **dict.fromkeys(["JSON_QUOTE", "JSON_UNQUOTE", "IS JSON"], _JSON),
     "CURRENT_ROW_TIMESTAMP": _CLOCK,
     "CURRENT_WATERMARK": "is not supported: Spark expressions cannot access the watermark",
