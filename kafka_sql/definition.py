@@ -51,8 +51,8 @@ class Definition:
         key: the format and columns of the record's key; None for a table without a key.
         client_config: librdkafka's configuration. May contain secrets, or references to them.
         accumulator_id: the Spark accumulator to which tasks report undecodable records; None if they are not counted.
-        statement_options: keys of the options that the statement which reads or writes the table sets itself, in an
-            OPTIONS hint or a DataFrameReader.
+        statement_options: keys of the options that do not come from the declaration, but from an OPTIONS hint of the
+            statement or from a DataFrameReader.
     """
 
     table: Table
@@ -157,7 +157,7 @@ def validate_table(table: Table) -> Definition:
     reject_unsupported_options(options)
     properties = client_properties(table.options)
     _warn_overridden(options, properties)
-    _warn_not_aligned(table, options)
+    _warn_ineffective_drift(table, options)
     topics = options.get(opt.TOPIC) or ()
     declared_types = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
     definition = Definition(
@@ -278,8 +278,8 @@ def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
         )
 
 
-def _warn_not_aligned(table: Table, options: Options) -> None:
-    """Warn about a drift between partitions that is not limited."""
+def _warn_ineffective_drift(table: Table, options: Options) -> None:
+    """Warn about 'scan.watermark.alignment.max-drift' without a watermark or a limit per micro-batch."""
     has_limit = options.get(opt.MAX_OFFSETS) is not None or options.get(opt.MAX_BYTES) is not None
     if options.is_set(opt.WATERMARK_DRIFT) and not (table.watermark is not None and has_limit):
         _LOG.warning(

@@ -25,12 +25,12 @@ _FORMS: Final = (
 STATEMENTS: Final = tuple(form.format(options) for form in _FORMS for options in _OPTIONS)
 _TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\w+|\s+|.", re.DOTALL)
 _CHARACTERS: Final = "'\"`()=,;:@./*-+ \nxS0"
-_SHOWN_LENGTH: Final = 8  # characters of the secret
+_MIN_EXPOSED: Final = 8  # a text with this many characters of the secret exposes it
 
 
 def exposes_secret(text: str) -> bool:
     """Return whether a part of the secret is in a text."""
-    parts = (SECRET[i : i + _SHOWN_LENGTH] for i in range(len(SECRET) - _SHOWN_LENGTH + 1))
+    parts = (SECRET[i : i + _MIN_EXPOSED] for i in range(len(SECRET) - _MIN_EXPOSED + 1))
     return any(part in text for part in parts)
 
 
@@ -42,7 +42,7 @@ def make_typos(generator: random.Random, sql: str, count: int, secret: str = SEC
 
 
 def make_typos_around_option(generator: random.Random, sql: str, count: int, key: str, value: str) -> str:
-    """Return a statement with typos. None is in the value of an option, and at most one, a wrong character, in its key.
+    """Return a statement with typos outside of an option's value; at most one is in the option's key.
 
     Args:
         value: as in the statement, without the quotes around it.
@@ -53,13 +53,14 @@ def make_typos_around_option(generator: random.Random, sql: str, count: int, key
 
 
 def make_typos_beside_key(generator: random.Random, sql: str, count: int, key: str = KEY, secret: str = SECRET) -> str:
-    """Return a statement with typos; at most one of them, a wrong character, is in the secret's key."""
+    """Return a statement with typos; at most one is in the secret's key, in one character."""
     placeholder = "\0"
     has_wrong_key = generator.random() < 0.5
     typed_key = _make_character_typo(generator, key) if has_wrong_key else key
     sql = sql.replace(key, placeholder)
     for _ in range(count - has_wrong_key):
         changed = ""
+        # the key must remain, before its value
         while changed.count(placeholder) != 1 or changed.find(secret[:3]) < changed.find(placeholder):
             changed = _make_typo(generator, sql, secret)
         sql = changed
@@ -84,6 +85,7 @@ def _make_character_typo(generator: random.Random, text: str) -> str:
 def _change(generator: random.Random, units: list[str], others: list[str]) -> list[str]:
     index, other = generator.randrange(len(units)), generator.choice(others)
     head, unit, tail = units[:index], units[index], units[index + 1 :]
+    # missing, superfluous, wrong, swapped
     changes = ([], [other, unit], [other], [*tail[:1], unit])
     kind = generator.randrange(4)
     return head + changes[kind] + (tail[1:] if kind == 3 else tail)

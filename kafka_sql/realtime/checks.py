@@ -13,6 +13,7 @@ from kafka_sql.formats.raw.options import CHARSET
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.options import Option
 from kafka_sql.options import connector as opt
+from kafka_sql.options.secrets import mask_value
 from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.table.declaration import Column
 
@@ -212,7 +213,7 @@ def _option_error(definition: Definition, option: Option[Any], reason: str) -> K
 
 
 def _shown(definition: Definition, option: Option[Any]) -> str:
-    return str(definition.table.options.get(option.key, definition.options.get(option)))
+    return mask_value(option.key, str(definition.table.options.get(option.key, definition.options.get(option))))
 
 
 def _property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others, private_folder
+from kafka_sql.runtime.private_files import create_private_folder, create_user_folder, is_writable_by_others
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 _NAME: Final = re.compile(r"\w+(?= as |,|\)|\s*$|\s*#|\n)")
@@ -66,9 +66,9 @@ def _parents(file: Path) -> Iterator[Path]:
             yield Path(configured)
     yield file.parent / "__pycache__"
     with contextlib.suppress(RuntimeError):  # the user has no home
-        if (home := private_folder(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))) is not None:
+        if (home := create_user_folder(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))) is not None:
             yield Path(home)
-    if (temporary := private_folder(tempfile.gettempdir())) is not None:
+    if (temporary := create_user_folder(tempfile.gettempdir())) is not None:
         yield Path(temporary)
 
 

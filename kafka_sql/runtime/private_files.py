@@ -1,4 +1,4 @@
-"""Check that other users cannot change a file or a folder, or cannot read it.
+"""Check that other users cannot read or change files and folders.
 
 A user who can change cached code can run code.
 """
@@ -35,8 +35,8 @@ def create_private_folder(folder: Path) -> None:
         )
 
 
-def private_folder(parent: str) -> str | None:
-    """Return a folder that only this user can write, or None. Whoever can write a cache can run code."""
+def create_user_folder(parent: str) -> str | None:
+    """Create a folder that only this user can access in a shared one, and return it; None if that is impossible."""
     folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
     try:
         os.makedirs(folder, 0o700, exist_ok=True)

@@ -146,8 +146,9 @@ def _spark_sql(spark: SparkSession) -> Callable[..., DataFrame]:
 def _permanent_tables(spark: SparkSession) -> ApplicationTables:
     """Return the tables that the session shares with its application; a Connect session has its own.
 
-    The clients of a Connect server share its catalog, so each has a database of a random name. A pipeline is the
-    exception: Spark looks up the names in its SQL files in the catalog, where temporary views cannot be found.
+    The clients of a Connect server share its catalog. Each client therefore creates its tables in a database with a
+    random name, and temporary views with the tables' names over them. A pipeline is an exception: its SQL files cannot
+    refer to temporary views, so its tables are in the catalog under their own names.
     """
     context = spark_context(spark)
     if context is not None:

@@ -8,7 +8,7 @@ import json
 import sys
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.kills.campaign import campaign
+from tests.kills.campaign import run_campaign
 from tests.kills.oracle import is_correct
 
 
@@ -24,7 +24,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         started = None if arguments.bootstrap else stack.enter_context(EmbeddedKafka(arguments.nodes))
         bootstrap = arguments.bootstrap if started is None else started.bootstrap_servers
-        result = campaign(
+        result = run_campaign(
             bootstrap,
             arguments.kills,
             arguments.seed,

@@ -29,7 +29,7 @@ _FORK = multiprocessing.get_context("fork")
 Log = Callable[[str], None]
 
 
-def campaign(
+def run_campaign(
     bootstrap: str,
     kills: int,
     seed: int = 1,
@@ -65,7 +65,8 @@ def campaign(
         folder = Path(name)
         for number in range(kills):
             point = "anywhere" if rng.random() < 0.2 else POINTS[number % len(POINTS)]
-            point = "never" if nodes and number % 10 == 5 else point
+            kills_broker = bool(nodes) and number % 10 == 5
+            point = "never" if kills_broker else point  # _kill_broker kills this driver
             before = _last_done(folder)
             is_suspended = number % 10 == 7
             run = f"{seed}-{number}"
@@ -79,7 +80,7 @@ def campaign(
                 killed["suspended"] += 1
                 log(f"{number + 1:4} suspended {point:9} batches done: {_last_done(folder) + 1}")
                 continue
-            if nodes and number % 10 == 5:
+            if kills_broker:
                 _kill_broker(rng.choice(nodes), folder, child)
                 killed["broker"] += 1
             child.join(300)

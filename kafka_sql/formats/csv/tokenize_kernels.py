@@ -125,6 +125,7 @@ def has_elements(start: int, stop: int, element_separator: int) -> bool:
     text_start, text_stop = strip(start, stop)
     if text_start < text_stop:
         return True
+    # the separator may itself be blank, such as a tab
     while start < stop and types.int64(load(start, types.uint8)) != element_separator:
         start += 1
     return start < stop

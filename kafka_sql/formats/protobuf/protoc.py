@@ -19,7 +19,7 @@ from kafka_sql.options import allowed_paths
 
 _TIMEOUT: Final = 120.0  # seconds
 _MAX_FILES: Final = 1000
-_COMMENT_OR_TEXT: Final = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
+_COMMENT_OR_STRING: Final = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
 _IMPORT: Final = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"'\\\n]+)["']\s*;""")
 
 Texts = tuple[tuple[str, str], ...]  # names, as in import statements, and texts
@@ -63,7 +63,7 @@ def _read(file: Path) -> str:
 
 
 def _imports(text: str) -> list[str]:
-    return _IMPORT.findall(_COMMENT_OR_TEXT.sub(lambda match: match[1] or " ", text))
+    return _IMPORT.findall(_COMMENT_OR_STRING.sub(lambda match: match[1] or " ", text))
 
 
 @lru_cache(maxsize=256)

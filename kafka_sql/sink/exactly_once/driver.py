@@ -1,4 +1,4 @@
-"""Route commits and aborts of Spark's driver to the committer of the table's prefix."""
+"""Route commits and aborts of Spark's driver to the committer of the table's transactional ID prefix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
     prepared = [m for m in messages if isinstance(m, PreparedTransaction)]
     if not prepared:
         return
-    message, topics = prepared[0], opt.topics(definition.options) or ()  # run, query and batch are those of all
+    topics = opt.topics(definition.options) or ()
+    message = prepared[0]  # run, query and batch are the same in all messages
     writer = Writer(
         definition.name,
         definition.options[opt.TRANSACTIONAL_ID_PREFIX],

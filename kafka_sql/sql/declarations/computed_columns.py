@@ -10,7 +10,7 @@ from typing import Final
 from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
-from kafka_sql.sql.declarations.other_readings import warn_of_other_readings
+from kafka_sql.sql.declarations.semantic_differences import warn_of_semantic_differences
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
@@ -46,7 +46,7 @@ def translate_column(
         raise AssertionError("a computed column has an expression")
     try:
         translated = translate_expression(column.expression, column.name, column_types, spark)
-        warn_of_other_readings(column.expression, column.name, column_types, spark)
+        warn_of_semantic_differences(column.expression, column.name, column_types, spark)
         return translated
     except UnsupportedSqlError as e:
         if options.get(COMPUTED_FALLBACK.key, "").lower() != SPARK:

@@ -17,8 +17,8 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.sql.declarations.computed_columns import translate_column
-from kafka_sql.sql.declarations.other_readings import warn_of_nanoseconds
 from kafka_sql.sql.declarations.render import render_create_table
+from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
 from kafka_sql.sql.expressions.event_time import event_time_source
 from kafka_sql.sql.expressions.interval import parse_fixed_interval, sum_intervals
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
@@ -115,15 +115,14 @@ def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
         raise syntax_error(sql, e.start, e.end, str(e)) from e
     except TokenError:
         # Not chained: sqlglot's message quotes the statement around the error, including secrets.
-        raise _find_unclosed_quote(sql) from None
+        raise unclosed_quote_error(sql, _unclosed_quote_position(sql)) from None
     except RecursionError:
         raise SqlSyntaxError(f"The statement's {_TOO_DEEP}.") from None
 
 
-def _find_unclosed_quote(sql: str) -> SqlSyntaxError:
+def _unclosed_quote_position(sql: str) -> int:
     open_quotes = [t for t in lexer.tokenize_flink(sql) if t.type == lexer.SYMBOL and t.text in "'`"]
-    start = open_quotes[0].start if open_quotes else len(sql)
-    return unclosed_quote_error(sql, start)
+    return open_quotes[0].start if open_quotes else len(sql)
 
 
 def _check_clauses(declaration: Declaration) -> None:

@@ -28,7 +28,8 @@ def cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> s
     if family == "boolean":
         return bind(sql, lambda x: _cast_to_boolean(x, is_try))
     if family == "integer":
-        return _cast_if_matching(sql, spark_type, _INTEGER, "$10$2", is_try)  # "$1", "0", "$2": there is no group 10
+        # Java reads "$10" as group 1 and the digit 0, because there is no group 10
+        return _cast_if_matching(sql, spark_type, _INTEGER, "$10$2", is_try)
     if family == "approximate":
         return _cast_if_matching(sql, spark_type, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
     if family == "decimal":  # overflow is an error, too
@@ -71,7 +72,8 @@ def _cast_if_matching(
         regex = string_literal(pattern)
         text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
         value = f"try_cast({text} AS {spark_type})"
-        error = raise_error_sql(f"NumberFormatException: For input string, which is not a valid {spark_type}", x)
+        exception = "DateTimeException" if spark_type == "DATE" else "NumberFormatException"
+        error = raise_error_sql(f"{exception}: not a valid {spark_type}. For input string", x)
         if not is_try:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
         return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"

@@ -41,7 +41,7 @@ class CallParser(TypeParser):
         if name == "EXTRACT":
             return self._read_extract()
         if name in ("FLOOR", "CEIL", "CEILING"):
-            return self._read_floor("CEIL" if name == "CEILING" else name)
+            return self._read_floor_or_ceil("CEIL" if name == "CEILING" else name)
         if name in ("JSON_VALUE", "JSON_EXISTS"):
             return self._read_json_function(name)
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
@@ -57,14 +57,15 @@ class CallParser(TypeParser):
         self.expect(TokenType.R_PAREN, "expected ')' after the arguments of EXTRACT")
         return exp.Anonymous(this="EXTRACT", expressions=[unit, value])
 
-    def _read_floor(self, name: str) -> exp.Expr:
+    def _read_floor_or_ceil(self, name: str) -> exp.Expr:
+        """Read ``FLOOR(x)`` or ``FLOOR(x TO unit)``. The node of the latter is named ``FLOOR TO``."""
         self._advance()
         values = [self.read_expression()]
-        if self.take_words("TO"):
-            name += " TO"
+        has_unit = self.take_words("TO")
+        if has_unit:
             values.append(exp.Var(this=self.take_identifier("a unit such as HOUR").upper()))
         self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
-        return exp.Anonymous(this=name, expressions=values)
+        return exp.Anonymous(this=f"{name} TO" if has_unit else name, expressions=values)
 
     def _read_timestamp_function(self, name: str) -> exp.Expr:
         self._advance()

@@ -266,7 +266,7 @@ def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
 
 
 def test_writers_take_turns_and_remove_leftover_files(tmp_path: Path) -> None:
-    folder = FileCatalogStore(tmp_path)
+    reader = FileCatalogStore(tmp_path)
     (tmp_path / ".123.tmp").write_text("half a stat")
 
     def write(n: int) -> None:
@@ -279,5 +279,5 @@ def test_writers_take_turns_and_remove_leftover_files(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(write, range(4))) == [None] * 4
-    assert len(folder.read()) == 81
+    assert len(reader.read()) == 81
     assert not list(tmp_path.glob(".*.tmp"))

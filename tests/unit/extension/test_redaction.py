@@ -38,15 +38,11 @@ def test_settings_are_redacted_too(setting: str) -> None:
 @pytest.mark.parametrize("user_info", ["hunter2", "u:hunter2", "u:it''s", "u:a/b?c#d@e", "x" * 900])
 def test_user_info_of_urls_is_redacted(user_info: str) -> None:
     text = f"WITH ('r.url' = 'https://{user_info}@host:8081/x', 'format' = 'json')"
-    assert SECRETS.sub("...", text) == "WITH ('r....host:8081/x', 'format' = 'json')"
+    assert SECRETS.sub("<redacted>", text) == "WITH ('r.<redacted>host:8081/x', 'format' = 'json')"
 
 
 def test_other_urls_and_addresses_stay() -> None:
     assert not SECRETS.search("('r.url' = 'https://host:8081', 'a' = 'me@host', 'b' = 'http://x' ) -- @")
-
-
-def test_long_words_are_searched_in_linear_time() -> None:
-    assert not SECRETS.search("token" * 100_000)
 
 
 @pytest.mark.parametrize("before", ["", " ", "/* c */", " -- it's\n", "/***/ /* * / ** */\n"])
@@ -58,7 +54,7 @@ def test_comments_beside_the_equals_sign_do_not_hide_secrets(before: str, after:
 
 @pytest.mark.parametrize(
     "unit",
-    ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'", "://", "://''", "@"],
+    ["token", "'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'", "://", "://''", "@"],
 )
 def test_long_texts_are_redacted_in_linear_time(unit: str) -> None:
     start = time.process_time()

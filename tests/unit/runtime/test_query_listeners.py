@@ -55,7 +55,7 @@ def test_a_stopped_session_has_no_listeners(at_exit: list[Callable[[], object]])
     assert (listeners, context.waits) == ([listener], [])
 
 
-def test_a_jvm_that_has_ended_is_no_error(at_exit: list[Callable[[], object]]) -> None:
+def test_a_jvm_that_has_ended_is_not_an_error(at_exit: list[Callable[[], object]]) -> None:
     spark = session([], _sc=Context())
     listener: Any = object()
     add_listener(spark, listener)

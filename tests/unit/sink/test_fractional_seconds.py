@@ -39,6 +39,7 @@ def truncate(declared: str, array: pa.Array) -> list[Any]:
         ("TIMESTAMP(0)", TIMESTAMP, -1_500_000, -1_000_000),
         ("TIMESTAMP(2)", TIMESTAMP, -9_000, 0),
         ("TIMESTAMP(2)", TIMESTAMP, -9_001, -10_000),
+        # Flink does not count leading zeros of the fraction: 119 µs = 119000 ns has 6 digits, 19 µs has 5
         ("TIMESTAMP(5)", TIMESTAMP, 119, 110),
         ("TIMESTAMP(5)", TIMESTAMP, 1_000_019, 1_000_019),
         ("TIMESTAMP(4)", TIMESTAMP, 1_000_019, 1_000_000),

@@ -104,7 +104,7 @@ def test_a_key_column_in_the_value_has_one_type(records: Any) -> None:
     assert list(infer({**BASE, **JSON_KEY, "key.fields-prefix": "k_"})[0]) == ["k_id", "a", "id"]
 
 
-def test_the_key_without_a_name_is_no_column_of_the_value(records: Any) -> None:
+def test_the_key_without_a_name_is_not_a_column_of_the_value(records: Any) -> None:
     records((b"x", b'{"key": "y"}'))
     with pytest.raises(ConflictingOptionsError, match="both have a column 'key', of types STRING and STRING"):
         infer({**BASE, **RAW_KEY})

@@ -31,7 +31,7 @@ def test_iterations_of_a_key_derivation_are_limited() -> None:
         check_iterations(key_derivation(MAXIMUM + 1))
 
 
-def test_other_large_numbers_are_no_iterations() -> None:
+def test_other_large_numbers_are_not_iterations() -> None:
     check_iterations(der(0x30, der(0x02, (MAXIMUM + 1).to_bytes(4, "big"))))
 
 

@@ -26,8 +26,8 @@ def src(streaming: Any, topics: Topics) -> str:
 
 
 @pytest.fixture
-def tables(streaming: Any) -> Iterator[Callable[[str], Any]]:
-    """Run a CREATE TABLE of Spark and return its result; drop the table afterwards."""
+def create_table(streaming: Any) -> Iterator[Callable[[str], Any]]:
+    """Create a Spark table and return the statement's result; drop the table afterwards."""
     names = []
 
     def create(statement: str) -> Any:
@@ -58,6 +58,7 @@ def start(spark: Any, result: Any) -> Any:
 
 
 def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    """Return the sorted rows of a query in batch mode, and leave the session in streaming mode."""
     spark.sql("SET 'execution.runtime-mode' = 'batch'")
     result = sorted(tuple(row) for row in spark.sql(query).collect())
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
@@ -65,9 +66,9 @@ def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_table_of_files_has_each_row_once_across_restarts(
-    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str, tmp_path: Path
+    spark: Any, streaming: Any, create_table: Any, topics: Topics, src: str, tmp_path: Path
 ) -> None:
-    tables(
+    create_table(
         "CREATE TABLE lake (day DATE, id INT, name VARCHAR(10), origin STRING DEFAULT 'kafka') USING parquet "
         "PARTITIONED BY (day)"
     )
@@ -88,8 +89,8 @@ def test_a_table_of_files_has_each_row_once_across_restarts(
     assert (tmp_path / "insert-into_default.lake" / ".kafka_sql-fingerprint.json").exists()
 
 
-def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, tables: Any, src: str) -> None:
-    tables("CREATE TABLE lake (id INT, tag STRING, name CHAR(3)) USING orc PARTITIONED BY (tag)")
+def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
+    create_table("CREATE TABLE lake (id INT, tag STRING, name CHAR(3)) USING orc PARTITIONED BY (tag)")
     streaming("SET 'pipeline.name' = 'by-name'")
     with pytest.raises(AnalysisException, match="TOO_MANY_DATA_COLUMNS"):
         streaming("INSERT INTO lake BY NAME SELECT 'x' AS tag, id, name, day FROM src")
@@ -99,8 +100,8 @@ def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, tables: 
     assert rows(spark, "SELECT id, name, tag FROM lake") == [(n, f"n{n} ", "static") for n in (1, 2, 3)]
 
 
-def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, tables: Any, src: str) -> None:
-    tables("CREATE TABLE lake (id BIGINT) USING json")
+def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
+    create_table("CREATE TABLE lake (id BIGINT) USING json")
     streaming("SET 'execution.runtime-mode' = 'batch'")
     streaming("CREATE TEMPORARY VIEW odd AS SELECT id FROM src WHERE id % 2 = 1")
     text = "WITH o AS (SELECT * FROM STREAM src) INSERT INTO lake SELECT id * :factor FROM o WHERE id > 1"
@@ -108,28 +109,28 @@ def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, ta
     query.processAllAvailable()
     query.stop()
     assert rows(spark, "SELECT * FROM lake") == [(20,), (30,)]
-    tables("CREATE TABLE odds (id BIGINT) USING parquet")
+    create_table("CREATE TABLE odds (id BIGINT) USING parquet")
     streaming("SET 'execution.runtime-mode' = 'streaming'")
     run(spark, streaming("INSERT INTO odds SELECT * FROM odd"))
     assert rows(spark, "SELECT * FROM odds") == [(1,), (3,)]
     spark.sql("DROP VIEW odd")
 
 
-def test_csv_options_apply_to_a_stream(spark: Any, streaming: Any, tables: Any, src: str) -> None:
-    tables("CREATE TABLE lake (id INT, name STRING) USING csv OPTIONS (sep = '|', header = true)")
+def test_csv_options_apply_to_a_stream(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
+    create_table("CREATE TABLE lake (id INT, name STRING) USING csv OPTIONS (sep = '|', header = true)")
     run(spark, streaming("INSERT INTO lake SELECT id, name FROM src"))
     assert rows(spark, "SELECT * FROM lake") == [(1, "n1"), (2, "n2"), (3, "n3")]
 
 
-def test_a_bounded_query_ends(spark: Any, streaming: Any, tables: Any, src: str) -> None:
-    tables("CREATE TABLE lake (id INT) USING parquet")
+def test_a_bounded_query_ends(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
+    create_table("CREATE TABLE lake (id INT) USING parquet")
     bounded = "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
     query = start(spark, streaming(f"INSERT INTO lake SELECT id FROM src {bounded}"))
     assert query.awaitTermination(120)
     assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
 
 
-def test_windows_are_written_when_they_close(spark: Any, streaming: Any, tables: Any, topics: Topics) -> None:
+def test_windows_are_written_when_they_close(spark: Any, streaming: Any, create_table: Any, topics: Topics) -> None:
     topic = topics.create()
     streaming(
         "CREATE TABLE events (ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', id INT, WATERMARK FOR ts AS ts) "
@@ -137,27 +138,27 @@ def test_windows_are_written_when_they_close(spark: Any, streaming: Any, tables:
     )
     for second in (1, 2, 11, 30):
         topics.produce(topic, b'{"id": 1}', timestamp=second * 1000)
-    tables("CREATE TABLE lake (second BIGINT, n BIGINT) USING parquet")
+    create_table("CREATE TABLE lake (second BIGINT, n BIGINT) USING parquet")
     query = "SELECT unix_seconds(window.start), count(*) FROM events GROUP BY window(ts, '10 seconds')"
     run(spark, streaming(f"INSERT INTO lake {query}"))
     assert rows(spark, "SELECT * FROM lake") == [(0, 2), (10, 1)]
 
 
 def test_jdbc_gets_one_append_per_micro_batch(
-    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+    spark: Any, streaming: Any, create_table: Any, src: str, tmp_path: Path
 ) -> None:
     url = f"jdbc:derby:{tmp_path}/db;create=true"
     spark.createDataFrame([], "id INT, name STRING").write.jdbc(url, "lake")
-    tables(f"CREATE TABLE lake USING jdbc OPTIONS (url '{url}', dbtable 'lake')")
+    create_table(f"CREATE TABLE lake USING jdbc OPTIONS (url '{url}', dbtable 'lake')")
     run(spark, streaming("INSERT INTO lake (name, id) SELECT name, id FROM src"))
     assert rows(spark, "SELECT * FROM lake") == [(1, "n1"), (2, "n2"), (3, "n3")]
 
 
 def test_tables_that_a_stream_cannot_write_are_refused(
-    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+    spark: Any, streaming: Any, create_table: Any, src: str, tmp_path: Path
 ) -> None:
-    tables("CREATE TABLE buckets (id INT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS")
-    tables("CREATE TABLE lake (id INT, n BIGINT) USING parquet")
+    create_table("CREATE TABLE buckets (id INT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS")
+    create_table("CREATE TABLE lake (id INT, n BIGINT) USING parquet")
     streaming(f"CREATE TEMPORARY VIEW folder (id INT) USING parquet OPTIONS (path '{tmp_path}')")
     for statement, message in (
         ("INSERT INTO buckets SELECT id FROM src", r"'buckets': .*CLUSTERED BY"),
@@ -175,9 +176,9 @@ def test_tables_that_a_stream_cannot_write_are_refused(
 
 
 def test_rows_that_would_be_invisible_are_refused(
-    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str, tmp_path: Path
+    spark: Any, streaming: Any, create_table: Any, topics: Topics, src: str, tmp_path: Path
 ) -> None:
-    tables("CREATE TABLE lake (id INT) USING parquet")
+    create_table("CREATE TABLE lake (id INT) USING parquet")
     streaming("INSERT INTO lake VALUES (9)")
     insert = "INSERT INTO lake SELECT id FROM src"
     with pytest.raises(StatementError, match=r"'default\.lake': the table has rows of other statements"):
@@ -194,35 +195,37 @@ def test_rows_that_would_be_invisible_are_refused(
     with pytest.raises(StatementError, match=r"its checkpoint '.*/insert-into_default.lake' is missing"):
         streaming(insert)
     (tmp_path / "lost").rename(tmp_path / "insert-into_default.lake")
-    tables(f"CREATE TABLE other (id INT) {topics.with_options(topics.create())}")
+    create_table(f"CREATE TABLE other (id INT) {topics.with_options(topics.create())}")
     with pytest.raises(CheckpointError, match=r"a source changed from table 'default\.src'"):
         streaming("INSERT INTO lake SELECT id FROM other")
     assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
 
 
 def test_a_query_that_does_not_start_leaves_the_table_to_others(
-    spark: Any, streaming: Any, tables: Any, src: str, tmp_path: Path
+    spark: Any, streaming: Any, create_table: Any, src: str, tmp_path: Path
 ) -> None:
-    tables("CREATE TABLE lake (id INT) USING parquet")
+    create_table("CREATE TABLE lake (id INT) USING parquet")
     with pytest.raises(AnalysisException, match="LeftOuter join"):
         streaming("INSERT INTO lake SELECT a.id FROM src AS a LEFT JOIN src AS b ON a.id = b.id")
     streaming("INSERT INTO lake VALUES (9)")
     assert rows(spark, "SELECT * FROM lake") == [(9,)]
 
 
-def test_explain(spark: Any, streaming: Any, tables: Any, src: str) -> None:
-    tables("CREATE TABLE lake (id INT) USING parquet")
+def test_explain(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
+    create_table("CREATE TABLE lake (id INT) USING parquet")
     plan = streaming("EXPLAIN INSERT INTO lake SELECT id FROM src").collect()[0][0]
     assert plan.startswith("== Sink ==\nINSERT INTO default.lake\n")
     assert not spark.streams.active
 
 
 def test_create_table_as_starts_a_continuous_query(
-    spark: Any, streaming: Any, tables: Any, topics: Topics, src: str
+    spark: Any, streaming: Any, create_table: Any, topics: Topics, src: str
 ) -> None:
     query = start(
         spark,
-        tables("CREATE TABLE lake USING parquet PARTITIONED BY (odd) AS SELECT id % 2 = 1 AS odd, id, name FROM src"),
+        create_table(
+            "CREATE TABLE lake USING parquet PARTITIONED BY (odd) AS SELECT id % 2 = 1 AS odd, id, name FROM src"
+        ),
     )
     query.processAllAvailable()
     produce(topics, src, 4)
@@ -235,14 +238,16 @@ def test_create_table_as_starts_a_continuous_query(
     run(spark, streaming("INSERT INTO lake BY NAME SELECT id % 2 = 1 AS odd, id, name FROM src"))  # resumes
     assert [row[0] for row in rows(spark, "SELECT id FROM lake")] == [1, 2, 3, 4, 5]
     streaming("SET 'execution.runtime-mode' = 'batch'")
-    tables("CREATE TABLE copy USING parquet AS SELECT id FROM src")
+    create_table("CREATE TABLE copy USING parquet AS SELECT id FROM src")
     assert rows(spark, "SELECT * FROM copy") == [(n,) for n in range(1, 6)]
     streaming("SET 'execution.runtime-mode' = 'batch'")
-    run(spark, tables("CREATE TABLE odds SELECT id FROM STREAM src WHERE id % 2 = 1"))
+    run(spark, create_table("CREATE TABLE odds SELECT id FROM STREAM src WHERE id % 2 = 1"))
     assert rows(spark, "SELECT * FROM odds") == [(1,), (3,), (5,)]
 
 
-def test_create_table_as_that_does_not_start_leaves_no_table(spark: Any, streaming: Any, tables: Any, src: str) -> None:
+def test_create_table_as_that_does_not_start_leaves_no_table(
+    spark: Any, streaming: Any, create_table: Any, src: str
+) -> None:
     plan = streaming("EXPLAIN CREATE TABLE lake USING parquet AS SELECT id FROM src").collect()[0][0]
     assert "Stream" in plan
     for statement, error, message in (
@@ -257,7 +262,7 @@ def test_create_table_as_that_does_not_start_leaves_no_table(spark: Any, streami
         with pytest.raises(error, match=message):
             streaming(statement)
         assert not spark.catalog.tableExists("lake")
-    run(spark, tables("CREATE TABLE lake USING parquet AS SELECT id FROM src"))
+    run(spark, create_table("CREATE TABLE lake USING parquet AS SELECT id FROM src"))
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         streaming("CREATE TABLE lake USING parquet AS SELECT id FROM src")
     with pytest.raises(UnsupportedSqlError, match=r"'default\.lake': a continuous query cannot replace a table"):

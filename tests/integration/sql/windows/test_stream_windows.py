@@ -159,7 +159,7 @@ def test_early_results_without_a_watermark(stream: Stream) -> None:
     assert stream.new_rows(2) == [(local("08:00:00"), 5), (local("08:10:00"), 2)]
 
 
-def test_a_window_of_another_column_than_the_watermark_is_no_event_time(
+def test_a_window_of_another_column_than_the_watermark_is_not_an_event_time(
     spark: Any, streaming: Any, topics: Topics
 ) -> None:
     streaming(

@@ -220,7 +220,7 @@ def test_other_handlers(key: str, handler: str) -> None:
     assert ("Did you mean 'IAMClientCallbackHandler'?" in message) is (key == CLIENT and "Handle" in handler)
 
 
-def test_parameters_are_no_options() -> None:
+def test_parameters_are_not_options() -> None:
     assert type(error({**FUNCTION, f"{PARAMETERS}role-arn": "x"})) is UnknownOptionError
     assert "Did you mean 'sasl.oauthbearer.token-provider'?" in str(error({**FUNCTION, f"{PROVIDER}s": "x"}))
 

@@ -196,7 +196,7 @@ def test_all_ip_addresses_of_a_broker_are_tried(broker: SimulatedBroker, monkeyp
         assert len(accepted) == 1
 
 
-def test_retriable_error_codes_are_no_failures_of_the_address(broker: SimulatedBroker) -> None:
+def test_retriable_error_codes_are_not_failures_of_the_address(broker: SimulatedBroker) -> None:
     broker.errors[ApiKey.METADATA] = [ErrorCode.REQUEST_TIMED_OUT]
     with closing(ConnectionPool(config_of(broker))) as pool:
         pool.topic_metadata("t")

@@ -332,7 +332,7 @@ API_VERSIONS = pack("h", 0) + b"\2" + pack("hhh", ApiKey.METADATA, 4, 4) + b"\0"
 
 
 @pytest.mark.parametrize("secure", [False, True])
-def test_an_incomplete_response_is_no_response(tmp_path: Path, secure: bool) -> None:
+def test_an_incomplete_response_is_not_accepted(tmp_path: Path, secure: bool) -> None:
     """Over TLS, the bytes of a ticket or of half a record make the socket readable, too."""
     root = create_authority("root")
     server = sign_certificate(root, "server")

@@ -82,7 +82,7 @@ def test_positions_and_headers() -> None:
         "SELECT read_kafka(1), read_kafka.a FROM t",
     ],
 )
-def test_other_names_are_no_calls(sql: str) -> None:
+def test_other_names_are_not_calls(sql: str) -> None:
     assert find_calls(sql, lambda: False) == []
 
 

@@ -1,4 +1,4 @@
-"""Warn of expressions and types that mean something else in a query, which is Spark's."""
+"""Warn of expressions and types in a declaration that have another meaning in Spark's queries, or in Spark at all."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
         warn_of_nanoseconds(field.type, f"{column}.{field.name}")
 
 
-def warn_of_other_readings(
+def warn_of_semantic_differences(
     node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], spark: SparkExpressions | None
 ) -> None:
-    """Log a warning for each expression with two readings, once per column name.
+    """Log a warning for each expression that has another meaning in Spark's queries, once per column name.
 
     Args:
         node: the expression of a computed column, which can be translated.
