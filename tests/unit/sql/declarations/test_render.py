@@ -40,6 +40,7 @@ def statements(draw: st.DrawFn) -> str:
     names = draw(st.lists(NAMES, min_size=2, max_size=6, unique_by=str.lower))
     elements = [f"{quote(names[0])} TIMESTAMP(3)"]
     physical = []
+    metadata_keys = set(names)  # each key can have one column, and by default a column's name is its key
     for name in names[1:]:
         column_type = draw(st.sampled_from(("physical", "metadata", "computed")))
         if column_type == "computed":
@@ -48,8 +49,10 @@ def statements(draw: st.DrawFn) -> str:
             text = f"{quote(name)} {draw(TYPES)}{draw(st.sampled_from(['', ' NOT NULL', ' NULL']))}"
         if column_type == "metadata":
             text += draw(st.sampled_from([" METADATA", " METADATA VIRTUAL"]))
-            if draw(st.booleans()):
-                text = text.replace("METADATA", f"METADATA FROM {quote_string(draw(TEXTS))}")
+            key = draw(TEXTS)
+            if key not in metadata_keys:
+                metadata_keys.add(key)
+                text = text.replace("METADATA", f"METADATA FROM {quote_string(key)}")
         if column_type == "physical":
             physical.append(name)
         if draw(st.booleans()):

@@ -254,3 +254,11 @@ def test_the_size_of_an_expression_is_limited() -> None:
     assert len(bound(longest)) == 200_000
     with pytest.raises(UntranslatableError, match="nested too deeply; split it into several computed columns"):
         bound(longest + 1)
+
+
+@pytest.mark.parametrize(
+    ("type", "error"),
+    [("DATE", "DateTimeException: not a valid DATE"), ("INT", "NumberFormatException: not a valid INT")],
+)
+def test_the_error_of_a_cast_names_the_type(type: str, error: str) -> None:
+    assert f"{error}. For input string: " in str(translate(f"CAST(s AS {type})"))
