@@ -27,6 +27,7 @@ from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.observability import lineage
 from kafka_sql.options import connector as opt
 from kafka_sql.options import trying_out
 from kafka_sql.runtime.spark_context import spark_context
@@ -40,6 +41,7 @@ from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
 from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
+from kafka_sql.sql.spark_errors import error_message, mask_message
 from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
 
@@ -56,11 +58,13 @@ class PreparedInsert:
         stream: the continuous query; None for a batch.
         batch: for a batch, the statement for Spark.
         sink: for a batch into a table of print or blackhole, the table and its rows.
+        lineage: for a batch, the Kafka tables that it reads and the one that it writes; None if lineage is not enabled.
     """
 
     stream: streaming.ContinuousQuery | None
     batch: str
     sink: tuple[CatalogTable, DataFrame] | None = None
+    lineage: tuple[Sequence[CatalogTable], CatalogTable] | None = None
 
 
 def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> DataFrame:
@@ -82,6 +86,27 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
 
 def run_batch(spark: SparkSession, prepared: PreparedInsert, run: RunSql) -> DataFrame:
     """Write a batch."""
+    if prepared.lineage is None:
+        return _write_batch(spark, prepared, run)
+    sources, target = prepared.lineage
+    reported = lineage.start_run(
+        f"insert_into.{target.definition.name}",
+        [source.definition for source in sources],
+        [target.definition],
+        is_streaming=False,
+    )
+    try:
+        result = _write_batch(spark, prepared, run)
+    except Exception as e:
+        if reported is not None:
+            reported.fail(mask_message(error_message(e)).partition("\n")[0])
+        raise
+    if reported is not None:
+        reported.complete()
+    return result
+
+
+def _write_batch(spark: SparkSession, prepared: PreparedInsert, run: RunSql) -> DataFrame:
     if prepared.sink is not None:
         builtin_sinks.write_batch(*prepared.sink)
         return empty_dataframe(spark)
@@ -147,8 +172,11 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         return PreparedInsert(None, "", (entry, project_to_table(entry, run(rewrite.text), statement)))
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
+    reported = (rewrite_query(tables, statement.body, False).kafka_tables, entry) if lineage.is_enabled() else None
     return PreparedInsert(
-        None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
+        None,
+        f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}",
+        lineage=reported,
     )
 
 

@@ -21,8 +21,9 @@ from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
-from kafka_sql.observability import observe
+from kafka_sql.observability import lineage, observe
 from kafka_sql.observability.late_records import watch_late_records
+from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.spark_context import is_stopped, spark_context
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
@@ -34,7 +35,7 @@ from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.builtin_sinks import start_stream
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.file_sink import check_file_sink
-from kafka_sql.sql.jobs.job_registry import FAILED, Job, register_job, session_jobs
+from kafka_sql.sql.jobs.job_registry import FAILED, FINISHED, Job, register_job, session_jobs
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_sink, make_fingerprint
 from kafka_sql.sql.jobs.real_time_commits import commit_offsets
 from kafka_sql.sql.jobs.shared_sink import SharedSink, Write, claim_file_sinks, start_shared
@@ -176,7 +177,7 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
             started = real_time.start(query.rows, target, checked.name, checked.location, interval)
         commit_offsets(spark, started.id, query.sources)
         job = register_job(spark, started)
-        log_failure(spark, job, query.target_name)
+        watch_end(spark, job, query)
         return job
     writer = query.rows.writeStream.queryName(checked.name).option("checkpointLocation", checked.location)
     ends_exist = query.is_bounded and all(
@@ -194,20 +195,29 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     with claim, active_session(spark), limit_batches_by_rows(spark), state_store:
         job = register_job(spark, start_query(writer, query))
     job.transactional_sink = transactional_sink
-    log_failure(spark, job, query.target_name)
+    watch_end(spark, job, query)
     if query.is_bounded and not ends_exist:
         stop_at_end(job.query)
     return job
 
 
-def log_failure(spark: SparkSession, job: Job, table: str) -> None:
-    """Log the error of a job if it fails after its statement has returned. Does not wait for it."""
-    thread: Any = InheritableThread(target=wait_and_log_failure, args=(spark, job, table), session=spark, daemon=True)
+def watch_end(spark: SparkSession, job: Job, query: ContinuousQuery) -> None:
+    """Log the error of a job that fails after its statement has returned; report its lineage. Does not wait for it."""
+    sources = [source.definition for source in query.sources]
+    targets = (
+        [write.target for write in query.target.writes] if isinstance(query.target, SharedSink) else [query.target]
+    )
+    written = [target.definition for target in targets if isinstance(target, CatalogTable)]
+    name = job.name or query.target_name
+    run = lineage.start_run(name, sources, written, is_streaming=True, run_id=job.query.runId)
+    arguments = (spark, job, query.target_name, run)
+    thread: Any = InheritableThread(target=_wait_for_end, args=arguments, session=spark, daemon=True)
     thread.start()
 
 
-def wait_and_log_failure(spark: SparkSession, job: Job, table: str) -> None:
+def _wait_for_end(spark: SparkSession, job: Job, table: str, run: LineageRun | None) -> None:
     """Wait until a job ends, and log its error if it failed, but not because Spark was stopped."""
+    failure: Exception | None = None
     try:
         job.query.awaitTermination()
     except Exception:  # noqa: BLE001  # the query failed, or its session ended
@@ -215,10 +225,14 @@ def wait_and_log_failure(spark: SparkSession, job: Job, table: str) -> None:
             failure = job.failure if job.status == FAILED and not is_stopped(spark) else None
         except Exception:  # noqa: BLE001  # the session has ended
             return
-        if failure is not None:
-            message = mask_message(error_message(failure)).partition("\n")[0]
-            log_fields = {"table": table}
-            _LOG.error("INSERT INTO '%s': job '%s' (%s) failed: %s", table, job.id, job.name, message, extra=log_fields)
+    if failure is not None:
+        message = mask_message(error_message(failure)).partition("\n")[0]
+        log_fields = {"table": table}
+        _LOG.error("INSERT INTO '%s': job '%s' (%s) failed: %s", table, job.id, job.name, message, extra=log_fields)
+        if run is not None:
+            run.fail(message)
+    elif run is not None:
+        run.complete() if job.status == FINISHED else run.abort()
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:

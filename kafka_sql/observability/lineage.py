@@ -1,0 +1,139 @@
+"""Emit OpenLineage events of INSERT statements: the topics that a job reads and writes.
+
+OpenLineage's own Spark listener does not see them: in Spark's plans, the table of a Python data source has no
+properties. Datasets are named as its documentation says (Naming Conventions: Kafka).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cache
+from typing import Any, Final
+
+from kafka_sql.definition import Definition
+from kafka_sql.options import connector as opt
+from kafka_sql.version import VERSION
+
+_LOG = logging.getLogger(__name__)
+_PREFIX: Final = "OPENLINEAGE_"  # of the variables with which the client is configured
+_DISABLED: Final = "OPENLINEAGE_DISABLED"
+_PRODUCER: Final = f"kafka_sql/{VERSION}"
+
+
+def is_enabled() -> bool:
+    """Return whether the package openlineage-python is installed, and configured by environment variables."""
+    if os.environ.get(_DISABLED, "").lower() == "true" or not any(key.startswith(_PREFIX) for key in os.environ):
+        return False
+    return importlib.util.find_spec("openlineage") is not None
+
+
+@dataclass(frozen=True)
+class LineageRun:
+    """One run of a job.
+
+    Attributes:
+        job: the job's name.
+        id: a UUID.
+        sources: the Kafka tables that the job reads.
+        targets: the Kafka tables that it writes.
+        is_streaming: whether it is a continuous query.
+    """
+
+    job: str
+    id: str
+    sources: Sequence[Definition]
+    targets: Sequence[Definition]
+    is_streaming: bool
+
+    def complete(self) -> None:
+        """Report that the job has finished."""
+        _emit(self, "COMPLETE")
+
+    def abort(self) -> None:
+        """Report that a user has stopped the job."""
+        _emit(self, "ABORT")
+
+    def fail(self, message: str) -> None:
+        """Report that the job has failed.
+
+        Args:
+            message: the error, without secrets.
+        """
+        _emit(self, "FAIL", message)
+
+
+def start_run(
+    job: str, sources: Sequence[Definition], targets: Sequence[Definition], *, is_streaming: bool, run_id: str = ""
+) -> LineageRun | None:
+    """Report that a job starts; return None if lineage is not enabled.
+
+    Args:
+        job: its name.
+        sources: the Kafka tables that it reads.
+        targets: the Kafka tables that it writes.
+        is_streaming: whether it is a continuous query.
+        run_id: the UUID of the run; a new one if empty.
+    """
+    if not is_enabled():
+        return None
+    run = LineageRun(job, run_id or str(uuid.uuid4()), sources, targets, is_streaming)
+    _emit(run, "START")
+    return run
+
+
+def _emit(run: LineageRun, event_type: str, error: str = "") -> None:
+    """Emit an event. A failure is logged: it must not fail the job."""
+    try:
+        _client().emit(_event(run, event_type, error))
+    except Exception as e:  # noqa: BLE001  # of any transport
+        _LOG.warning("Job '%s': the OpenLineage event %s was not emitted: %s", run.job, event_type, e)
+
+
+@cache
+def _client() -> Any:
+    from openlineage.client import OpenLineageClient
+
+    return OpenLineageClient()
+
+
+def _event(run: LineageRun, event_type: str, error: str) -> Any:
+    from openlineage.client import event_v2 as events
+    from openlineage.client.facet_v2 import error_message_run, job_type_job
+
+    job_type = job_type_job.JobTypeJobFacet("STREAMING" if run.is_streaming else "BATCH", "SPARK", "QUERY")
+    failure = {"errorMessage": error_message_run.ErrorMessageRunFacet(error, "SQL")} if error else {}
+    return events.RunEvent(
+        eventTime=datetime.now(timezone.utc).isoformat(),
+        producer=_PRODUCER,
+        eventType=events.RunState(event_type),
+        run=events.Run(run.id, dict(failure)),
+        job=events.Job(os.environ.get("OPENLINEAGE_NAMESPACE") or "default", run.job, {"jobType": job_type}),
+        inputs=[
+            events.InputDataset(namespace, topic, facets=facets)
+            for table in run.sources
+            for namespace, topic, facets in _datasets(table)
+        ],
+        outputs=[
+            events.OutputDataset(namespace, topic, facets=facets)
+            for table in run.targets
+            for namespace, topic, facets in _datasets(table)
+        ],
+    )
+
+
+def _datasets(table: Definition) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return namespace, name and facets of a table's topics; of a pattern, the pattern is the name."""
+    from openlineage.client.facet_v2 import schema_dataset
+
+    topics = table.options.get(opt.TOPIC) or [table.options.get(opt.TOPIC_PATTERN)]
+    if topics == [None]:  # a table without topics, such as one of print
+        return []
+    fields = [schema_dataset.SchemaDatasetFacetFields(c.name, str(c.type)) for c in table.table.physical_columns]
+    namespace = f"kafka://{table.client_config['bootstrap.servers'].split(',')[0].strip()}"
+    return [(namespace, str(topic), {"schema": schema_dataset.SchemaDatasetFacet(list(fields))}) for topic in topics]
