@@ -11,6 +11,7 @@ import logging
 import os
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -88,11 +89,22 @@ def start_run(
 
 
 def _emit(run: LineageRun, event_type: str, error: str = "") -> None:
+    """Emit an event in the background: the client repeats failed requests for seconds."""
+    _emitter().submit(_emit_event, run, event_type, error, datetime.now(timezone.utc))
+
+
+def _emit_event(run: LineageRun, event_type: str, error: str, time: datetime) -> None:
     """Emit an event. A failure is logged: it must not fail the job."""
     try:
-        _client().emit(_event(run, event_type, error))
+        _client().emit(_event(run, event_type, error, time))
     except Exception as e:  # noqa: BLE001  # of any transport
         _LOG.warning("Job '%s': the OpenLineage event %s was not emitted: %s", run.job, event_type, e)
+
+
+@cache
+def _emitter() -> ThreadPoolExecutor:
+    """Return the thread that emits the events in their order; the program waits for it when it exits."""
+    return ThreadPoolExecutor(1, "kafka_sql-lineage")
 
 
 @cache
@@ -102,14 +114,14 @@ def _client() -> Any:
     return OpenLineageClient()
 
 
-def _event(run: LineageRun, event_type: str, error: str) -> Any:
+def _event(run: LineageRun, event_type: str, error: str, time: datetime) -> Any:
     from openlineage.client import event_v2 as events
     from openlineage.client.facet_v2 import error_message_run, job_type_job
 
     job_type = job_type_job.JobTypeJobFacet("STREAMING" if run.is_streaming else "BATCH", "SPARK", "QUERY")
     failure = {"errorMessage": error_message_run.ErrorMessageRunFacet(error, "SQL")} if error else {}
     return events.RunEvent(
-        eventTime=datetime.now(timezone.utc).isoformat(),
+        eventTime=time.isoformat(),
         producer=_PRODUCER,
         eventType=events.RunState(event_type),
         run=events.Run(run.id, dict(failure)),
