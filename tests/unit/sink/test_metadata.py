@@ -103,3 +103,15 @@ def test_topics_of_rows() -> None:
         check_row_topics(topic_pattern, pa.array(["t1x"]))
     with pytest.raises(EncodeError, match=r"but no topic is set\."):
         check_row_topics(topic_list, pa.array(["t", None]))
+
+
+def test_the_row_kind_of_a_changelog_is_writable() -> None:
+    columns = (Column("a", "INT", "INT"), Column("kind", "STRING", "STRING", metadata="row-kind"))
+    options = {
+        "connector": "kafka",
+        "topic": "t",
+        "properties.bootstrap.servers": "h:1",
+        "format": "debezium-json",
+    }
+    definition = validate_table(Table(("changes",), columns, options))
+    assert set(resolve_metadata_columns(definition, schema(kind=pa.string()))) == {"row-kind"}

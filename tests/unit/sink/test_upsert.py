@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError
-from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
+from kafka_sql.sink.upsert import encode_with_tombstones, keep_updates_together, reduce_to_last_rows
 from kafka_sql.table.changelog import is_retraction
 from kafka_sql.table.declaration import Column, Table
 
@@ -113,3 +113,37 @@ def test_deletes_are_encoded_as_tombstones() -> None:
     assert values.to_pylist() == [None, b'{"k":"b","v":2}', None]
     all_deleted = np.array([True] * 3)
     assert encode_with_tombstones(definition.value.create_encoder(SCHEMA), rows, all_deleted).to_pylist() == [None] * 3
+
+
+def changes(*kinds: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"k": ["a"] * len(kinds), "kind": list(kinds)})
+
+
+def with_row_kind(connector_options: dict[str, str]) -> Definition:
+    columns = (
+        Column("k", "STRING", "STRING", nullable=False),
+        Column("kind", "STRING", "STRING", metadata="row-kind"),
+    )
+    options = {"topic": "t", "properties.bootstrap.servers": "h:1", **connector_options}
+    key = ("k",) if connector_options["connector"] == "upsert-kafka" else ()
+    return validate_table(Table(("t",), columns, options, primary_key=key))
+
+
+UPSERT = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json"}
+CDC = {"connector": "kafka", "format": "debezium-json"}
+
+
+@pytest.mark.parametrize(
+    ("options", "batches", "expected"),
+    [
+        (UPSERT, [["+I", "-U"], ["+U", "-D"]], [["+I"], ["-U", "+U", "-D"]]),
+        (UPSERT, [["-U"], ["+U"]], [["-U", "+U"]]),
+        (UPSERT, [["+I"], [], ["+U", "-U"]], [["+I"], ["+U"], ["-U"]]),
+        (CDC, [["+I", "-U"], ["+U"]], [["+I", "-U"], ["+U"]]),
+    ],
+)
+def test_an_update_is_not_divided_between_batches(
+    options: dict[str, str], batches: list[list[str]], expected: list[list[str]]
+) -> None:
+    kept = keep_updates_together(with_row_kind(options), iter([changes(*kinds) for kinds in batches]))
+    assert [rows.column("kind").to_pylist() for rows in kept] == expected

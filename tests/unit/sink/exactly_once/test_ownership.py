@@ -103,6 +103,7 @@ def test_a_later_batch_of_another_run(log: Log, decided_batch: int, batch: int, 
 
 
 def test_earlier_prefixes_of_a_query_are_fenced_and_taken_over(log: Log) -> None:
+    claim(log, writer("r0", prefix="old"))
     claim(log, writer("r1", prefix="old"))
     log.add(decision(1, prefix="old"))
     claim(log, writer("s", query="other", prefix="unrelated"))
@@ -111,7 +112,7 @@ def test_earlier_prefixes_of_a_query_are_fenced_and_taken_over(log: Log) -> None
     assert log.fenced[-2:] == ["p-driver", "old-driver"]
     assert log.closed == ["old-driver"]
     assert owner.decisions == [decision(1, prefix="old")]
-    assert owner.superseded_runs == {"r1"}
+    assert owner.superseded_runs == {"r0", "r1"}
 
 
 def test_statements_have_no_earlier_prefixes(log: Log) -> None:
