@@ -136,9 +136,8 @@ class SparkCatalog:
         session = self._spark.__dict__.get("_jsparkSession")
         if session is not None:  # SHOW VIEWS takes as long as planning an INSERT
             return bool(session.sessionState().catalog().getTempView(name).isDefined())
-        views = self.spark_sql(
-            f"SHOW VIEWS IN spark_catalog.default LIKE {string_literal(like_pattern(name))}"
-        ).collect()
+        statement = f"SHOW VIEWS IN spark_catalog.default LIKE {string_literal(like_pattern(name))}"
+        views = run_outside_pipeline(self._spark, lambda: self.spark_sql(statement).collect())()
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
     def current_database(self) -> str:

@@ -20,6 +20,19 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # each run sta
 ROOT = Path(__file__).parents[2]
 
 
+COUNTRIES = '''
+"""A table of a Python function that reads the topic."""
+
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
+
+
+@dp.table
+def ordered_countries():
+    return spark.readStream.table("orders").select("country")
+'''
 ORDERS, LARGE = "pipelines-orders", "pipelines-large-orders"  # other tests use the topic names of the example
 
 
@@ -35,6 +48,7 @@ def project(tmp_path: Path, topics: Topics) -> Path:
             .replace("localhost:9092", topics.bootstrap)
             .replace(f"'topic' = '{name.replace('_', '-')}'", f"'topic' = '{topic}'")
         )
+    (tmp_path / "shop/transformations/ordered_countries.py").write_text(COUNTRIES)
     spec = tmp_path / "shop/spark-pipeline.yml"
     spec.write_text(spec.read_text().replace("/tmp/shop-pipeline", str(tmp_path / "storage")))
     return tmp_path / "shop"
@@ -77,6 +91,7 @@ def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> Non
         ("3", "DE", "3.00"),
         ("4", "US", "100.00"),
     ]
+    assert table(project, "ordered_countries", ("country",)) == [("de",), ("de",), ("fr",), ("us",)]
     assert table(project, "revenue", ("country", "revenue")) == [("DE", "32.97"), ("FR", "120.00"), ("US", "100.00")]
     assert [json.loads(m.value() or b"") for m in topics.consume(LARGE, 2)] == [
         {"order_id": 2, "total": 120.0},
