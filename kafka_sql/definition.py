@@ -11,7 +11,7 @@ from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
-from kafka_sql.options import Options, trying_out
+from kafka_sql.options import Options, builtin_connectors
 from kafka_sql.options import connector as opt
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
 from kafka_sql.options.other_connectors import SPARK_ALTERNATIVES
@@ -71,7 +71,7 @@ class Definition:
     @property
     def is_builtin(self) -> bool:
         """Whether the connector is datagen, print or blackhole, which have no topic."""
-        return self.table.options.get(opt.CONNECTOR.key) in trying_out.CONNECTORS
+        return self.table.options.get(opt.CONNECTOR.key) in builtin_connectors.CONNECTORS
 
     @property
     def physical_names(self) -> list[str]:
@@ -139,7 +139,7 @@ def validate_table(table: Table) -> Definition:
         OptionError: the first invalid option.
         SchemaError: the table must have a PRIMARY KEY or must not have one, or cannot have an 'error' column.
     """
-    if table.options.get(opt.CONNECTOR.key) in trying_out.CONNECTORS:
+    if table.options.get(opt.CONNECTOR.key) in builtin_connectors.CONNECTORS:
         return _validate_builtin(table)
     options, key, value = _parse_options(table.options)
     physical_names = [c.name for c in table.physical_columns]
@@ -184,13 +184,15 @@ def _validate_builtin(table: Table) -> Definition:
     """
     connector = table.options[opt.CONNECTOR.key]
     names = [c.name for c in table.physical_columns]
-    trying_out.parse_options(connector, table.options, names)
+    builtin_connectors.parse_options(connector, table.options, names)
     metadata = [c.name for c in table.source_columns if c.metadata is not None]
     if metadata:
         raise SchemaError(
             f"Column '{metadata[0]}': the connector '{connector}' has no metadata columns.", column=metadata[0]
         )
-    is_bounded = connector == trying_out.DATAGEN and trying_out.row_limit(table.options, names) is not None
+    is_bounded = (
+        connector == builtin_connectors.DATAGEN and builtin_connectors.row_limit(table.options, names) is not None
+    )
     raw = {
         opt.CONNECTOR.key: opt.KAFKA,
         opt.TOPIC.key: connector,
@@ -211,7 +213,7 @@ def validate_options(table: Table) -> Definition:
         OptionError: the first invalid option.
     """
     connector = table.options.get(opt.CONNECTOR.key)
-    if connector in trying_out.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
+    if connector in builtin_connectors.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
         raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")
     options, key, value = _parse_options(table.options)
     (check_kafka_options if options[opt.CONNECTOR] == opt.KAFKA else check_upsert_options)(options)
@@ -301,12 +303,12 @@ def _connector(raw_options: Mapping[str, str]) -> str:
         alternative = SPARK_ALTERNATIVES.get(name)
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{mask_user_info(name)}' (option 'connector'). Available: "
-            + ", ".join(f"'{c}'" for c in (*_CONNECTORS, *trying_out.CONNECTORS))
+            + ", ".join(f"'{c}'" for c in (*_CONNECTORS, *builtin_connectors.CONNECTORS))
             + "."
             + (
                 f" In Spark: {alternative}."
                 if alternative
-                else did_you_mean(name, (*_CONNECTORS, *trying_out.CONNECTORS))
+                else did_you_mean(name, (*_CONNECTORS, *builtin_connectors.CONNECTORS))
             ),
             option="connector",
         )

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, SchemaError, UnsupportedSqlError
 from kafka_sql.options import Options
-from kafka_sql.options.trying_out import (
+from kafka_sql.options.builtin_connectors import (
     CONNECTORS,
     DATAGEN,
     NUMBER_OF_ROWS,

@@ -49,7 +49,7 @@ def _run(arguments: Arguments) -> int:
 
 def _run_sources(arguments: Arguments, runner: Runner) -> int:
     from kafka_sql.cli import script
-    from kafka_sql.cli.wait_for_jobs import wait_for_jobs
+    from kafka_sql.cli.running_jobs import wait_for_jobs
 
     try:
         script.run_sources(runner, [("file", path) for path in arguments.init])

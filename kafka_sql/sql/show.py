@@ -13,8 +13,8 @@ from kafka_sql.catalog.catalog_table import quoted_name
 from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError
+from kafka_sql.options import builtin_connectors, dynamic
 from kafka_sql.options import connector as opt
-from kafka_sql.options import dynamic, trying_out
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.render import quote_string, render_masked
@@ -56,7 +56,7 @@ def describe_extended(spark: SparkSession, entry: CatalogTable) -> DataFrame:
         "startup mode": typed.get(opt.STARTUP_MODE),
         "bounded mode": typed[opt.BOUNDED_MODE],
     }
-    if options.get(opt.CONNECTOR.key) in trying_out.CONNECTORS:  # without a topic
+    if options.get(opt.CONNECTOR.key) in builtin_connectors.CONNECTORS:  # without a topic
         values = {"connector": options[opt.CONNECTOR.key]}
     details = [(name, mask_value(_SERVERS, str(value))) for name, value in values.items() if value is not None]
     rows = [("", ""), ("# Kafka table", entry.definition.name), *details]

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.options import Options
-from kafka_sql.options.trying_out import CONNECTORS, IDENTIFIER, PRINT, STANDARD_ERROR
+from kafka_sql.options.builtin_connectors import CONNECTORS, IDENTIFIER, PRINT, STANDARD_ERROR
 
 
 def write_batch(entry: CatalogTable, rows: DataFrame) -> None:

@@ -28,8 +28,8 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.observability import lineage
+from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
-from kafka_sql.options import trying_out
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
@@ -139,7 +139,7 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         check_insert_hint(statement.prefix.replace(table_hint, " ", 1))
     if hint is not None and hint.options:
         entry = tables.with_options(entry, hint.options)
-    if entry.table.options[opt.CONNECTOR.key] == trying_out.DATAGEN:
+    if entry.table.options[opt.CONNECTOR.key] == builtin_connectors.DATAGEN:
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': the connector 'datagen' is a source and cannot be written.",
             table=entry.definition.name,

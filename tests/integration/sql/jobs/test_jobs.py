@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.cli.running_jobs import wait_for_jobs
 from kafka_sql.cli.screen import Screen
-from kafka_sql.cli.wait_for_jobs import wait_for_jobs
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.jobs import job_registry as jobs
 from tests.topics import Topics

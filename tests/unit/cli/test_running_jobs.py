@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.cli import wait_for_jobs as module
+from kafka_sql.cli import running_jobs as module
+from kafka_sql.cli.running_jobs import job_progress, wait_for_jobs
 from kafka_sql.cli.screen import Screen
-from kafka_sql.cli.wait_for_jobs import job_progress, wait_for_jobs
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.sql.jobs.job_registry import Job
 

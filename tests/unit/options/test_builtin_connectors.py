@@ -18,7 +18,7 @@ from kafka_sql.errors import (
     SchemaError,
     UnknownOptionError,
 )
-from kafka_sql.options.trying_out import Generator, parse_generators, row_limit
+from kafka_sql.options.builtin_connectors import Generator, parse_generators, row_limit
 from kafka_sql.sql.declarations.create import parse_create
 
 
