@@ -95,7 +95,7 @@ def test_a_failure_after_the_start_is_logged(caplog: pytest.LogCaptureFixture) -
         for stop in (False, True)
     )
     for session, status in ((running, FAILED), (running, "CANCELED"), (stopped, FAILED)):
-        streaming.wait_and_log_failure(session, job(status), "tgt")  # type: ignore[arg-type]
+        streaming._wait_for_end(session, job(status), "tgt", None)  # type: ignore[arg-type]
     (record,) = caplog.records
     message = record.getMessage()
     assert message.startswith("INSERT INTO 'tgt': job 'id-1' (copy) failed: [DECODE] src[0]@1: ")
