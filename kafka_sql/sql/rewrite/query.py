@@ -127,12 +127,7 @@ def rewrite_query(
         result.uses_stream_keyword |= reference.is_stream
         if hint is not None:
             _check_same_hint(entry, hint, hints_by_table)
-        if reference.has_options:
-            raise UnsupportedSqlError(
-                f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
-                f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
-                table=entry.definition.name,
-            )
+        _check_no_options(entry, reference)
         if is_view and hint is not None and hint.options:
             derived = tables.with_options_for_view(entry, hint.options)
             edits += _replace_name(reference, hint.end, f"SELECT * FROM {quoted_name(derived.view_name)}")
@@ -203,6 +198,20 @@ def _edit_temporal_join(
         )
     alias = "" if reference.has_alias else f" AS {quote(reference.name[-1])}"
     return [(reference.start, as_of.end, f"LATERAL ({text}){alias}")]
+
+
+def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
+    """Check that Spark's ``WITH (...)`` does not follow the name of a Kafka table.
+
+    Raises:
+        UnsupportedSqlError: it does.
+    """
+    if reference.has_options:
+        raise UnsupportedSqlError(
+            f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
+            f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
+            table=entry.definition.name,
+        )
 
 
 def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
