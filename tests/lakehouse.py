@@ -159,8 +159,8 @@ def create_session(lakehouse: str, folder: str, master: str = "local[2]") -> Spa
 def main(lakehouse: str, bootstrap: str, folder: str) -> None:
     """Check a lakehouse in a new session."""
     spark = create_session(lakehouse, folder)
-    check_kafka_tables(spark, Topics(bootstrap), lakehouse, Path(folder))
-    check_targets(spark, Topics(bootstrap), lakehouse, Path(folder))
+    check_kafka_tables(spark, Topics(bootstrap, lakehouse), lakehouse, Path(folder))
+    check_targets(spark, Topics(bootstrap, lakehouse), lakehouse, Path(folder))
     spark.stop()
     print("passed with Spark", spark.version)
 

@@ -36,14 +36,19 @@ def grant(admin: AdminClient, rules: list[AclBinding]) -> None:
 class Topics:
     """The topics of one broker."""
 
-    def __init__(self, bootstrap: str) -> None:
-        """Connect."""
-        self.bootstrap = bootstrap
+    def __init__(self, bootstrap: str, prefix: str = "topic") -> None:
+        """Connect.
+
+        Args:
+            bootstrap: bootstrap servers.
+            prefix: of the names of topics, which must be unique for each process that uses the broker.
+        """
+        self.bootstrap, self.prefix = bootstrap, prefix
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, partitions: int = 1, **config: str) -> str:
         """Create a topic and return its name."""
-        return self._create(f"topic-{next(_NAMES)}", partitions, config)
+        return self._create(f"{self.prefix}-{next(_NAMES)}", partitions, config)
 
     def create_named(self, name: str, partitions: int = 1, **config: str) -> str:
         """Create a topic with a name; delete an existing one of another test before."""
