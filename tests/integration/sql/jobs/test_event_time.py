@@ -132,7 +132,12 @@ def test_a_backfill_of_a_hundred_partitions_keeps_all_rows(spark: Any, streaming
     partitions, count = 100, int(os.environ.get("KAFKA_SQL_TEST_RECORDS", "1000000")) // 100
     source = topics.create(partitions)
     producer = Producer(
-        {"bootstrap.servers": topics.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
+        {
+            "bootstrap.servers": topics.bootstrap,
+            "enable.idempotence": True,  # requests that a new topic's leader rejects are repeated in their order
+            "linger.ms": 50,
+            "queue.buffering.max.messages": 2_000_000,
+        }
     )
     seconds = Counter[int]()
     for i in range(count):
