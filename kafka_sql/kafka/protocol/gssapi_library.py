@@ -60,6 +60,12 @@ def load_library() -> ctypes.CDLL | None:
     return None
 
 
+def _library() -> ctypes.CDLL:
+    library = load_library()
+    assert library is not None  # see ``check_gssapi``
+    return library
+
+
 class SecurityContext:
     """A client's security context with a service.
 
@@ -134,8 +140,7 @@ class SecurityContext:
 
     def close(self) -> None:
         """Free the library's memory."""
-        library, minor = load_library(), c_uint32()
-        assert library is not None
+        library, minor = _library(), c_uint32()
         library.gss_delete_sec_context(byref(minor), byref(self._context), None)
         library.gss_release_cred(byref(minor), byref(self._credentials))
         library.gss_release_name(byref(minor), byref(self._target))
@@ -165,17 +170,13 @@ def _acquire(principal: str, store: Mapping[str, str]) -> c_void_p:
             None,
         )
     finally:
-        library = load_library()
-        assert library is not None
-        library.gss_release_name(byref(c_uint32()), byref(name))
+        _library().gss_release_name(byref(c_uint32()), byref(name))
     return result
 
 
 def _call(function: str, *arguments: object) -> int:
     """Call a function whose first argument is the minor status, and return its major status."""
-    library = load_library()
-    assert library is not None  # see ``check_gssapi``
-    called, minor = library[function], c_uint32()
+    called, minor = _library()[function], c_uint32()
     called.restype = c_uint32
     major = int(called(byref(minor), *arguments))
     if major & _ERRORS:
@@ -185,12 +186,11 @@ def _call(function: str, *arguments: object) -> int:
 
 def _messages(statuses: tuple[int, int]) -> list[str]:
     """Return the texts of the major and the minor status."""
-    library, texts = load_library(), []
-    assert library is not None
+    texts = []
     for status, kind in zip(statuses, _STATUS_KINDS, strict=True):
         more, text = c_uint32(), _Buffer()
         if status:
-            library.gss_display_status(
+            _library().gss_display_status(
                 byref(c_uint32()), c_uint32(status), c_int(kind), byref(_KRB5), byref(more), byref(text)
             )
             texts.append(_take(text).decode(errors="replace"))
@@ -207,7 +207,5 @@ def _buffer(content: bytes) -> _Buffer:
 def _take(buffer: _Buffer) -> bytes:
     """Return the content of a buffer that the library allocated, and free it."""
     content = ctypes.string_at(buffer.value, buffer.length) if buffer.value else b""
-    library = load_library()
-    assert library is not None
-    library.gss_release_buffer(byref(c_uint32()), byref(buffer))
+    _library().gss_release_buffer(byref(c_uint32()), byref(buffer))
     return content
