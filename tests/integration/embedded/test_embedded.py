@@ -1,5 +1,6 @@
 """The embedded Kafka: it serves, keeps its data, fails with clear errors, and exits with its process."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -52,6 +53,11 @@ def consume(kafka: EmbeddedKafka, topic: str, count: int) -> list[bytes]:
     return values
 
 
+def partition_count(client: AdminClient, topic: str) -> int:
+    """Return the number of partitions that a broker knows: 0 until it learns of a new topic from the controller."""
+    return len(client.list_topics(topic, timeout=10).topics[topic].partitions)
+
+
 def await_true(condition: Callable[[], bool], description: str) -> None:
     deadline = time.monotonic() + 30
     while not condition():
@@ -76,7 +82,7 @@ def test_records_round_trip() -> None:
         client = admin(kafka)
         assert set(client.list_topics("misspelt", timeout=10).topics["misspelt"].partitions) == set()
         client.create_topics([NewTopic("three")])["three"].result(20)
-        assert len(client.list_topics("three", timeout=10).topics["three"].partitions) == 3
+        await_true(lambda: partition_count(client, "three") == 3, "three partitions")
         create(kafka, "t")
         produce(kafka, "t", b"one", b"two")
         assert consume(kafka, "t", 2) == [b"one", b"two"]
@@ -200,7 +206,11 @@ time.sleep(1000)
 
 
 def test_brokers_exit_when_their_process_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+    with (
+        subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent,
+        contextlib.ExitStack() as cleanup,
+    ):
+        cleanup.callback(parent.kill)  # otherwise a failed assertion would wait for the process
         assert parent.stdout is not None
         *pids, folder = parent.stdout.readline().split()
         assert len(pids) == 3
@@ -222,14 +232,18 @@ def test_command_line(number: signal.Signals, tmp_path: Path) -> None:
         "--property",
         "num.partitions=2",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+        contextlib.ExitStack() as cleanup,
+    ):
+        cleanup.callback(process.kill)  # otherwise a failed assertion would wait for the process
         assert process.stdout is not None
         assert process.stderr is not None
         key, _, value = process.stdout.readline().strip().partition(" = ")
         assert key == "'properties.bootstrap.servers'"
         client = AdminClient({"bootstrap.servers": value.strip("'")})
         client.create_topics([NewTopic("t")])["t"].result(20)
-        assert len(client.list_topics("t", timeout=10).topics["t"].partitions) == 2
+        await_true(lambda: partition_count(client, "t") == 2, "two partitions")
         process.send_signal(number)
         assert process.wait(30) == 0
         assert process.stdout.read() == ""

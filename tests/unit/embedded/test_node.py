@@ -1,5 +1,6 @@
 """Test how the process of a node starts and ends, with other programs instead of the broker."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -130,7 +131,8 @@ def test_a_node_exits_with_its_parent(tmp_path: Path, data: str, number: signal.
     folder = tmp_path / "cluster/node-1"
     folder.mkdir(parents=True)
     command = [sys.executable, "-c", PARENT, str(folder), data]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent, contextlib.ExitStack() as cleanup:
+        cleanup.callback(parent.kill)  # otherwise a failed assertion would wait for the process
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert exists(pid)
