@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kafka_sql.definition import Definition
+from kafka_sql.kafka.config.conversions import JAAS
+from kafka_sql.kafka.config.jaas import remove_escapes
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secret_references import resolve_all
@@ -42,7 +44,10 @@ def java_properties(definition: Definition) -> dict[str, str]:
     for store, contents in _PEM_CONTENTS.items():
         if any(key in properties for key in contents):
             properties.setdefault(store, "PEM")  # Java's default is JKS, for which it requires a file
-    return resolve_all(properties, prefix)
+    properties = resolve_all(properties, prefix)
+    if JAAS in properties:
+        properties[JAAS] = remove_escapes(properties[JAAS])  # Java's parser rejects them
+    return properties
 
 
 def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] | None) -> dict[str, str]:

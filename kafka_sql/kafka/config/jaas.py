@@ -59,7 +59,7 @@ def parse_jaas(text: str) -> LoginModule:
     Raises:
         InvalidOptionError: it is truncated or malformed. The message quotes nothing of it.
     """
-    tokens = list(_tokens(text))
+    tokens = list(_tokens(remove_escapes(text)))
     if len(tokens) < 3:
         raise _malformed("it is truncated: expected a login module, a flag, options, and ';' at the end")
     if tokens[-1] != ("symbol", ";"):
@@ -81,6 +81,15 @@ def parse_jaas(text: str) -> LoginModule:
             )
         options[part[0][1]] = part[2][1]
     return LoginModule(module.rpartition(".")[2], options)
+
+
+def remove_escapes(text: str) -> str:
+    r"""Return a JAAS string without the backslashes of a Java string, such as ``username=\"me\"`` in Flink's examples.
+
+    They are removed if all quotes have one: as it is, such a string is invalid.
+    """
+    is_java_literal = '=\\"' in text and text.count('"') == text.count('\\"')
+    return re.sub(r'\\(["\\])', r"\1", text) if is_java_literal else text
 
 
 def to_librdkafka_options(module: LoginModule, mechanism: str | None = None) -> dict[str, str]:

@@ -63,6 +63,12 @@ def test_properties_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_quotes_copied_from_a_java_string() -> None:
+    jaas = r"org.apache.kafka.common.security.plain.PlainLoginModule required username=\"u\" password=\"p\";"
+    written = writer_options(define(**{"properties.sasl.mechanism": "PLAIN", "properties.sasl.jaas.config": jaas}))
+    assert written["kafka.sasl.jaas.config"] == jaas.replace("\\", "")
+
+
 def test_stores_in_properties_are_of_the_type_pem() -> None:
     options = reader_options(define(**{"properties.ssl.truststore.certificates": create_authority("root").pem}), None)
     assert options["kafka.ssl.truststore.type"] == "PEM"

@@ -16,7 +16,7 @@ from kafka_sql.errors import (
     MissingOptionError,
     UnsupportedOptionError,
 )
-from kafka_sql.kafka.config.jaas import parse_jaas
+from kafka_sql.kafka.config.jaas import parse_jaas, remove_escapes
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
@@ -70,6 +70,14 @@ def test_every_password_survives_quoting(password: str) -> None:
 def test_any_text_is_parsed_or_rejected(text: str) -> None:
     with contextlib.suppress(InvalidOptionError):
         parse_jaas(text)
+
+
+def test_quotes_copied_from_a_java_string() -> None:
+    expected = {"username": "me", "password": 'a"b'}
+    assert sasl(rf"{PLAIN} required username=\"me\" password=\"a\\\"b\";") == expected
+    text = rf'{PLAIN} required username="me" password="=\\\"";'  # a valid password with a quote
+    assert sasl(text) == {"username": "me", "password": '=\\"'}
+    assert remove_escapes(text) == text
 
 
 def test_comments() -> None:
