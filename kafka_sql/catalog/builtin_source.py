@@ -190,7 +190,7 @@ def generate_rows(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _generate(name: str, type_: pa.DataType, g: Generator, random: Any, start: int, count: int) -> pa.Array:
+def _generate(name: str, type: pa.DataType, g: Generator, random: Any, start: int, count: int) -> pa.Array:
     """Return the values of a column.
 
     Raises:
@@ -198,54 +198,54 @@ def _generate(name: str, type_: pa.DataType, g: Generator, random: Any, start: i
     """
     if g.kind == SEQUENCE:
         numbers = [g.start + start + i for i in range(count)]
-        if pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_):
-            return pa.array([Decimal(n) for n in numbers] if pt.is_decimal(type_) else numbers, type_)
-        if pt.is_string(type_):
-            return pa.array(list(map(str, numbers)), type_)
-        raise SchemaError(f"Column '{name}': a sequence must be a number or a STRING, not {type_}.", column=name)
-    if pt.is_boolean(type_):
+        if pt.is_integer(type) or pt.is_floating(type) or pt.is_decimal(type):
+            return pa.array([Decimal(n) for n in numbers] if pt.is_decimal(type) else numbers, type)
+        if pt.is_string(type):
+            return pa.array(list(map(str, numbers)), type)
+        raise SchemaError(f"Column '{name}': a sequence must be a number or a STRING, not {type}.", column=name)
+    if pt.is_boolean(type):
         return pa.array(random.integers(0, 2, count).astype(bool))
-    if pt.is_integer(type_):
-        limits = np.iinfo(type_.to_pandas_dtype())
+    if pt.is_integer(type):
+        limits = np.iinfo(type.to_pandas_dtype())
         low, high = int(g.min or limits.min), int(g.max or limits.max)
-        return pa.array(random.integers(low, high, count, type_.to_pandas_dtype(), endpoint=True), type_)
-    if pt.is_floating(type_):
-        least, most = float(g.min or 0), float(g.max or np.finfo(type_.to_pandas_dtype()).max)
-        return pa.array(least + random.random(count) * (most - least), pa.float64()).cast(type_)
-    if pt.is_decimal(type_):
-        top = 10.0 ** (type_.precision - type_.scale)
-        least, most, unit = float(g.min or 0), float(g.max or top - 1), Decimal(1).scaleb(-type_.scale)
+        return pa.array(random.integers(low, high, count, type.to_pandas_dtype(), endpoint=True), type)
+    if pt.is_floating(type):
+        least, most = float(g.min or 0), float(g.max or np.finfo(type.to_pandas_dtype()).max)
+        return pa.array(least + random.random(count) * (most - least), pa.float64()).cast(type)
+    if pt.is_decimal(type):
+        top = 10.0 ** (type.precision - type.scale)
+        least, most, unit = float(g.min or 0), float(g.max or top - 1), Decimal(1).scaleb(-type.scale)
         values = least + random.random(count) * (most - least)
-        return pa.array([Decimal(repr(float(v))).quantize(unit, ROUND_HALF_UP) for v in values], type_)
-    if pt.is_timestamp(type_):
+        return pa.array([Decimal(repr(float(v))).quantize(unit, ROUND_HALF_UP) for v in values], type)
+    if pt.is_timestamp(type):
         now = time.time_ns() // 1_000_000
         millis = now - (random.random(count) * g.max_past).astype(np.int64)
-        return pa.array(millis * 1000, pa.int64()).cast(type_)
-    if pt.is_time(type_):
-        return pa.array([time.time_ns() % 86_400_000_000_000 // 1000] * count, pa.time64("us")).cast(type_)
-    if pt.is_date(type_):
-        return pa.array([int(time.time() // 86_400)] * count, pa.int32()).cast(type_)
-    if pt.is_string(type_) or pt.is_binary(type_):
+        return pa.array(millis * 1000, pa.int64()).cast(type)
+    if pt.is_time(type):
+        return pa.array([time.time_ns() % 86_400_000_000_000 // 1000] * count, pa.time64("us")).cast(type)
+    if pt.is_date(type):
+        return pa.array([int(time.time() // 86_400)] * count, pa.int32()).cast(type)
+    if pt.is_string(type) or pt.is_binary(type):
         length = g.length or _STRING_LENGTH
         lengths = random.integers(1, length, count, endpoint=True) if g.var_len else [length] * count
         texts = [_HEX[random.integers(0, 16, int(size))].tobytes() for size in lengths]
-        return pa.array([t.decode() for t in texts] if pt.is_string(type_) else texts, type_)
-    return _generate_nested(name, type_, g, random, count)
+        return pa.array([t.decode() for t in texts] if pt.is_string(type) else texts, type)
+    return _generate_nested(name, type, g, random, count)
 
 
-def _generate_nested(name: str, type_: pa.DataType, g: Generator, random: Any, count: int) -> pa.Array:
+def _generate_nested(name: str, type: pa.DataType, g: Generator, random: Any, count: int) -> pa.Array:
     def values(part: pa.DataType, size: int) -> list[Any]:
         return _generate(name, part, Generator(), random, 0, size).to_pylist()  # type: ignore[no-any-return]
 
     size = g.length or _COLLECTION_LENGTH
-    if pt.is_struct(type_):
-        fields = [values(field.type, count) for field in type_]
+    if pt.is_struct(type):
+        fields = [values(field.type, count) for field in type]
         return pa.array(
-            [dict(zip((f.name for f in type_), row, strict=True)) for row in zip(*fields, strict=True)], type_
+            [dict(zip((f.name for f in type), row, strict=True)) for row in zip(*fields, strict=True)], type
         )
-    if pt.is_list(type_):
-        return pa.array([values(type_.value_type, size) for _ in range(count)], type_)
-    if pt.is_map(type_):
-        pairs = ((values(type_.key_type, size), values(type_.item_type, size)) for _ in range(count))
-        return pa.array([list(dict(zip(keys, items, strict=True)).items()) for keys, items in pairs], type_)
-    raise SchemaError(f"Column '{name}': datagen cannot generate the type {type_}.", column=name)
+    if pt.is_list(type):
+        return pa.array([values(type.value_type, size) for _ in range(count)], type)
+    if pt.is_map(type):
+        pairs = ((values(type.key_type, size), values(type.item_type, size)) for _ in range(count))
+        return pa.array([list(dict(zip(keys, items, strict=True)).items()) for keys, items in pairs], type)
+    raise SchemaError(f"Column '{name}': datagen cannot generate the type {type}.", column=name)

@@ -68,7 +68,7 @@ class KafkaSource(DataSource):
 
         options = {key: text for key, text in self.options.items() if key.lower() not in _SPARK_OPTIONS}
         types = ((f, f.dataType.simpleString()) for f in schema)
-        columns = tuple(Column(f.name, type_, type_, nullable=f.nullable) for f, type_ in types)
+        columns = tuple(Column(f.name, type, type, nullable=f.nullable) for f, type in types)
         definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **options}))
         definition = replace(definition, statement_options=frozenset(options))
         return data_source_class(self.name(), definition, schema)(dict(self.options))

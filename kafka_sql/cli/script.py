@@ -56,8 +56,8 @@ def run_sources(runner: Runner, sources: Iterable[tuple[str, str]]) -> None:
     Raises:
         StatementFailed, Quit: as in ``run_text``.
     """
-    for type_, value in sources:
-        (run_file if type_ == "file" else run_text)(runner, value)
+    for type, value in sources:
+        (run_file if type == "file" else run_text)(runner, value)
 
 
 def run_lines(runner: Runner, lines: Iterable[str]) -> None:

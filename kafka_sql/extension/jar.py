@@ -24,7 +24,7 @@ SOURCES = Path(__file__).with_name("java")
 
 
 def build_jar(folder: Path | None = None) -> Path:
-    """Return the jar's path; build the jar first if it is missing, which takes some seconds and needs no JDK.
+    """Return the jar's path; build the jar first if it is missing, which takes a few seconds and needs no JDK.
 
     Args:
         folder: where to create the jar. Default: KAFKA_SQL_CACHE, or the user's cache.

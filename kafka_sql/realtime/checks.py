@@ -99,8 +99,8 @@ def check_sink(definition: Definition) -> None:
             raise _column_error(
                 definition, column, f"METADATA FROM '{column.metadata}' cannot be written. Declare it VIRTUAL"
             )
-        type_ = parse_declared_type(column.declared)
-        if any(_has_low_precision(child) for child in type_.children):
+        type = parse_declared_type(column.declared)
+        if any(_has_low_precision(child) for child in type.children):
             raise _column_error(definition, column, f"{column.declared} has a time of less than 6 digits in it")
 
 
@@ -180,27 +180,27 @@ def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> N
 
 
 def _check_read_metadata(definition: Definition, column: Column) -> None:
-    type_ = parse_declared_type(column.declared)
-    name = {"TIMESTAMP WITH LOCAL TIME ZONE": "TIMESTAMP_LTZ", "INTEGER": "INT"}.get(type_.name, type_.name)
+    type = parse_declared_type(column.declared)
+    name = {"TIMESTAMP WITH LOCAL TIME ZONE": "TIMESTAMP_LTZ", "INTEGER": "INT"}.get(type.name, type.name)
     key = str(column.metadata)
     if key not in _READ_TYPES:
         raise _column_error(definition, column, f"METADATA FROM '{key}' cannot be read")
-    is_exact = key != "timestamp" or type_.precision is None or type_.precision >= 3
-    if name not in _READ_TYPES[key] or not is_exact or (key == "topic" and type_.children):
+    is_exact = key != "timestamp" or type.precision is None or type.precision >= 3
+    if name not in _READ_TYPES[key] or not is_exact or (key == "topic" and type.children):
         expected = " or ".join(_READ_TYPES[key]) + ("(3)" if key == "timestamp" else "")
         raise _column_error(definition, column, f"METADATA FROM '{key}' must be {expected}, not {column.declared}")
 
 
-def _has_low_precision(type_: DeclaredType) -> bool:
-    return precision(type_) < 6 or any(map(_has_low_precision, type_.children))
+def _has_low_precision(type: DeclaredType) -> bool:
+    return precision(type) < 6 or any(map(_has_low_precision, type.children))
 
 
-def precision(type_: DeclaredType) -> int:
+def precision(type: DeclaredType) -> int:
     """Return the digits of the fractional seconds that a declared type keeps; 9 for other types."""
     defaults = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
-    if type_.name not in defaults:
+    if type.name not in defaults:
         return 9
-    return defaults[type_.name] if type_.precision is None else type_.precision
+    return defaults[type.name] if type.precision is None else type.precision
 
 
 def _option_error(definition: Definition, option: Option[Any], reason: str) -> KafkaSqlError:

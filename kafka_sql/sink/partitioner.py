@@ -2,7 +2,7 @@
 
 'default' and 'round-robin' leave the choice to the client, as in Flink: by the murmur2 hash of the key, as in the Java
 client. Records without a key go to one partition until a batch is full, then to the next one; librdkafka changes
-the partition after some milliseconds instead.
+the partition after a few milliseconds instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decide which reads write dead letters.
 
-A streaming query writes them. A batch read skips undecodable records, because a query that somebody repeats would write
+A streaming query writes them. A batch read skips undecodable records, because a repeated query would write
 the same dead letters again; it writes them only if its statement sets the topic.
 """
 

@@ -89,7 +89,7 @@ def _infer_payload(
             f"records with a {part} in the format '{format_.identifier}'. Declare the columns, or write records first.",
             table=definition.name,
         )
-    return InferredSchema(tuple((name or part, type_) for name, type_ in columns))
+    return InferredSchema(tuple((name or part, type) for name, type in columns))
 
 
 def _describe_topics(definition: Definition) -> str:
@@ -110,9 +110,9 @@ def _name_key_columns(
             names get these names.
     """
     if not key.format.has_field_names and len(declared) == len(columns):
-        return tuple(zip(declared, (type_ for _, type_ in columns), strict=True))
+        return tuple(zip(declared, (type for _, type in columns), strict=True))
     prefix = definition.options.get(opt.KEY_FIELDS_PREFIX) or ""
-    return tuple((prefix + name, type_) for name, type_ in columns if not declared or prefix + name in declared)
+    return tuple((prefix + name, type) for name, type in columns if not declared or prefix + name in declared)
 
 
 def _check_shared_columns(
@@ -126,13 +126,13 @@ def _check_shared_columns(
     Raises:
         ConflictingOptionsError: names the column.
     """
-    for name, type_ in key_columns:
-        other = columns.get(name, type_)
-        if (is_named or name not in columns) and type_.removesuffix(" NOT NULL") == other.removesuffix(" NOT NULL"):
+    for name, type in key_columns:
+        other = columns.get(name, type)
+        if (is_named or name not in columns) and type.removesuffix(" NOT NULL") == other.removesuffix(" NOT NULL"):
             continue
         raise ConflictingOptionsError(
             f"Table '{definition.name}': the key and the value of its records both have a column '{name}', of types "
-            f"{type_} and {other}. Set '{opt.KEY_FIELDS_PREFIX.key}', for example to 'key_', or declare the columns.",
+            f"{type} and {other}. Set '{opt.KEY_FIELDS_PREFIX.key}', for example to 'key_', or declare the columns.",
             table=definition.name,
             option=opt.KEY_FIELDS_PREFIX.key,
         )

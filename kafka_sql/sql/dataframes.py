@@ -15,7 +15,7 @@ from kafka_sql.runtime.spark_context import spark_context
 
 def dataframe(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
     """Return a DataFrame of rows with column names and Arrow types."""
-    arrays = [pa.array([row[i] for row in rows], type_) for i, type_ in enumerate(columns.values())]
+    arrays = [pa.array([row[i] for row in rows], type) for i, type in enumerate(columns.values())]
     table = pa.table(arrays, names=list(columns))
     if not rows and spark_context(spark) is None:  # Connect needs a schema for an empty table
         return spark.createDataFrame([], from_arrow_schema(table.schema))

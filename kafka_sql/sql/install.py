@@ -27,7 +27,7 @@ def install() -> None:
     def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         with _ENABLE_LOCK:  # dbt runs its first statements on several threads
             enable(self)
-        return self.sql(sqlQuery, args, **kwargs)  # now the session's own attribute, which precedes this method
+        return self.sql(sqlQuery, args, **kwargs)  # now the session's own attribute, which hides this method
 
     setattr(sql, SPARK_SQL, spark_sql)
     SparkSession.sql = sql  # type: ignore[method-assign]

@@ -68,7 +68,7 @@ def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataF
 
 
 def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall]) -> DataFrame:
-    """Aggregate changes: +I and +U add a row to its group, -U and -D take it back.
+    """Aggregate changes: +I and +U add a row to its group, -U and -D retract it.
 
     Args:
         rows: changes with old rows, in any order.
@@ -83,10 +83,10 @@ def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCal
         UnsupportedSqlError: a sum or an average of values that are not numbers.
     """
     for call in calls:
-        type_ = rows.schema[call.argument].dataType if call.argument is not None else None
-        if call.function in ("sum", "avg") and not isinstance(type_, NumericType):
+        type = rows.schema[call.argument].dataType if call.argument is not None else None
+        if call.function in ("sum", "avg") and not isinstance(type, NumericType):
             raise UnsupportedSqlError(
-                f"{call.function.upper()} of {type_.simpleString() if type_ else '*'} over a changelog is not "
+                f"{call.function.upper()} of {type.simpleString() if type else '*'} over a changelog is not "
                 "supported. Use a numeric type."
             )
     spark = rows.sparkSession

@@ -53,64 +53,107 @@ def run_campaign(
     Raises:
         AssertionError: a driver made no progress, or exited unexpectedly.
     """
-    rng, topic, prefix = random.Random(seed), f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
+    topic, prefix = f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
     _in_child(_create_topic, bootstrap, topic)
     pipe, child_pipe = _FORK.Pipe()
     reader = _FORK.Process(target=_read_concurrently, args=(bootstrap, topic, child_pipe), daemon=True)
     reader.start()
-    killed: Counter[str] = Counter()
-    zombie: Any = None
     started = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as folder:
+        drivers = _Drivers((bootstrap, topic, prefix, naming), Path(folder), seed, log, nodes)
         for number in range(kills):
-            point = "anywhere" if rng.random() < 0.2 else POINTS[number % len(POINTS)]
-            kills_broker = bool(nodes) and number % 10 == 5
-            point = "never" if kills_broker else point  # _kill_broker kills this driver
-            before = _last_done(folder)
-            is_suspended = number % 10 == 7
-            run = f"{seed}-{number}"
-            arguments = (bootstrap, topic, prefix, naming, folder, run, point, rng.random(), is_suspended)
-            child = _FORK.Process(target=_run_driver, args=arguments)
-            child.start()
-            if is_suspended:
-                _wait_until_suspended(child)
-                assert _last_done(folder) > before, f"driver {number}, '{point}': no progress"
-                zombie = child
-                killed["suspended"] += 1
-                log(f"{number + 1:4} suspended {point:9} batches done: {_last_done(folder) + 1}")
-                continue
-            if kills_broker:
-                _kill_broker(rng.choice(nodes), folder, child)
-                killed["broker"] += 1
-            child.join(300)
-            assert child.exitcode == -signal.SIGKILL, f"driver {number}, '{point}': exited with {child.exitcode}"
-            after = _last_done(folder)
-            assert after > before, f"driver {number}, '{point}': no progress"
-            killed[point] += 1
-            log(f"{number + 1:4} killed {point:10} batches done: {after + 1}")
-            _resume_zombie(zombie)
-            zombie = None
-        child = _FORK.Process(
-            target=_run_driver,
-            args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", rng.random(), False),
-        )
-        child.start()
-        child.join(300)
-        assert child.exitcode == 0, f"the last driver exited with {child.exitcode}"
-        _resume_zombie(zombie)
-        produced = (_last_done(folder) + 1) * ROWS
+            drivers.crash(number)
+        drivers.finish()
+        produced = (_last_done(Path(folder)) + 1) * ROWS
     seconds = time.monotonic() - started
     pipe.send(produced)
     concurrent = pipe.recv()
     reader.join()
     final = _in_child(_read_all, bootstrap, topic, produced)
     return {
-        "kills": dict(killed),
+        "kills": dict(drivers.crashes),
         "seconds": round(seconds, 1),
         "concurrent": concurrent.verdict(produced),
         "final": final.verdict(produced),
     }
+
+
+class _Drivers:
+    """The drivers of one query, each of which resumes where the one before crashed.
+
+    Attributes:
+        crashes: number of drivers that crashed, by crash point.
+    """
+
+    def __init__(
+        self, sink: tuple[str, str, str, str], folder: Path, seed: int, log: Log, nodes: Sequence[Node]
+    ) -> None:
+        """Start no driver yet.
+
+        Args:
+            sink: arguments of ``sink_table``.
+            folder: the checkpoint of the query.
+            seed: seed of random choices.
+            log: prints a line of progress.
+            nodes: brokers that may be killed.
+        """
+        self._sink, self._folder, self._seed, self._log, self._nodes = sink, folder, seed, log, nodes
+        self._rng = random.Random(seed)
+        self._suspended: Any = None
+        self.crashes: Counter[str] = Counter()
+
+    def crash(self, number: int) -> None:
+        """Start a driver and wait until it was killed or suspended.
+
+        Raises:
+            AssertionError: it made no progress, or exited unexpectedly.
+        """
+        point = "anywhere" if self._rng.random() < 0.2 else POINTS[number % len(POINTS)]
+        kills_broker = bool(self._nodes) and number % 10 == 5
+        point = "never" if kills_broker else point  # _kill_broker kills this driver
+        is_suspended = number % 10 == 7
+        before = _last_done(self._folder)
+        child = self._start(str(number), point, is_suspended)
+        if is_suspended:
+            _wait_until_suspended(child)
+            self._suspended = child
+        else:
+            if kills_broker:
+                _kill_broker(self._rng.choice(self._nodes), self._folder, child)
+                self.crashes["broker"] += 1
+            child.join(300)
+            assert child.exitcode == -signal.SIGKILL, f"driver {number}, '{point}': exited with {child.exitcode}"
+        after = _last_done(self._folder)
+        assert after > before, f"driver {number}, '{point}': no progress"
+        self.crashes["suspended" if is_suspended else point] += 1
+        self._log(f"{number + 1:4} {'suspended' if is_suspended else 'killed':9} {point:9} batches done: {after + 1}")
+        if not is_suspended:
+            self._resume_suspended()
+
+    def finish(self) -> None:
+        """Run a last driver, which does not crash.
+
+        Raises:
+            AssertionError: it exited unexpectedly.
+        """
+        child = self._start("last", "", is_suspended=False)
+        child.join(300)
+        assert child.exitcode == 0, f"the last driver exited with {child.exitcode}"
+        self._resume_suspended()
+
+    def _start(self, name: str, point: str, is_suspended: bool) -> Any:
+        arguments = (self._sink, self._folder, f"{self._seed}-{name}", point, self._rng.random(), is_suspended)
+        child = _FORK.Process(target=_run_driver, args=arguments)
+        child.start()
+        return child
+
+    def _resume_suspended(self) -> None:
+        """Resume the suspended driver, if there is one. It must detect that it is fenced."""
+        child, self._suspended = self._suspended, None
+        if child is not None:
+            os.kill(child.pid, signal.SIGCONT)
+            child.join(300)
+            assert child.exitcode == _FENCED, f"a fenced driver exited with {child.exitcode}"
 
 
 def _kill_broker(node: Node, folder: Path, child: Any) -> None:
@@ -138,30 +181,13 @@ def _wait_until_suspended(child: Any) -> None:
         child.join(0.05)
 
 
-def _resume_zombie(zombie: Any) -> None:
-    """Resume a suspended driver, if there is one. It must detect that it is fenced."""
-    if zombie is not None:
-        os.kill(zombie.pid, signal.SIGCONT)
-        zombie.join(300)
-        assert zombie.exitcode == _FENCED, f"a fenced driver exited with {zombie.exitcode}"
-
-
 def _run_driver(
-    bootstrap: str,
-    topic: str,
-    prefix: str,
-    naming: str,
-    folder: Path,
-    run: str,
-    point: str,
-    seed: float,
-    is_suspended: bool,
+    sink: tuple[str, str, str, str], folder: Path, run: str, point: str, seed: float, is_suspended: bool
 ) -> None:
     """Run a driver: one to three batches, then crash in the next one; without a crash point, three batches."""
+    _, _, prefix, _ = sink
     try:
-        _run_batches(
-            SimulatedQuery(sink_table(bootstrap, topic, prefix, naming), folder, run, prefix), point, seed, is_suspended
-        )
+        _run_batches(SimulatedQuery(sink_table(*sink), folder, run, prefix), point, seed, is_suspended)
     except WriterFencedError:
         os._exit(_FENCED)
 

@@ -66,7 +66,7 @@ def send(bootstrap: str, topic: str, start: int, count: int = 100, codec: str = 
 
 
 def assert_running(process: int, folder: Path) -> None:
-    """Assert that a driver has not exited by itself."""
+    """Assert that a driver is still running."""
     exited = not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
     assert not exited, (folder / "driver.err").read_text()[-5000:]
 

@@ -53,7 +53,7 @@ QUERIES = {
         """INSERT INTO tgt SELECT window(t, '10 seconds').start AS w, k, count(*) AS n, sum(a) AS s FROM src
         GROUP BY window(t, '10 seconds'), k""",
     ),
-    # aggregates that take rows back, and keep their own state
+    # aggregates with retraction, which keep their own state
     "aggregate of changes": (_CHANGES, _VALUES, _AGGREGATE),
     "aggregate of upserts": (_UPSERTS, _VALUES, _AGGREGATE),
 }

@@ -21,10 +21,10 @@ _SEQUENCES: Final = 2**31
 
 
 class Clock:
-    """A clock that advances only when somebody waits. Replaces the module ``time``."""
+    """A clock that advances only when the code under test waits. Replaces the module ``time``."""
 
     def __init__(self) -> None:
-        """Begin at a time like that of a machine that runs for some minutes."""
+        """Start at 1,000 seconds, like the monotonic clock of a machine that was booted a few minutes ago."""
         self.reset()
 
     def reset(self) -> None:
@@ -93,27 +93,33 @@ class Marker(NamedTuple):
 
 @dataclass
 class ProducerEntry:
-    """What a leader knows about a producer."""
+    """A producer's entry in the state of a leader.
+
+    Attributes:
+        epoch: the producer epoch.
+        batches: the last batches of this epoch. A transaction marker can also begin an epoch.
+        is_open: whether the producer has an open transaction in the partition.
+    """
 
     epoch: int
-    batches: list[SentBatch] = field(default_factory=list)  # the last ones; none after a new epoch of a marker
-    is_open: bool = False  # a transaction
+    batches: list[SentBatch] = field(default_factory=list)
+    is_open: bool = False
 
 
 class Partition:
     """The log of a partition and what its leader knows about producers."""
 
     def __init__(self, leader: Address) -> None:
-        """Begin with an empty log."""
+        """Start with an empty log."""
         self.leader: Address | None = leader
         self.leader_epoch = 0
         self.log: list[SentBatch | Marker] = []
-        self.committed = 0  # length of the part that each replica has
+        self.high_watermark = 0
         self.known_from = 0  # earlier producers have expired
         self.producers: dict[int, ProducerEntry] = {}
 
     def append(self, batch: SentBatch, rejects_unknown: bool, reports_duplicates: bool) -> tuple[int, int]:
-        """Append a batch unless it is there; return the error code and the length of the log up to it."""
+        """Append a batch unless it is a duplicate. Return the error code and the length of the log up to the batch."""
         entry = self.producers.get(batch.producer_id)
         code = ErrorCode.NONE
         if entry is None:
@@ -142,16 +148,20 @@ class Partition:
         entry = self.producers.get(marker.producer_id)
         if entry is None or marker.epoch >= entry.epoch:
             self._add(marker)
-            self.committed = len(self.log)
+            self.high_watermark = len(self.log)
 
     def elect(self, leader: Address | None, survivors: int, remembered: int) -> None:
-        """Move to a leader that has so many of the batches that are not committed, and remembers so many per producer.
+        """Elect another leader.
 
-        A leader that was restarted remembers only the last batch of each producer (the snapshot).
+        Args:
+            leader: its address; None if no replica is available.
+            survivors: how many of the log's entries above the high watermark it has.
+            remembered: how many of each producer's batches it remembers. After a restart, this is only the last one
+                (from the snapshot).
         """
         self.leader = leader
         self.leader_epoch += 1
-        del self.log[self.committed + survivors :]
+        del self.log[self.high_watermark + survivors :]
         log, self.log = self.log, []
         self.producers.clear()
         for number, item in enumerate(log):

@@ -294,15 +294,15 @@ class _Writer:
         if _CLOCK.now > began + _MAX_SECONDS:
             raise Violation(f"flush took {_CLOCK.now - began:g} s")
         for number, records in enumerate(self.records):
-            written = self._last_copies(number, self._committed(number, acknowledged_only=True))
+            written = self._last_copies(number, self._log_records(number, acknowledged_only=True))
             if written != list(range(records)):
                 raise Violation(f"partition {number} does not contain each record once and in order: {written}")
             self.flushed[number] = records
 
-    def _committed(self, number: int, acknowledged_only: bool) -> list[int]:
+    def _log_records(self, number: int, acknowledged_only: bool) -> list[int]:
         """Return the records of a partition."""
         partition = self.network.partitions[number]
-        log = partition.log[: partition.committed] if acknowledged_only else partition.log
+        log = partition.log[: partition.high_watermark] if acknowledged_only else partition.log
         batches = (item for item in log if isinstance(item, SentBatch))
         return [record for batch in batches for record in range(batch.first_record, batch.first_record + batch.records)]
 
@@ -327,7 +327,7 @@ class _Writer:
         _CLOCK.drain()
         for number, flushed in enumerate(self.flushed):
             # an error may have ended the second writing
-            records = self._first_copies(number, self._committed(number, acknowledged_only=False))
+            records = self._first_copies(number, self._log_records(number, acknowledged_only=False))
             if records[:flushed] != list(range(flushed)):
                 raise Violation(f"partition {number} lost records of an earlier flush")
             if sorted(set(records)) != records:

@@ -131,11 +131,11 @@ class Network:
             elif code == ErrorCode.NONE and is_target and fault.name == "after":
                 code = fault.code
             elif code == ErrorCode.NONE and not (is_target and fault.name in ("lost after", "silent after")):
-                partition.committed = max(partition.committed, length)
+                partition.high_watermark = max(partition.high_watermark, length)
             elif code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER and leader_epoch == partition.leader_epoch:
                 # Kafka 0.11 does not wait for other replicas then, but no producer can find out: Java's counts it as
                 # written too
-                partition.committed = max(partition.committed, length)
+                partition.high_watermark = max(partition.high_watermark, length)
             if not (is_target and fault.name == "incomplete"):
                 results[TOPIC, batch.partition] = ProduceResult(code, length)
         if fault.name == "lost after":
@@ -227,7 +227,7 @@ class SimulatedConnection:
         network.connections.append(self)
 
     def note_timeout(self, sent_at: float) -> None:
-        """Do nothing: a writer replaces the connections that it uses by itself."""
+        """Do nothing: a writer itself replaces the connections that it uses."""
 
     def send(self, request: ProduceRequest, parts: Sequence[bytes | memoryview]) -> int:
         """Read the headers of the batches, and process the request later."""

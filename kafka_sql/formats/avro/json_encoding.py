@@ -192,9 +192,9 @@ def _converter(avro: AvroType, arrow_type: pa.DataType, path: str) -> Convert:
     return _scalar_converter(avro, arrow_type, path)
 
 
-def _require(value: Any, type_: type, path: str, expected: str) -> Any:
+def _require(value: Any, type: type, path: str, expected: str) -> Any:
     """Return a value of the required type."""
-    if not isinstance(value, type_) or (type_ is str and isinstance(value, Number)):
+    if not isinstance(value, type) or (type is str and isinstance(value, Number)):
         raise ValueError(f"{path}\0expected {expected}")
     return value
 

@@ -181,10 +181,10 @@ def _with_declared_types(document: pa.Schema, schema: pa.Schema, nullable: bool)
     """
     types = [(f.metadata or {}).get(DECLARED_TYPE, b"").decode() for f in schema]
     if nullable:
-        types = [type_.removesuffix(" NOT NULL") for type_ in types]
+        types = [type.removesuffix(" NOT NULL") for type in types]
     if not all(types):
         return document
-    row = "ROW<" + ", ".join(f"c {type_}" for type_ in types) + ">"
+    row = "ROW<" + ", ".join(f"c {type}" for type in types) + ">"
     row_fields = (DEBEZIUM_AVRO.new_field, DEBEZIUM_AVRO.old_field)
     return pa.schema([f.with_metadata({DECLARED_TYPE: row}) if f.name in row_fields else f for f in document])
 

@@ -195,8 +195,8 @@ def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent
         plan_row: address of the slot's row in the plan.
         values: address of the slot's values; ``entry`` is the one to write.
     """
-    type_, exact = load_int64(plan_row, decode_plan.TYPE), True
-    if type_ <= decode_plan.INT64:
+    type, exact = load_int64(plan_row, decode_plan.TYPE), True
+    if type <= decode_plan.INT64:
         is_integer, value = scalar_kernels.to_int64(mantissa, flags)
         if (
             not is_integer
@@ -204,18 +204,18 @@ def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent
             or value > load_int64(plan_row, decode_plan.MAX_VALUE)
         ):
             return REJECTED
-        if type_ == decode_plan.INT64:
+        if type == decode_plan.INT64:
             store(values + 8 * entry, value)
-        elif type_ == decode_plan.INT32:
+        elif type == decode_plan.INT32:
             store(values + 4 * entry, types.int32(value))
-        elif type_ == decode_plan.INT16:
+        elif type == decode_plan.INT16:
             store(values + 2 * entry, types.int16(value))
         else:
             store(values + entry, types.int8(value))
-    elif type_ == decode_plan.DOUBLE:
+    elif type == decode_plan.DOUBLE:
         exact, double = scalar_kernels.to_float64(mantissa, exponent, flags)
         store(values + 8 * entry, double)
-    elif type_ == decode_plan.FLOAT:
+    elif type == decode_plan.FLOAT:
         exact, single = scalar_kernels.to_float32(mantissa, exponent, flags)
         store(values + 4 * entry, types.float32(single))
     elif not scalar_kernels.store_decimal(
@@ -241,8 +241,8 @@ def store_temporal(
         separator: the byte between a timestamp's date and time.
         has_offset: timestamps end in an offset from UTC.
     """
-    type_ = load_int64(plan_row, decode_plan.TYPE)
-    if type_ == decode_plan.TIMESTAMP:
+    type = load_int64(plan_row, decode_plan.TYPE)
+    if type == decode_plan.TIMESTAMP:
         zone = scalar_kernels.NO_ZONE
         if has_offset:
             zone = scalar_kernels.OFFSET
@@ -251,7 +251,7 @@ def store_temporal(
         micros, cursor = scalar_kernels.parse_timestamp(cursor, end, separator, zone)
         store(values + 8 * entry, micros)
         return -1 if micros == scalar_kernels.INVALID else cursor
-    if type_ == decode_plan.DATE:
+    if type == decode_plan.DATE:
         days = scalar_kernels.parse_date(cursor, end)
         store(values + 4 * entry, types.int32(days))
         return -1 if days == scalar_kernels.INVALID else cursor + 10

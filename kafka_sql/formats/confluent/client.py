@@ -314,14 +314,14 @@ def _parse_json(response: httpx.Response) -> Any:
         return None
 
 
-def _require_field(document: Any, key: str, type_: type[T], resource: str) -> T:
+def _require_field(document: Any, key: str, type: type[T], resource: str) -> T:
     """Return a field of a response.
 
     Raises:
         SchemaRegistryError: it is missing, or of another type.
     """
     value = document.get(key) if isinstance(document, dict) else None
-    if not isinstance(value, type_):
+    if not isinstance(value, type):
         raise SchemaRegistryError(
             f"Invalid schema registry response for {resource}: '{key}' is missing or malformed. Check the format's "
             "option 'url'."

@@ -122,11 +122,11 @@ def _decode_payload(batch: Batch, rules: CsvRules, cursor: int, end: int) -> int
 @inline_helper
 def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop: int) -> int:
     """Append the elements of an ARRAY or ROW and its own entry; return an outcome."""
-    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
+    entry, type = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
     is_blank = not has_elements(start, stop, rules.element_separator)
-    if type_ == decode_plan.ROW:
+    if type == decode_plan.ROW:
         if is_blank:
             return (
                 append_null_or_report(batch, slot) if plan_cell(batch.plan, slot, decode_plan.NULLABLE) else UNSUPPORTED
@@ -134,14 +134,14 @@ def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop:
         finish_entry(batch, slot, entry)
     field, count = 0, plan_cell(batch.plan, slot, decode_plan.FIELD_COUNT)
     cursor = stop + 1 if is_blank else start
-    while cursor <= stop and (type_ == decode_plan.ARRAY or field < count):
+    while cursor <= stop and (type == decode_plan.ARRAY or field < count):
         element_start, element_stop = cursor, cursor
         while element_stop < stop and types.int64(load(element_stop, types.uint8)) != rules.element_separator:
             element_stop += 1
         cursor = element_stop + 1
         if rules.trim_spaces:
             element_start, element_stop = strip(element_start, element_stop)
-        if type_ == decode_plan.ARRAY:
+        if type == decode_plan.ARRAY:
             element = plan_cell(batch.plan, slot, decode_plan.CHILD_SLOT)
         else:
             element = name_cell(
@@ -152,7 +152,7 @@ def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop:
         outcome = _append_value(batch, rules, element, element_start, element_stop, np.bool_(False), np.bool_(False))
         if outcome < 0:
             return outcome
-    if type_ == decode_plan.ARRAY:
+    if type == decode_plan.ARRAY:
         finish_list(batch, slot)
         return DECODED
     return DECODED if field == count else UNSUPPORTED
@@ -165,7 +165,7 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
     plan_row = batch.plan + 8 * decode_plan.PLAN_CELLS * slot
-    type_ = load_int64(plan_row, decode_plan.TYPE)
+    type = load_int64(plan_row, decode_plan.TYPE)
     is_variable = slot_cell(batch.slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE
     target = slot_cell(batch.slots, slot, column_buffers.DATA)
     if is_variable:
@@ -175,7 +175,7 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
         target += used_bytes
     if escaped:
         # Only a STRING is unescaped here, and only if no null literal is set: it would be compared with the bytes.
-        if type_ != decode_plan.STRING or rules.null_size >= 0:
+        if type != decode_plan.STRING or rules.null_size >= 0:
             return UNSUPPORTED
         finish_bytes(
             batch, slot, entry, copy_unescaped(start, stop, rules.quote if quoted else -1, rules.escape, target)
@@ -186,12 +186,12 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
         size == 0
         and (
             rules.empty_string_as_null
-            or (rules.ignore_errors and type_ not in (decode_plan.STRING, decode_plan.BYTES, decode_plan.BOOLEAN))
+            or (rules.ignore_errors and type not in (decode_plan.STRING, decode_plan.BYTES, decode_plan.BOOLEAN))
         )
     ):
         return append_null_or_report(batch, slot) if load_int64(plan_row, decode_plan.NULLABLE) else UNSUPPORTED
     if is_variable:
-        if type_ == decode_plan.STRING:
+        if type == decode_plan.STRING:
             copy_text(start, stop, batch.last_word, target)
             target += size
         else:

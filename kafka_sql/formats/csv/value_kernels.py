@@ -69,17 +69,17 @@ def copy_unescaped(cursor: int, stop: int, quote: int, escape: int, target: int)
 @inline_helper
 def store_value(plan_row: int, values: int, entry: int, cursor: int, stop: int) -> int:
     """Parse and store a value of fixed width; return REJECTED, STORED or INEXACT as ``store_number`` does."""
-    type_ = load_int64(plan_row, decode_plan.TYPE)
-    if type_ <= decode_plan.DOUBLE:
+    type = load_int64(plan_row, decode_plan.TYPE)
+    if type <= decode_plan.DOUBLE:
         cursor, stop = strip(cursor, stop)
-    if type_ == decode_plan.BOOLEAN:
+    if type == decode_plan.BOOLEAN:
         is_true = stop - cursor == 4 and load(cursor, types.uint32) | _TO_LOWER == _TRUE
         store(values + entry, types.uint8(is_true))
         return STORED
-    if type_ <= decode_plan.DECIMAL:
+    if type <= decode_plan.DECIMAL:
         end, mantissa, exponent, flags = scan_number(cursor, stop)
         return store_number(plan_row, values, entry, mantissa, exponent, flags) if end == stop else REJECTED
     end = store_temporal(plan_row, values, entry, cursor, stop, SPACE, 0)
-    if end != stop or (type_ == decode_plan.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
+    if end != stop or (type == decode_plan.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
         return REJECTED
     return STORED

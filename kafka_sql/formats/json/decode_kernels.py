@@ -97,7 +97,7 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
     # np.int64(0): numba would compile _read_name a second time for a literal 0
     depth = 0
     slot = batch.root
-    type_ = np.int64(decode_plan.ROW)
+    type = np.int64(decode_plan.ROW)
     next_field = np.int64(0)
     field_count = 0
     just_opened = True
@@ -105,12 +105,12 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
         if cursor >= end:
             return UNSUPPORTED
         if not (
-            just_opened and load(cursor, types.uint8) == (CLOSE_ARRAY if type_ == decode_plan.ARRAY else CLOSE_OBJECT)
+            just_opened and load(cursor, types.uint8) == (CLOSE_ARRAY if type == decode_plan.ARRAY else CLOSE_OBJECT)
         ):
-            if type_ == decode_plan.ROW:
+            if type == decode_plan.ROW:
                 cursor, value_slot, next_field = _read_name(batch, row, slot, next_field, cursor, end)
                 field_count += value_slot >= 0
-            elif type_ == decode_plan.ARRAY:
+            elif type == decode_plan.ARRAY:
                 value_slot = plan_cell(batch.plan, slot, decode_plan.CHILD_SLOT)
             else:
                 cursor, value_slot = _read_map_key(batch, slot, cursor, end)
@@ -133,7 +133,7 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
                 store_int64(cells, 2, field_count)
                 depth += 1
                 slot, next_field, field_count, just_opened = value_slot, np.int64(0), 0, True
-                type_ = plan_cell(batch.plan, slot, decode_plan.TYPE)
+                type = plan_cell(batch.plan, slot, decode_plan.TYPE)
                 continue
             if cursor < 0:
                 return cursor
@@ -141,8 +141,8 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
             if cursor >= end:
                 return UNSUPPORTED
         byte = load(cursor, types.uint8)
-        while byte == (CLOSE_ARRAY if type_ == decode_plan.ARRAY else CLOSE_OBJECT):
-            outcome = _close_container(batch, rules, row, slot, type_, field_count)
+        while byte == (CLOSE_ARRAY if type == decode_plan.ARRAY else CLOSE_OBJECT):
+            outcome = _close_container(batch, rules, row, slot, type, field_count)
             if outcome < 0:
                 return outcome
             cursor = skip_space(cursor + 1, end)
@@ -153,7 +153,7 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
             depth -= 1
             cells = batch.stack + 8 * _STACK_CELLS * depth
             slot, next_field, field_count = load_int64(cells, 0), load_int64(cells, 1), load_int64(cells, 2)
-            type_ = plan_cell(batch.plan, slot, decode_plan.TYPE)
+            type = plan_cell(batch.plan, slot, decode_plan.TYPE)
             byte = load(cursor, types.uint8)
         if byte != COMMA:
             return UNSUPPORTED
@@ -232,8 +232,8 @@ def _read_scalar(batch: Batch, rules: JsonRules, slot: int, cursor: int, end: in
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
     plan_row = batch.plan + 8 * decode_plan.PLAN_CELLS * slot
-    type_, values = load_int64(plan_row, decode_plan.TYPE), slot_cell(batch.slots, slot, column_buffers.VALUES)
-    if type_ == decode_plan.BOOLEAN:
+    type, values = load_int64(plan_row, decode_plan.TYPE), slot_cell(batch.slots, slot, column_buffers.VALUES)
+    if type == decode_plan.BOOLEAN:
         size = literal_size(cursor, end)
         store(values + entry, types.uint8(size == 4))
         if size == 0:
@@ -242,7 +242,7 @@ def _read_scalar(batch: Batch, rules: JsonRules, slot: int, cursor: int, end: in
     else:
         quoted = load(cursor, types.uint8) == QUOTE
         cursor += quoted
-        if type_ <= decode_plan.DECIMAL:
+        if type <= decode_plan.DECIMAL:
             start = cursor
             cursor, mantissa, exponent, flags = scan_number(cursor, end)
             if cursor < 0:
@@ -300,20 +300,20 @@ def _read_string(batch: Batch, slot: int, entry: int, cursor: int, end: int) -> 
 @inline_helper
 def _open_container(batch: Batch, slot: int, cursor: int, end: int) -> int:
     """Read an opening bracket and count the entry of a ROW; return the address after it, or an outcome."""
-    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
+    entry, type = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, decode_plan.TYPE)
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return report_full_slot(batch, slot)
-    if load(cursor, types.uint8) != (OPEN_ARRAY if type_ == decode_plan.ARRAY else OPEN_OBJECT):
+    if load(cursor, types.uint8) != (OPEN_ARRAY if type == decode_plan.ARRAY else OPEN_OBJECT):
         return UNSUPPORTED
-    if type_ == decode_plan.ROW:
+    if type == decode_plan.ROW:
         finish_entry(batch, slot, entry)
     return skip_space(cursor + 1, end)
 
 
 @inline_helper
-def _close_container(batch: Batch, rules: JsonRules, row: int, slot: int, type_: int, field_count: int) -> int:
+def _close_container(batch: Batch, rules: JsonRules, row: int, slot: int, type: int, field_count: int) -> int:
     """Append null for the missing fields of a ROW, or the entry of an ARRAY or MAP; return an outcome."""
-    if type_ != decode_plan.ROW:
+    if type != decode_plan.ROW:
         finish_list(batch, slot)
         return DECODED
     first = plan_cell(batch.plan, slot, decode_plan.FIRST_NAME)

@@ -85,21 +85,21 @@ def encode_rows(objects: Objects) -> int:
 @helper
 def _write_value(target: int, field: int, row: int) -> int:
     """Write a value that is not null, and return where it ends."""
-    type_ = load_int64(field, TYPE)
-    if type_ == TEXT:
+    type = load_int64(field, TYPE)
+    if type == TEXT:
         return _write_text(target, field, row)
-    if type_ == QUOTED:
+    if type == QUOTED:
         store(target, types.uint8(_QUOTE))
         target = _write_text(target + 1, field, row)
         store(target, types.uint8(_QUOTE))
         return target + 1
-    if type_ == FLOAT:
+    if type == FLOAT:
         return _write_float(target, field, row)
-    if type_ == TEN_THOUSANDTHS:
+    if type == TEN_THOUSANDTHS:
         return _write_ten_thousandths(target, load_int64(load_int64(field, VALUES), row))
-    if type_ == BOOLEAN:
+    if type == BOOLEAN:
         return _write_boolean(target, field, row)
-    return _write_integer(target, _load_integer(type_, load_int64(field, VALUES), row))
+    return _write_integer(target, _load_integer(type, load_int64(field, VALUES), row))
 
 
 @helper
@@ -193,12 +193,12 @@ def _write_boolean(target: int, field: int, row: int) -> int:
 
 
 @helper
-def _load_integer(type_: int, values: int, row: int) -> int:
-    if type_ == INT64:
+def _load_integer(type: int, values: int, row: int) -> int:
+    if type == INT64:
         return types.int64(load(values + 8 * row, types.int64))
-    if type_ == INT32:
+    if type == INT32:
         return types.int64(load(values + 4 * row, types.int32))
-    if type_ == INT16:
+    if type == INT16:
         return types.int64(load(values + 2 * row, types.int16))
     return types.int64(load(values + row, types.int8))
 

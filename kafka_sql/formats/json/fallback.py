@@ -189,9 +189,9 @@ def _timestamp_advice(value: Any, arrow_type: pa.DataType, rules: Rules) -> str:
     if not pt.is_timestamp(arrow_type) or not isinstance(value, str):
         return ""
 
-    def matches(type_: pa.DataType, standard: TimestampStandard) -> bool:
+    def matches(type: pa.DataType, standard: TimestampStandard) -> bool:
         try:
-            scalar_converter(type_, standard, as_decimals=False)(value)
+            scalar_converter(type, standard, as_decimals=False)(value)
         except ValueError:
             return False
         return True

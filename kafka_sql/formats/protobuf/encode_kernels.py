@@ -180,21 +180,21 @@ def write_varint(cursor: int, value: int) -> int:
 @inline_helper
 def _write_field(batch: Batch, operation: int, array: int, entry: int, cursor: int) -> int:
     """Write a field that is not a message, unless it is absent."""
-    presence, type_ = load_int64(operation, PRESENCE), load_int64(operation, TYPE)
+    presence, type = load_int64(operation, PRESENCE), load_int64(operation, TYPE)
     if presence != ALWAYS and not is_valid(array, entry):
         return NULL_FOUND if presence == REQUIRED else cursor
-    if presence == IMPLICIT and _is_default(type_, load_int64(array, VALUES), entry):
+    if presence == IMPLICIT and _is_default(type, load_int64(array, VALUES), entry):
         return cursor
-    cursor = _write_value(batch, type_, array, entry, load_int64(operation, NULL_BITS), cursor)
+    cursor = _write_value(batch, type, array, entry, load_int64(operation, NULL_BITS), cursor)
     return write_varint(cursor, load_int64(operation, TAG))
 
 
 @inline_helper
-def _is_default(type_: int, values: int, entry: int) -> bool:
+def _is_default(type: int, values: int, entry: int) -> bool:
     """Return whether a value is zero or empty."""
-    if type_ == BYTES:
+    if type == BYTES:
         return load(values + 4 * entry, types.int32) == load(values + 4 * entry + 4, types.int32)
-    return _load_bits(type_, values, entry) == 0
+    return _load_bits(type, values, entry) == 0
 
 
 @inline_helper
@@ -202,11 +202,11 @@ def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: 
     """Write the elements of an array of values."""
     if start >= end:
         return cursor
-    tag, type_, null_bits = load_int64(operation, TAG), load_int64(operation, TYPE), load_int64(operation, NULL_BITS)
+    tag, type, null_bits = load_int64(operation, TAG), load_int64(operation, TYPE), load_int64(operation, NULL_BITS)
     elements = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, TARGET)
     offset, packed_end = load_int64(elements, OFFSET), cursor
     for k in range(end - 1, start - 1, -1):
-        cursor = _write_value(batch, type_, elements, k + offset, null_bits, cursor)
+        cursor = _write_value(batch, type, elements, k + offset, null_bits, cursor)
         if opcode == ELEMENTS:
             cursor = write_varint(cursor, tag)
     if opcode == PACKED:
@@ -215,11 +215,11 @@ def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: 
 
 
 @inline_helper
-def _write_value(batch: Batch, type_: int, array: int, entry: int, null_bits: int, cursor: int) -> int:
+def _write_value(batch: Batch, type: int, array: int, entry: int, null_bits: int, cursor: int) -> int:
     """Write an entry, or what null is written as."""
     valid, values = is_valid(array, entry), load_int64(array, VALUES)
-    if type_ != BYTES:
-        return _write_bits(cursor, type_, _load_bits(type_, values, entry) if valid else null_bits)
+    if type != BYTES:
+        return _write_bits(cursor, type, _load_bits(type, values, entry) if valid else null_bits)
     if valid:
         start = np.int64(load(values + 4 * entry, types.int32))
         length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
@@ -232,30 +232,30 @@ def _write_value(batch: Batch, type_: int, array: int, entry: int, null_bits: in
 
 
 @inline_helper
-def _load_bits(type_: int, values: int, entry: int) -> int:
+def _load_bits(type: int, values: int, entry: int) -> int:
     """Return a number as a word."""
-    if type_ <= ZIGZAG or type_ == FIXED32:
+    if type <= ZIGZAG or type == FIXED32:
         return np.int64(load(values + 4 * entry, types.int32))
-    if type_ == BOOLEAN:
+    if type == BOOLEAN:
         return np.int64((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1)
-    if type_ in (DECIMAL, DECIMAL_AS_FIXED64):
+    if type in (DECIMAL, DECIMAL_AS_FIXED64):
         return load(values + 16 * entry, types.int64)
     return load(values + 8 * entry, types.int64)
 
 
 @inline_helper
-def _write_bits(cursor: int, type_: int, bits: int) -> int:
+def _write_bits(cursor: int, type: int, bits: int) -> int:
     """Write a number before ``cursor``."""
-    if type_ in (FIXED32, LONG_AS_FIXED32):
+    if type in (FIXED32, LONG_AS_FIXED32):
         store(cursor - 4, types.int32(bits))
         return cursor - 4
-    if type_ in (FIXED64, DECIMAL_AS_FIXED64):
+    if type in (FIXED64, DECIMAL_AS_FIXED64):
         store(cursor - 8, bits)
         return cursor - 8
-    if type_ == UNSIGNED:
+    if type == UNSIGNED:
         bits &= 0xFFFFFFFF
-    elif type_ == ZIGZAG:
+    elif type == ZIGZAG:
         bits = ((bits << 1) ^ (bits >> 31)) & 0xFFFFFFFF
-    elif type_ == ZIGZAG_LONG:
+    elif type == ZIGZAG_LONG:
         bits = (bits << 1) ^ (bits >> 63)
     return write_varint(cursor, bits)

@@ -94,11 +94,11 @@ class _EncodePlan:
         return len(self.inputs) - 1
 
     def emit(
-        self, mapping: FieldMapping | None, opcode: int, input_: int, depth: int, tag: int = 0, type_: int = 0,
+        self, mapping: FieldMapping | None, opcode: int, input_: int, depth: int, tag: int = 0, type: int = 0,
         presence: int = 0, null_bits: int = 0, target: int = 0,
     ) -> int:  # fmt: skip
         """Add an operation; return its number."""
-        self.operations.append([opcode, input_, depth, tag, type_, presence, null_bits, target])
+        self.operations.append([opcode, input_, depth, tag, type, presence, null_bits, target])
         self.paths.append(mapping.path if mapping is not None else "")
         return len(self.operations) - 1
 
@@ -204,9 +204,9 @@ def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: in
     input_ = plan.add_input(path)
     is_serialized = mapping.message is not None and mapping.wire.type == pa.binary()
     if mapping.message is None or is_serialized:
-        type_ = _value_type(mapping)
-        tag = _tag(mapping, _WIRE_TYPES.get(type_, 0))
-        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type_, _presence(mapping), _null_bits(mapping))
+        type = _value_type(mapping)
+        tag = _tag(mapping, _WIRE_TYPES.get(type, 0))
+        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type, _presence(mapping), _null_bits(mapping))
         return
     children = [(child, (*path, index)) for index, child in enumerate(mapping.children)]
     _emit_message(plan, mapping, input_, children, depth, message_depth, _presence(mapping))
@@ -233,12 +233,12 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
     input_, element, element_path = plan.add_input(path), mapping.children[0], (*path, "values")
     is_map = len(mapping.children) == 2
     if not is_map and (element.message is None or element.wire.type == pa.binary()):
-        type_ = _value_type(element)
+        type = _value_type(element)
         is_packed = bool(mapping.descriptor.is_packed)
         elements = plan.add_input(element_path)
-        tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type_, 0))
+        tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type, 0))
         opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS
-        plan.emit(mapping, opcode, input_, depth, tag, type_, null_bits=_null_bits(element), target=elements)
+        plan.emit(mapping, opcode, input_, depth, tag, type, null_bits=_null_bits(element), target=elements)
         return
     start = plan.emit(mapping, encode_kernels.LOOP, input_, depth)
     elements = plan.add_input(element_path)

@@ -79,4 +79,4 @@ def _infer_element(descriptor: FieldDescriptor, enclosing: tuple[str, ...], path
     if not fields:
         raise SchemaError(f"The field '{path}' is the message {message.full_name}, which has no fields. Declare the "
                           "table's columns.", column=path)  # fmt: skip
-    return "ROW<" + ", ".join(f"`{name}` {type_}" for name, type_ in fields) + ">"
+    return "ROW<" + ", ".join(f"`{name}` {type}" for name, type in fields) + ">"

@@ -1,7 +1,7 @@
 """Send closed batches to the leaders of their partitions until each is acknowledged.
 
-Each partition recovers by itself (``PartitionQueue``), and each connection fails by itself: an error of one leader does
-not delay the partitions of others.
+Partitions recover independently (``PartitionQueue``), and so do connections: an error of one leader does not delay the
+partitions of other leaders.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 _LOG = logging.getLogger("kafka_sql.kafka")
 
 _MAX_REQUEST: Final = 1_000_000  # bytes of batches per request
-_MAX_PENDING: Final = 16 << 20  # bytes of batches that are not acknowledged, while more are accepted
+_MAX_PENDING: Final = 16 << 20  # bytes of batches that are not acknowledged; above this, send() waits
 _MAX_WAIT: Final = 1.0  # seconds
 _BACKOFF_MS, _MAX_BACKOFF_MS = 20, 1_000  # by default
 _IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
@@ -58,7 +58,8 @@ _NOT_WRITTEN: Final = frozenset(
         ErrorCode.INVALID_TXN_STATE,
     }
 )
-_LATER_EPOCH: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})  # the leader knows one
+# the leader knows a later epoch of the producer
+_LATER_EPOCH: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 _REJECTED_PRODUCER: Final = _LATER_EPOCH | {ErrorCode.UNKNOWN_PRODUCER_ID}
 
 

@@ -40,7 +40,7 @@ class ClientErrors:
     Attributes:
         settings: the client's, with references resolved.
         mask: replaces secrets in a text.
-        recent: the last broker errors, newest last. The client retries by itself, so these are the causes to report
+        recent: the last broker errors, newest last. The client itself retries, so these are the causes to report
             when a wait times out.
         count: how many broker errors were reported.
         auth_failures: failed authentications, of the client or of the broker.
@@ -77,7 +77,7 @@ class ClientErrors:
         """Raise the error if brokers keep rejecting the client.
 
         Raises:
-            AuthenticationError: authentication has failed for some seconds, without a success in between.
+            AuthenticationError: authentication has failed for several seconds, without a success in between.
         """
         if self.auth_failures.is_persistent(PERSISTENT_SECONDS_IN_USE):
             raise auth_error(self.auth_failures.message, self.settings, PERSISTENT_SECONDS_IN_USE)

@@ -31,7 +31,7 @@ def to_records(messages: list[Message], fields: RecordFields) -> Records:
         offsets=np.array([m.offset() for m in messages], np.int64),
         keys=pa.array([m.key() for m in messages], pa.binary()) if fields.keys else None,
         timestamps=np.array([time for _, time in timestamps], np.int64) if timestamps else None,
-        timestamp_types=np.array([type_ for type_, _ in timestamps], np.int32) if timestamps else None,
+        timestamp_types=np.array([type for type, _ in timestamps], np.int32) if timestamps else None,
         headers=pa.array([_headers(m) for m in messages], HEADER_LIST) if fields.headers else None,
         leader_epochs=np.array([-1 if e is None else e for e in epochs], np.int32) if epochs else None,
     )

@@ -105,7 +105,7 @@ def describe_normalization(table: Definition) -> Json:
 def describe_aggregate(aggregate: Operator) -> Json:
     """Describe the operator that keeps the values of an aggregate or a DISTINCT.
 
-    The rows that it takes back must be computed in the same way as those that it has added.
+    The rows that it retracts must be computed in the same way as those that it has added.
     """
     description = describe_operators(aggregate)[-1]
     columns = description.pop("columns", [])  # of a DISTINCT

@@ -190,7 +190,9 @@ def _v2_sink(name: str, provider: str, relation: Any) -> Sink:
         return Sink.STREAM
     if capabilities & _BATCH_WRITES:
         return Sink.BATCHES
-    raise _unsupported(name, f"tables of {provider or 'this data source'} cannot be written")
+    raise UnsupportedSqlError(
+        f"INSERT INTO '{name}': Spark cannot write tables of {provider or 'this data source'}.", table=name
+    )
 
 
 def _primary_key(name: str, provider: str, table: Any) -> list[str]:
@@ -270,7 +272,7 @@ def _columns_of_property(name: str, key: str, declared: str, columns: Mapping[st
 
 def _unsupported(name: str, reason: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
-        f"INSERT INTO '{name}': {reason}. Alternatively, run a batch query: SET 'execution.runtime-mode' = 'batch' and "
-        "remove the word STREAM.",
+        f"INSERT INTO '{name}': {reason}. Or run it as a batch query: SET 'execution.runtime-mode' = 'batch', and "
+        "remove STREAM from the query.",
         table=name,
     )

@@ -18,12 +18,12 @@ import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 
 /**
- * An aggregate function of a GROUP BY that takes back rows, and its accumulator.
+ * An aggregate function of a GROUP BY with retraction, and its accumulator.
  *
  * <p>COUNT is a number. SUM and AVG are a sum and the number of its values. With DISTINCT, they receive each value once,
- * when the first row with it appears, and take it back when the last one disappears. MIN and MAX keep some of the
- * smallest or largest values, so that the next one is known when the first is taken back. When all of these were taken
- * back, the next ones are read from the values of the group, which {@link GroupAggregator} keeps.
+ * when the first row with it appears, and retract it when the last one disappears. MIN and MAX keep some of the smallest
+ * or largest values, so that the next one is known when the first is retracted. When all of these were retracted, the
+ * next ones are read from the values of the group, which {@link GroupAggregator} keeps.
  */
 final class AggregateCall implements Serializable {
     private static final int MAX_EXTREMES = 16;
@@ -109,7 +109,7 @@ final class AggregateCall implements Serializable {
         else state[column] = Long.valueOf(longs);
     }
 
-    /** Add a row (sign 1), or take it back (-1). */
+    /** Add a row (sign 1), or retract it (-1). */
     void add(InternalRow row, int column, int sign) {
         if (column >= 0 && row.isNullAt(column)) return;
         count += sign;
@@ -126,7 +126,7 @@ final class AggregateCall implements Serializable {
         }
     }
 
-    /** Add a value that the group did not have (sign 1), or take back one that it no longer has (-1). */
+    /** Add a value that the group did not have (sign 1), or retract one that it no longer has (-1). */
     void addValue(byte[] value, int sign) {
         if (!isExtreme()) add(RowPacker.toRow(value, 1), 0, sign);
         else if (sign > 0) addExtreme(value);

@@ -99,7 +99,7 @@ public final class GroupAggregator extends StatefulProcessor {
         return changes;
     }
 
-    /** Add rows, or take them back, and return the group's number of rows. */
+    /** Add rows, or retract them, and return the group's number of rows. */
     private long addRows(long rows, Iterator input) {
         Map[] differences = new Map[counts.length];
         for (int i = 0; i < counts.length; i++) if (counts[i] != null) differences[i] = new HashMap();

@@ -54,7 +54,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
 
 
 def _limit(name: str, rows: int) -> float:
-    """Return a quota with which the query takes some seconds: a compressed row has several bytes.
+    """Return a quota with which the query takes a few seconds: a compressed row has several bytes.
 
     Brokers never return a batch that is larger than the quota of a window.
     """

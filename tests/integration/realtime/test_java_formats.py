@@ -120,15 +120,15 @@ def test_raw_texts(spark: Any, options: Mapping[str, str]) -> None:
     assert rows >= len(RAW_TEXTS) - ("raw.line-delimiter" in options)
 
 
-@pytest.mark.parametrize("type_", ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BYTES"])
+@pytest.mark.parametrize("type", ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BYTES"])
 @pytest.mark.parametrize("options", [{}, {"raw.endianness": "little-endian"}])
-def test_raw_numbers(spark: Any, type_: str, options: Mapping[str, str]) -> None:
+def test_raw_numbers(spark: Any, type: str, options: Mapping[str, str]) -> None:
     generator = random.Random(1)
     payloads = [generator.randbytes(size) for size in (0, 1, 2, 4, 8, 9) for _ in range(5)]
-    rows, errors = check_format(spark, define(f"a {type_}", format="raw", **options), [*payloads, None])
-    assert rows == (31 if type_ == "BYTES" else 6)
+    rows, errors = check_format(spark, define(f"a {type}", format="raw", **options), [*payloads, None])
+    assert rows == (31 if type == "BYTES" else 6)
     assert rows + errors == 31
-    rows, errors = check_format(spark, define(f"a {type_} NOT NULL", format="raw", **options), [*payloads, None])
+    rows, errors = check_format(spark, define(f"a {type} NOT NULL", format="raw", **options), [*payloads, None])
     assert rows + errors == 31
 
 

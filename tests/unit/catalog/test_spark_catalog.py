@@ -14,11 +14,11 @@ from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_e
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError
 
 
-def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
+def information(type: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
     """Return a listing of SHOW TABLE EXTENDED."""
     properties = f"[kafka_sql.owner={owner}]" if owner is not None else "[]"
     return (
-        f"Catalog: spark_catalog\nType: {type_}\nProvider: {provider}\nTable Properties: {properties}\n"
+        f"Catalog: spark_catalog\nType: {type}\nProvider: {provider}\nTable Properties: {properties}\n"
         f"View Text: {text}\nComment: Provider: other"
     )
 

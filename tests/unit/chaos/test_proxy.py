@@ -1,4 +1,4 @@
-"""The proxy that simulates network faults."""
+"""Test the proxy that simulates network faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 @pytest.fixture
-def way() -> Iterator[tuple[int, ProxyNetwork]]:
+def proxy() -> Iterator[tuple[int, ProxyNetwork]]:
     """Yield the port of a proxy before an echo server, and the proxy."""
     (port,) = free_ports(1)
     with Server((HOST, 0), Echo) as server:
@@ -57,16 +57,19 @@ def read(connection: socket.socket, size: int) -> bytes:
     return received
 
 
-def test_data_is_not_changed(way: tuple[int, ProxyNetwork]) -> None:
+def test_data_is_not_changed(proxy: tuple[int, ProxyNetwork]) -> None:
     data = bytes(range(256)) * 4_000
-    with socket.create_connection((HOST, way[0]), 60) as first, socket.create_connection((HOST, way[0]), 60) as second:
+    with (
+        socket.create_connection((HOST, proxy[0]), 60) as first,
+        socket.create_connection((HOST, proxy[0]), 60) as second,
+    ):
         for connection in (first, second):
             threading.Thread(target=connection.sendall, args=(data,), daemon=True).start()
         assert (read(first, len(data)), read(second, len(data))) == (data, data)
 
 
-def test_cut_resets_open_and_new_connections(way: tuple[int, ProxyNetwork]) -> None:
-    port, network = way
+def test_cut_resets_open_and_new_connections(proxy: tuple[int, ProxyNetwork]) -> None:
+    port, network = proxy
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
         network.cut()
@@ -79,8 +82,8 @@ def test_cut_resets_open_and_new_connections(way: tuple[int, ProxyNetwork]) -> N
         assert ask(connection, b"c") == b"c"
 
 
-def test_stalled_data_arrives_later(way: tuple[int, ProxyNetwork]) -> None:
-    port, network = way
+def test_stalled_data_arrives_later(proxy: tuple[int, ProxyNetwork]) -> None:
+    port, network = proxy
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
         network.stall()
@@ -93,8 +96,8 @@ def test_stalled_data_arrives_later(way: tuple[int, ProxyNetwork]) -> None:
         assert read(connection, 1) == b"b"
 
 
-def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, ProxyNetwork]) -> None:
-    port, network = way
+def test_dropped_connections_stay_silent_and_new_ones_work(proxy: tuple[int, ProxyNetwork]) -> None:
+    port, network = proxy
     with socket.create_connection((HOST, port), 60) as connection, socket.create_connection((HOST, port), 60) as other:
         assert ask(connection, b"a") == ask(other, b"a") == b"a"
         network.drop_connections()
@@ -107,8 +110,8 @@ def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, Proxy
             connection.recv(1)
 
 
-def test_delay_and_bandwidth_limit(way: tuple[int, ProxyNetwork]) -> None:
-    port, network = way
+def test_delay_and_bandwidth_limit(proxy: tuple[int, ProxyNetwork]) -> None:
+    port, network = proxy
     with socket.create_connection((HOST, port), 60) as connection:
         network.delay(0.1)
         started = time.monotonic()

@@ -21,7 +21,7 @@ from kafka_sql.table.declaration import Column, Table
 
 def table(*metadata: tuple[str, str], topic: str = "t", is_pattern: bool = False) -> Definition:
     """Return a table with a column per pair of metadata key and type."""
-    columns = (Column("a", "INT", "INT"), *(Column(key, type_, type_, metadata=key) for key, type_ in metadata))
+    columns = (Column("a", "INT", "INT"), *(Column(key, type, type, metadata=key) for key, type in metadata))
     options = {
         "connector": "kafka",
         "topic-pattern" if is_pattern else "topic": topic,

@@ -78,7 +78,7 @@ def aggregate_changes(
         refuse: returns the error for what is not supported.
 
     Raises:
-        UnsupportedSqlError: an aggregate function cannot take rows back.
+        UnsupportedSqlError: an aggregate function cannot retract rows.
     """
     _check_expressions((*groupings, *items), changes, refuse)
     assert changes.row_kind is not None
@@ -121,7 +121,7 @@ def aggregate_values(
             name = "ROW_NUMBER()" if ORDER_COLUMN in text else f"the aggregate function {text}"
             raise refuse(
                 f"{name} over changes, or into a table that needs the old results,",
-                "only COUNT, SUM, AVG, MIN and MAX can take rows back. Use these, or read the table in a batch query",
+                "only COUNT, SUM, AVG, MIN and MAX can retract rows. Use these, or read the table in a batch query",
             )
         columns.append(_argument(catalyst, node, function).alias(f"a{i}"))
         data_type = _parse_datatype_json_string(node.dataType().json())

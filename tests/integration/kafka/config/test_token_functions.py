@@ -62,7 +62,7 @@ class TokenFile:
         self.renew()
 
     def renew(self, seconds: float = 300) -> None:
-        """Replace the token with a new one that seems to expire after some seconds."""
+        """Replace the token with a new one that seems to expire after a few seconds."""
         self.token = self._broker.tokens.token("user")
         content = json.dumps([self.token, time.time() + seconds])
         (self.folder / "new").write_text(content)

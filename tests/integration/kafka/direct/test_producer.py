@@ -113,7 +113,7 @@ def test_without_idempotence(topics: Topics, options: dict[str, str]) -> None:
 
 
 def test_next_epoch(topics: Topics) -> None:
-    """The leader accepts an epoch that the producer increments by itself (KIP-360), and rejects the old one then."""
+    """The leader accepts an epoch that the producer itself has incremented (KIP-360), and then rejects the old one."""
     topic = topics.create()
     with open_producer(topics.bootstrap, topic) as producer:
         producer.produce(numbers(0, 5))

@@ -1,4 +1,4 @@
-"""The direct reader returns the same records as librdkafka, and handles failures by itself."""
+"""Test that the direct reader returns the same records as librdkafka, and handles failures without it."""
 
 from __future__ import annotations
 

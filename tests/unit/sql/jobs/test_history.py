@@ -30,13 +30,13 @@ def test_rows_are_merged_by_key_and_start() -> None:
 
 
 def read(key: tuple[str, ...] = ("id",), provider: str = "delta", **properties: str) -> History | None:
-    def column(name: str, type_: str) -> Any:
-        data_type = SimpleNamespace(simpleString=lambda: type_)
+    def column(name: str, type: str) -> Any:
+        data_type = SimpleNamespace(simpleString=lambda: type)
         return SimpleNamespace(name=lambda: name, dataType=lambda: data_type)
 
     declared = {key.replace("_", "-"): value for key, value in properties.items()}
     table = SimpleNamespace(
-        properties=lambda: declared, columns=lambda: [column(name, type_) for name, type_ in COLUMNS.items()]
+        properties=lambda: declared, columns=lambda: [column(name, type) for name, type in COLUMNS.items()]
     )
     return read_history("t", provider, table, key)
 
