@@ -1,7 +1,7 @@
 """Persist tables in a folder, one readable ``.sql`` file per table.
 
 Files are written to a temporary name and renamed, under a lock: a reader sees the old statement or the new one, and
-writers take turns. Statements contain the options as typed, including secrets, so only the owner may access them.
+writers take turns. Statements contain the options as written, including secrets, so only the owner may access them.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     """Execute a statement.
 
     Args:
-        run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as typed.
+        run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as written.
     """
     refresh_streamed_tables(spark)
     text = rewrite_windows(text, lambda: settings.is_streaming(spark))

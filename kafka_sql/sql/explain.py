@@ -40,7 +40,7 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
 
 
 def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
-    """Return the plan as text, or None if Spark can explain the statement as typed."""
+    """Return the plan as text, or None if Spark can explain the statement as written."""
     inner = st.classify(text)
     match inner:
         case st.StatementSet(inserts):

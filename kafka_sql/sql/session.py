@@ -42,7 +42,7 @@ _ATTRIBUTE = "_kafka_sql_tables"
 def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -> SparkSession:
     """Enable Flink's Kafka SQL statements in a session and return the same session.
 
-    ``spark.sql()`` then executes Flink's statements for Kafka tables; all other statements reach Spark as typed.
+    ``spark.sql()`` then executes Flink's statements for Kafka tables; all other statements reach Spark as written.
     ``spark.readStream.table()`` reads Kafka tables with their computed columns and watermarks. Permanent tables belong
     to the application: ``enable(spark.newSession())`` has them, too, but not the temporary tables. Over Spark Connect,
     permanent tables belong to the session, too: other clients of the server do not see them. A further call for the

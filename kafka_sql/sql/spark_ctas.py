@@ -22,7 +22,7 @@ from kafka_sql.sql.spark_ddl import Ctas, find_ctas
 
 
 def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
-    """Execute a statement that may be Spark's CREATE TABLE ... AS; Spark executes others as typed.
+    """Execute a statement that may be Spark's CREATE TABLE ... AS; Spark executes others as written.
 
     Returns:
         the result of Spark; one row with the column ``job id`` for a continuous query.

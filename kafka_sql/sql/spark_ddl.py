@@ -22,7 +22,7 @@ class Ctas:
     """Spark's ``CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name ... AS query``.
 
     Attributes:
-        name: the parts of the table name as typed; empty for an expression, such as IDENTIFIER(...).
+        name: the parts of the table name as written; empty for an expression, such as IDENTIFIER(...).
         if_not_exists: IF NOT EXISTS.
         replaces: REPLACE TABLE or CREATE OR REPLACE TABLE.
         query_start: the offset of the query in the statement.

@@ -60,7 +60,7 @@ class Watermark:
 class Table:
     """One parsed CREATE TABLE statement. Its options have not been validated yet."""
 
-    name: tuple[str, ...]  # ``(table,)`` or ``(database, table)`` as typed
+    name: tuple[str, ...]  # ``(table,)`` or ``(database, table)`` as written
     columns: tuple[Column, ...]
     options: Mapping[str, str] = field(repr=False)  # may hold secrets
     primary_key: tuple[str, ...] = ()

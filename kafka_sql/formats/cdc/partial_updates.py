@@ -1,8 +1,8 @@
 """Complete old rows that contain only the columns that an update changed, with the other columns of the new row.
 
 A column may be null because it is missing from the old row, because it is null there, or because it could not be parsed
-and errors are ignored. Only the first is completed, so the document's text is searched for the columns' names, at any
-depth as in Flink (JsonNode.findValue).
+and errors are ignored. Only a missing column is completed, so the document's text is searched for the columns' names,
+at any depth as in Flink (JsonNode.findValue).
 """
 
 from __future__ import annotations

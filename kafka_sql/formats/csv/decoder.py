@@ -74,7 +74,7 @@ class CsvDecoder(TextDecoder):
 
 
 def _find_malformed_utf8(payloads: pa.BinaryArray, first: int = 0) -> list[int]:
-    """Return which payloads are not UTF-8, counted from ``first``. Halves the array until each is alone."""
+    """Return which payloads are not UTF-8, counted from ``first``. Splits the array in halves to find them."""
     try:
         payloads.cast(pa.string())
     except pa.ArrowInvalid:

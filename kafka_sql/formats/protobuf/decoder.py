@@ -186,7 +186,7 @@ class ProtobufReader:
     def _bisect(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool, error: MessageError
     ) -> tuple[list[pa.Array], Indices]:
-        """Decode again in halves, until the malformed message is alone."""
+        """Split the messages in halves and decode them again, to find the malformed message."""
         if len(indices) == 1:
             if skip_malformed:
                 return [pa.array([], field.type) for field in self._schema], indices[:0]

@@ -119,7 +119,7 @@ def _dtype(arrow_type: pa.DataType) -> np.dtype[Any]:
 
 
 def _decode_utf8(payloads: pa.BinaryArray) -> pa.StringArray:
-    """Decode UTF-8. Halves the array if some payload is malformed, so that only few are decoded one by one."""
+    """Decode UTF-8. Splits the array in halves if a payload is malformed, so that only few are decoded one by one."""
     try:
         return payloads.cast(pa.string())
     except pa.ArrowInvalid:

@@ -5,7 +5,7 @@ import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.types.*;
 
-/** A column, or a type inside it, with how its values are encoded in Avro. */
+/** A column, or a type inside it, and how its values are encoded in Avro. */
 final class AvroNode implements Serializable {
     final String path;
     final DataType type;

@@ -62,7 +62,7 @@ def translate_column(
 
 
 def _to_spark_sql(column: ColumnDeclaration) -> str:
-    """Return the expression as typed, with its strings quoted for Spark, which has backslash escapes."""
+    """Return the expression as written, with its strings quoted for Spark, which has backslash escapes."""
     text, end, parts = column.text, 0, []
     for token in lexer.tokenize_flink(text):
         if token.type == lexer.STRING:

@@ -1,4 +1,4 @@
-"""Parsed CREATE TABLE and ALTER TABLE statements, as typed and not validated."""
+"""Parsed CREATE TABLE and ALTER TABLE statements, as written and not validated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ColumnDeclaration:
     """A column: physical or metadata with a type, or computed with an expression."""
 
     name: str
-    text: str  # the type or the expression as typed
+    text: str  # the type or the expression as written
     type: FlinkType | None = None
     expression: exp.Expr | None = None
     metadata: str | None = None
@@ -47,7 +47,7 @@ class WatermarkDeclaration:
 
 @dataclass(frozen=True)
 class LikeDeclaration:
-    """``LIKE base (INCLUDING ALL ...)``; the options are pairs such as ``("INCLUDING", "ALL")``, as typed."""
+    """``LIKE base (INCLUDING ALL ...)``; the options are pairs such as ``("INCLUDING", "ALL")``, as written."""
 
     base: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
@@ -55,7 +55,7 @@ class LikeDeclaration:
 
 @dataclass
 class Declaration:
-    """A CREATE TABLE statement as typed, in order."""
+    """A CREATE TABLE statement as written, in order."""
 
     name: tuple[str, ...]
     temporary: bool = False
@@ -142,7 +142,7 @@ Change = RenameTable | RenameColumn | SetOptions | ResetOptions | DropColumns | 
 
 @dataclass(frozen=True)
 class Alteration:
-    """An ALTER TABLE statement as typed."""
+    """An ALTER TABLE statement as written."""
 
     name: tuple[str, ...]
     if_exists: bool

@@ -12,7 +12,7 @@ from kafka_sql.sql.recognize.lexer import strip_semicolon
 
 
 class Flink(Spark):
-    """Only what DDL needs; queries are written in Spark SQL and stay as typed."""
+    """Only what DDL needs; queries are written in Spark SQL and not changed."""
 
     IDENTIFIERS_CAN_START_WITH_DIGIT = False
 
@@ -39,7 +39,7 @@ class Flink(Spark):
 
 
 def parse_declaration(sql: str) -> Declaration:
-    """Parse one CREATE TABLE, as typed.
+    """Parse one CREATE TABLE statement.
 
     Raises:
         TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
@@ -51,7 +51,7 @@ def parse_declaration(sql: str) -> Declaration:
 
 
 def parse_alteration(sql: str) -> Alteration:
-    """Parse one ALTER TABLE, as typed.
+    """Parse one ALTER TABLE statement.
 
     Raises:
         TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.

@@ -68,7 +68,7 @@ class FlinkType:
     """A parsed type.
 
     Attributes:
-        name: Flink's name in upper case, with synonyms and Spark's names resolved; as typed if the type is unknown.
+        name: Flink's name in upper case, with synonyms and Spark's names resolved; as written if the type is unknown.
         sizes: length, or precision and scale, as far as specified.
         elements: the element type of ARRAY and MULTISET, or the key and value types of MAP.
         fields: the fields of ROW.

@@ -27,7 +27,7 @@ def insert_into_spark(spark: SparkSession, tables: Tables, statement: Insert, te
     """Execute an INSERT into a Spark table.
 
     Args:
-        text: the statement as typed.
+        text: the statement as written.
 
     Returns:
         see ``inserts.insert``.
@@ -45,7 +45,7 @@ def prepare_spark_insert(
     """Check an INSERT into a Spark table, without writing or starting anything.
 
     Args:
-        text: the statement as typed; Spark executes it unchanged if its query has nothing to rewrite.
+        text: the statement as written; Spark executes it unchanged if its query has nothing to rewrite.
 
     Raises:
         UnsupportedSqlError: see ``analyze_insert`` and ``check_batch_insert``.

@@ -19,7 +19,7 @@ class Insert:
     """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query [ON CONFLICT DO ...]``.
 
     Attributes:
-        name: the parts of the table name as typed.
+        name: the parts of the table name as written.
         overwrite: INSERT OVERWRITE.
         columns: the explicit list, or None.
         by_name: whether ``BY NAME`` precedes the query.
@@ -27,7 +27,7 @@ class Insert:
         body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
         body_start: the offset of the body in the statement.
         hint_text: the text after the table name if it contains a hint, else empty.
-        prefix: the statement from INSERT up to the query, as typed.
+        prefix: the statement from INSERT up to the query, as written.
         conflict: DEDUPLICATE, ERROR or NOTHING of ``ON CONFLICT DO ...``; None without this clause.
     """
 

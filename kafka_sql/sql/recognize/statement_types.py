@@ -1,4 +1,4 @@
-"""Define the statements that kafka_sql classifies before they reach Spark, with what their first words contain."""
+"""Define the statements that kafka_sql classifies before they reach Spark, and what is known from their first words."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class StatementSet:
     """``[EXECUTE] STATEMENT SET BEGIN insert; ... END``, or ``BEGIN STATEMENT SET; insert; ... END``.
 
     Attributes:
-        inserts: the INSERT statements as typed.
+        inserts: the INSERT statements as written.
         has_end: whether END was found.
     """
 

@@ -1,7 +1,7 @@
 """Rewrite a query so that Spark can read the Kafka tables in it.
 
 A table name is replaced by the table's stream, the table with the options of a hint, or its name in Spark's catalog.
-All other text stays as typed.
+All other text stays as written.
 """
 
 from __future__ import annotations

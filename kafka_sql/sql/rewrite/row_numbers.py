@@ -44,7 +44,7 @@ _PROCTIME: Final = re.compile(r"\bPROCTIME\s*\(\s*\)", re.IGNORECASE)
 
 
 def rewrite_row_numbers(sql: str, streaming: bool, analyze: Callable[[str], DataFrame]) -> str:
-    """Return a query with an aggregate for each deduplication and Top-N over a stream; other text stays as typed.
+    """Return a query with an aggregate for each deduplication and Top-N over a stream; other text stays as written.
 
     Args:
         streaming: whether all tables are read as streams; otherwise those with the keyword STREAM.

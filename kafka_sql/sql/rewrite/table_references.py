@@ -1,4 +1,4 @@
-"""Find table names in a query by position, so that edits leave all other text as typed.
+"""Find table names in a query by position, so that edits leave all other text as written.
 
 CTE names are not table references; their scope is from the end of the CTE (from its start after RECURSIVE) to the end
 of the enclosing query. Table functions, VALUES and subqueries are not references either, and ``IDENTIFIER('t')`` is not

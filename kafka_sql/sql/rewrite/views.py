@@ -20,7 +20,7 @@ class ViewDefinition:
     """The query text of a view.
 
     Attributes:
-        text: the query as typed.
+        text: the query as written.
         database: the database of unqualified table names in the text; None if it is the current one.
     """
 

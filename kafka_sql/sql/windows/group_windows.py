@@ -31,7 +31,7 @@ _COLUMNS: Final = {"START": "window_start", "END": "window_end", "ROWTIME": "win
 
 
 def rewrite_group_windows(sql: str) -> str:
-    """Return a statement with table functions for its group windows; other text stays as typed.
+    """Return a statement with table functions for its group windows; other text stays as written.
 
     Raises:
         StatementError: a function such as TUMBLE_START does not match the window of GROUP BY.

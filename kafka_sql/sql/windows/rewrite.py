@@ -28,7 +28,7 @@ _SESSION_TIMES: Final = {
 
 
 def rewrite_windows(sql: str, is_streaming: Callable[[], bool]) -> str:
-    """Return a statement with Spark's form of its windows; other text stays as typed.
+    """Return a statement with Spark's form of its windows; other text stays as written.
 
     Args:
         is_streaming: returns whether tables are read as streams, also without the keyword STREAM.

@@ -101,11 +101,11 @@ def test_rejected_stream(secured: SecuredBroker, sql: Any, spark: Any, tmp_path:
     secured.grant_query_permissions("user", "refused-stream")
     properties = secured.properties("SASL", "SCRAM-SHA-512")
     wrong = {**properties, "sasl.jaas.config": secured.jaas("SCRAM-SHA-512", password=WRONG_PASSWORD)}
-    sql(f"CREATE TEMPORARY TABLE entered (a INT) {secured.table(properties, 'refused-stream')}")
-    sql(f"CREATE TEMPORARY TABLE shut (a INT) {secured.table(wrong, 'refused-stream')}")
+    sql(f"CREATE TEMPORARY TABLE sink (a INT) {secured.table(properties, 'refused-stream')}")
+    sql(f"CREATE TEMPORARY TABLE source (a INT) {secured.table(wrong, 'refused-stream')}")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
     sql("SET 'execution.runtime-mode' = 'streaming'")
-    message = error_of(lambda: sql("INSERT INTO entered SELECT a FROM shut").collect())
+    message = error_of(lambda: sql("INSERT INTO sink SELECT a FROM source").collect())
     assert spark.streams.active == []
     assert re.search(rf"\[AUTHENTICATION\] .*{_LOGIN}", message), message
     assert WRONG_PASSWORD not in message

@@ -22,7 +22,7 @@ NO_COMPRESSION = Compression(0, 0)
 
 
 def append(accumulator: RecordAccumulator, values: list[bytes], indices: list[int]) -> list[Batch]:
-    """Append rows; return the batches that had to be closed because they, or all of them, were full."""
+    """Append rows. Return the batches that had to be closed because a batch or the accumulator was full."""
     array = pa.array(values, pa.binary())
     row, closed, chosen = 0, list[Batch](), np.array(indices, np.int32)
     columns = column_view(array), null_column(len(values)), None, None, NOW

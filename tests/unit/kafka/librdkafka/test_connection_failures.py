@@ -37,7 +37,7 @@ class Clock:
         (AUTHENTICATION, "Disconnected while requesting ApiVersion", False),
     ],
 )
-def test_failures_are_persistent_after_some_seconds(code: int, message: str, is_recorded: bool) -> None:
+def test_failures_are_persistent_after_a_few_seconds(code: int, message: str, is_recorded: bool) -> None:
     clock = Clock()
     failures = AuthFailures(clock)
     assert not failures.is_persistent(0)
