@@ -21,16 +21,16 @@ COLUMNS = "h INT, k INT, g INT, v DECIMAL(10, 2)"
 
 def make_history(number: int, count: int) -> list[Change]:
     """Return random changes of a table of a few rows."""
-    randoms = random.Random(number)
+    rng = random.Random(number)
     rows: dict[Key, Row] = {}
     changes: list[Change] = []
     for _ in range(count):
-        key = number, randoms.randrange(KEYS)
+        key = number, rng.randrange(KEYS)
         old = rows.pop(key, None)
         new = None
-        if old is None or randoms.random() < 0.7:
-            value = None if randoms.random() < 0.1 else randoms.randrange(-999, 9999) / 100
-            new = {"h": number, "k": key[1], "g": randoms.randrange(3), "v": value}
+        if old is None or rng.random() < 0.7:
+            value = None if rng.random() < 0.1 else rng.randrange(-999, 9999) / 100
+            new = {"h": number, "k": key[1], "g": rng.randrange(3), "v": value}
             rows[key] = new
         changes.append((key, old, new))
     return changes
@@ -69,18 +69,18 @@ def decimal(row: Row) -> Decimal | None:
     return None if row["v"] is None else Decimal(str(row["v"])).quantize(Decimal("0.01"))
 
 
-def expected_values(content: dict[Key, Row], least: int) -> set[tuple[Any, ...]]:
+def expected_values(content: dict[Key, Row], min_rows: int) -> set[tuple[Any, ...]]:
     """Return the rows of ``SELECT h, g, count(*), sum(v), min(v), max(v), count(DISTINCT k % 3) ... GROUP BY h, g``.
 
     Args:
-        least: groups with fewer rows are not in the result.
+        min_rows: groups with fewer rows are not in the result.
     """
     groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for row in content.values():
         groups[row["h"], row["g"]].append(row)
     result = set()
     for (h, g), rows in groups.items():
-        if len(rows) >= least:
+        if len(rows) >= min_rows:
             values = [value for value in map(decimal, rows) if value is not None]
             low, high, total = (f(values) if values else None for f in (min, max, lambda v: sum(v, Decimal())))
             result.add((h, g, len(rows), total, low, high, len({row["k"] % 3 for row in rows})))

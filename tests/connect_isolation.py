@@ -1,6 +1,6 @@
 """Use the same names in two clients of a Spark Connect server.
 
-As a program: ``python -m tests.connect_isolation URL FOLDER ALICES_OPTIONS BOBS_OPTIONS``, with WITH clauses as options.
+As a program: ``python -m tests.connect_isolation URL FOLDER ALICES_OPTIONS BOBS_OPTIONS``, with WITH clauses.
 It prints ``passed`` at its end.
 """
 

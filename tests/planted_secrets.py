@@ -70,7 +70,7 @@ ADDRESSES: Final = frozenset(
     <format>.url
     """.split()  # noqa: SIM905
 )
-# A list of properties, of which each can be a secret.
+# A list of properties, each of which can be a secret.
 MAPS: Final = frozenset({f"{FORMAT}.properties"})
 # Names, files, classes, patterns and certificates of authorities. A URL in them is still shown without its password.
 PUBLIC: Final = frozenset(

@@ -60,7 +60,7 @@ class ClientCache(Generic[C]):
         It is kept for the next block with the same settings and credentials, unless this block raises or is left early.
 
         Args:
-            config: librdkafka's, with references to secrets.
+            config: librdkafka's configuration, with references to secrets.
 
         Raises:
             BrokerError: librdkafka rejects the configuration.

@@ -29,7 +29,7 @@ class DecisionLogWriter:
         """Configure the writer. This sends no request.
 
         Args:
-            config: librdkafka's, with references to secrets, which are resolved for each connection.
+            config: librdkafka's configuration, with references to secrets, which are resolved for each connection.
         """
         timeouts = {
             TRANSACTION_TIMEOUT: str(_TIMEOUT_MS),

@@ -48,7 +48,7 @@ class AvroType:
         return self.items[0]
 
     def find_record(self) -> AvroType | None:
-        """Return the record that this is, or the first record among the branches of a union."""
+        """Return this schema if it is a record, or the first record among the branches of a union."""
         branches = self.items if self.type_name == "union" else (self,)
         return next((branch for branch in branches if branch.type_name == "record"), None)
 

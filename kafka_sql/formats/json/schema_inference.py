@@ -35,7 +35,7 @@ def infer_from_payloads(payloads: Sequence[bytes], options: Options, errors: Err
 
 
 def parse_objects(payloads: Sequence[bytes], ignore_errors: bool, errors: ErrorSink) -> Iterator[dict[str, Any]]:
-    """Yield the objects of payloads, of which each is an object or an array of objects.
+    """Yield the objects of payloads. A payload is an object or an array of objects.
 
     Raises:
         DecodeError: a payload is neither, errors are not ignored, and there is no sink.

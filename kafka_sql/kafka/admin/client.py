@@ -103,7 +103,8 @@ class Admin:
         """Create the client. This sends no request.
 
         Args:
-            config: a table's, with references to secrets; messages show the references instead of the secrets.
+            config: the configuration of a table's client, with references to secrets; messages show the references
+                instead of the secrets.
             settings: the part of it that ``admin_config`` returns, with references resolved.
 
         Raises:

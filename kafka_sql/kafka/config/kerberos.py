@@ -68,7 +68,7 @@ def check_kinit_arguments(settings: Mapping[str, str]) -> None:
     """Raise an error if the principal or the keytab has characters that are special to the shell.
 
     Args:
-        settings: librdkafka's, with references resolved; their values are not shown.
+        settings: librdkafka's settings, with references resolved; their values are not shown.
 
     Raises:
         InvalidOptionError: names the option.

@@ -78,7 +78,7 @@ class PartitionAssignment:
         return self.topics[0 if self.topic_indices is None else int(self.topic_indices[row])]
 
     def assign_free_rows(self, topic: ProducerTopic, start: int = 0) -> None:
-        """Assign the rows from ``start`` on that may go to any partition of a topic to its sticky partition."""
+        """Assign rows that may go to any partition of a topic to its sticky partition. Begins at row ``start``."""
         rows = self.is_free[start:]
         if self.topic_indices is not None:
             rows = rows & (self.topic_indices[start:] == self.topics.index(topic))

@@ -66,7 +66,7 @@ class Brokers:
 
     Attributes:
         metadata: the metadata of topics that were read, and when each expires.
-        replicas: where partitions are fetched that are not fetched from their leader.
+        replicas: the replica to fetch a partition from, if it is not the leader.
     """
 
     config: Mapping[str, str] = field(repr=False)

@@ -24,7 +24,7 @@ def explain_broker_certificate(address: tuple[str, int], settings: Mapping[str, 
     """Return why this machine rejects a broker's certificate, as the end of a sentence, with advice.
 
     Args:
-        settings: the client's, with references resolved.
+        settings: the client's settings, with references resolved.
         timeout: seconds to wait for the broker.
     """
     try:

@@ -38,7 +38,7 @@ class ClientErrors:
     A client refers to this object and not the reverse, so that it is closed as soon as its user drops it.
 
     Attributes:
-        settings: the client's, with references resolved.
+        settings: the client's settings, with references resolved.
         mask: replaces secrets in a text.
         recent: the last broker errors, newest last. The client itself retries, so these are the causes to report
             when a wait times out.
@@ -91,7 +91,7 @@ def open_client(
     Its callbacks run in its methods that poll, so none is called once the interpreter exits.
 
     Args:
-        config: librdkafka's, with references to secrets; they are resolved here.
+        config: librdkafka's configuration, with references to secrets; they are resolved here.
         callbacks: more of the client's configuration.
 
     Raises:

@@ -71,8 +71,8 @@ def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> Bro
     """Return the error for an authentication failure.
 
     Args:
-        message: librdkafka's, without secrets.
-        settings: the client's, with references resolved; their values are not shown.
+        message: librdkafka's message, without secrets.
+        settings: the client's settings, with references resolved; their values are not shown.
         timeout: seconds to get the broker's certificate.
     """
     address = _ADDRESS.search(message)

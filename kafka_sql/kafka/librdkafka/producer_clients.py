@@ -23,7 +23,7 @@ def open_producer(config: Mapping[str, str], topic: str | None = None, table: st
     """Open a producer with a new client for a ``with`` block. On leaving the block, queued records are dropped.
 
     Args:
-        config: librdkafka's, with references to secrets.
+        config: librdkafka's configuration, with references to secrets.
         topic: the topic of records that do not name one.
         table: its name, for error messages.
     """

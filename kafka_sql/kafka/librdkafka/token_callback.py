@@ -29,8 +29,8 @@ def add_token_callback(
     hide the exception.
 
     Args:
-        settings: librdkafka's, with references to secrets resolved.
-        config: a table's.
+        settings: librdkafka's settings, with references to secrets resolved.
+        config: the configuration of a table's client.
         report: takes the message of a later failure.
 
     Raises:

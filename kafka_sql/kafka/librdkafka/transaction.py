@@ -33,7 +33,7 @@ def open_transaction(
     transaction is aborted if possible. A transaction without records does not exist on the brokers.
 
     Args:
-        config: librdkafka's, with ``transaction.timeout.ms``.
+        config: librdkafka's configuration, with ``transaction.timeout.ms``.
         transactional_id: a running producer with the same id is fenced, and its transaction aborted.
         topic: the topic of records that do not name one.
         table: its name, for error messages.

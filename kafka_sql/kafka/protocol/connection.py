@@ -46,7 +46,7 @@ _BUFFERS: Final = {  # of a socket, in bytes; by default the operating system si
 # Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
 # platform has all of these options. macOS calls the first one TCP_KEEPALIVE.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
-# When the last request of this process was sent whose response timed out, in seconds of time.monotonic.
+# When this process sent the latest of the requests that timed out, in seconds of time.monotonic.
 _last_timed_out: Final[list[float]] = [0.0]
 
 
@@ -154,7 +154,7 @@ class Connection:
         )
 
     def throttle(self, milliseconds: int) -> None:
-        """Delay the next request, as the broker asked for because of a quota (KIP-219)."""
+        """Delay the next request by the time that the broker demands because of a quota (KIP-219)."""
         if milliseconds > 0:
             self.ready_at = max(self.ready_at, time.monotonic() + milliseconds / 1000)
 
@@ -170,8 +170,9 @@ class Connection:
     def may_be_dead(self) -> bool:
         """Return whether this idle connection should be replaced.
 
-        A firewall that drops the state of one connection usually drops that of others too: those on which nothing has
-        arrived since a request was sent whose response timed out. Each of them would cost another timeout.
+        A firewall that drops the state of one connection usually drops that of others, too. If a request on another
+        connection has timed out, and nothing has arrived on this one since it was sent, this one may be dead as well.
+        Each dead connection would cost another timeout.
         """
         return self._last_received_at < _last_timed_out[0] and self._responses == self._correlation_id
 

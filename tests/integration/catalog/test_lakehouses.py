@@ -99,7 +99,7 @@ HISTORIES = 30
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("lakehouse", LAKEHOUSES)
 def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path: Path) -> None:
-    randoms = random.Random(lakehouse)
+    rng = random.Random(lakehouse)
     by_history = [make_history(number, CHANGES_PER_KILL * KILLS) for number in range(HISTORIES)]
     cdc, upserts = topics.create(PARTITIONS), topics.create(PARTITIONS)
     program = [sys.executable, "-m", "tests.lakehouse_driver", lakehouse, topics.bootstrap, str(tmp_path), cdc]
@@ -121,7 +121,7 @@ def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp
             assert started, (tmp_path / "driver.err").read_text()[-3000:]
             part = slice(CHANGES_PER_KILL * kill, CHANGES_PER_KILL * (kill + 1))
             write(topics, cdc, upserts, interleave(by_history, part))
-            time.sleep(randoms.uniform(0, 8))  # at a random point of a micro-batch
+            time.sleep(rng.uniform(0, 8))  # at a random point of a micro-batch
             assert process.poll() is None, (tmp_path / "driver.err").read_text()[-3000:]
             os.killpg(process.pid, signal.SIGKILL)
     done = subprocess.run(

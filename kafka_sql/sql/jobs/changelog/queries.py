@@ -96,7 +96,7 @@ def plan_changelog(
             continue
     is_updating = relation.is_aggregated or bool(rewriter.states)
     if relation.row_kind is None:
-        mode = Mode.INSERT_ONLY if relation.is_unchanged else Mode.UPDATING
+        mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
         return ChangelogQuery(rows, mode, is_updating=is_updating)
     rows = catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
     return ChangelogQuery(rows, relation.mode, True, is_updating, tuple(rewriter.states))
@@ -125,7 +125,7 @@ def _fit_to_sink(
         UnsupportedSqlError: the table is insert-only, and the rows change; or its key does not identify them.
         OldRowsNeededError: the table needs the old rows, which the relation does not have.
     """
-    if relation.is_unchanged:
+    if relation.is_insert_only:
         return relation
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)

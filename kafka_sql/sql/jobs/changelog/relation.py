@@ -15,7 +15,7 @@ Key = tuple[frozenset[int], ...]
 _WINDOWS: Final = ("window", "session_window")
 _WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time")
 # functions whose value changes between micro-batches, although their arguments do not
-_CHANGES_BY_ITSELF: Final = frozenset(
+_TIME_DEPENDENT_OR_RANDOM: Final = frozenset(
     {"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now", "Rand", "Randn", "Shuffle", "Uuid"}
 )
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")  # Spark's types, by size
@@ -43,8 +43,8 @@ class Relation:
         mode: how its rows change.
         row_kind: the column with the row kind; without one (None), each row is a +I or a +U.
         row_order: the column with the order of the changes of a key; None if a key has at most one per micro-batch.
-        key: for each column that together identify a row, the ids of the columns that have its value; an empty set if
-            no column has it any more. None if no columns identify a row.
+        key: for each of the columns that together identify a row, the ids of the columns that have its value; an empty
+            set if no column has it any more. None if no columns identify a row.
         fixed: the ids of the columns that have the same value in all rows of a key.
         varying: the ids of the columns whose values may differ when an old row is computed again.
         of_record: the ids of the columns with metadata of the record of the change, such as its timestamp. The other
@@ -63,8 +63,8 @@ class Relation:
     is_aggregated: bool = False
 
     @property
-    def is_unchanged(self) -> bool:
-        """Whether rows never change, so that Spark's own operators are right."""
+    def is_insert_only(self) -> bool:
+        """Whether rows never change, so that Spark's own operators can be used."""
         return self.mode == Mode.INSERT_ONLY
 
     @property
@@ -86,7 +86,7 @@ class Relation:
 
 def is_deterministic(node: Node) -> bool:
     """Return whether an expression has the same value when an old row is computed again."""
-    return bool(node.deterministic()) and not any(class_name(part) in _CHANGES_BY_ITSELF for part in walk(node))
+    return bool(node.deterministic()) and not any(class_name(part) in _TIME_DEPENDENT_OR_RANDOM for part in walk(node))
 
 
 def has_subquery(node: Node) -> bool:
@@ -185,13 +185,14 @@ def _shifted(node: Node) -> Node | None:
 
 
 def _without_casts(node: Node) -> Node:
-    """Return the expression in aliases, checks and casts that map different values to different values."""
-    while class_name(node) in ("Alias", "AssertNotNull") or (class_name(node) == "Cast" and _keeps_values_apart(node)):
+    """Return an expression without the aliases, null checks and injective casts around it."""
+    while class_name(node) in ("Alias", "AssertNotNull") or (class_name(node) == "Cast" and _is_injective(node)):
         node = elements(node.children())[0]
     return node
 
 
-def _keeps_values_apart(cast: Node) -> bool:
+def _is_injective(cast: Node) -> bool:
+    """Return whether a cast maps different values to different values."""
     source, target = (str(data_type.simpleString()) for data_type in (cast.child().dataType(), cast.dataType()))
     if source in INTEGERS and target in INTEGERS:
         overflow_fails = str(cast.evalMode().toString()) == "ANSI"

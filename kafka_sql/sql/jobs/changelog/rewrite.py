@@ -107,7 +107,7 @@ class PlanRewriter:
         inputs = [self.rewrite(child) for child in elements(plan.children())]
         if name == "Aggregate":
             return self._rewrite_aggregate(plan, inputs[0])
-        if all(relation.is_unchanged for relation in inputs):
+        if all(relation.is_insert_only for relation in inputs):
             return Relation(self._with_inputs(plan, inputs))
         if name in _TRANSPARENT:
             return inputs[0]
@@ -226,13 +226,13 @@ class PlanRewriter:
 
     def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
-        if relation.is_unchanged and (self._keeps_old_rows or has_distinct(items)):
+        if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):
             relation = self._with_inserts(relation)
         if relation.mode == Mode.RETRACT and not relation.is_aggregated:
             return self._aggregate(plan, relation, groupings, items)
         if relation.is_aggregated:
             raise self._refuse_operator(plan, [relation])
-        if not relation.is_unchanged:
+        if not relation.is_insert_only:
             self.require_old_rows(relation)
         # all groups stay, and Spark returns each one that has changed
         return Relation(
@@ -287,7 +287,7 @@ class PlanRewriter:
         are_fixed = frozenset(
             column_id(column)
             for i, column in enumerate(columns)
-            if all(relation.is_unchanged or ids[n][i] in relation.fixed for n, relation in enumerate(inputs))
+            if all(relation.is_insert_only or ids[n][i] in relation.fixed for n, relation in enumerate(inputs))
         )
         if all(relation.row_kind is None for relation in inputs):
             return Relation(self._with_inputs(plan, inputs), Mode.UPSERT, fixed=are_fixed, is_aggregated=is_aggregated)
@@ -295,7 +295,7 @@ class PlanRewriter:
             raise self._refuse_operator(plan, inputs)
         if modes - {Mode.INSERT_ONLY, Mode.RETRACT}:
             self.require_old_rows(inputs[0])
-        relations = [self._with_inserts(relation) if relation.is_unchanged else relation for relation in inputs]
+        relations = [self._with_inserts(relation) if relation.is_insert_only else relation for relation in inputs]
         union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
         row_kind, row_order = output(union)[-2:]
         varying = frozenset(
@@ -314,7 +314,7 @@ class PlanRewriter:
 
     def _rewrite_join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Keep the join of an aggregate with a static table on columns that do not change."""
-        changing = next(relation for relation in inputs if not relation.is_unchanged)
+        changing = next(relation for relation in inputs if not relation.is_insert_only)
         static = [relation for relation in inputs if not relation.plan.isStreaming()]
         condition = plan.condition().get() if plan.condition().isDefined() else None
         static_ids = frozenset(column_id(column) for relation in static for column in output(relation.plan))
@@ -350,7 +350,7 @@ class PlanRewriter:
         )
 
     def _refuse_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
-        relation = next(relation for relation in inputs if not relation.is_unchanged)
+        relation = next(relation for relation in inputs if not relation.is_insert_only)
         name = _OPERATOR_DESCRIPTIONS.get(class_name(plan), f"the operator {class_name(plan)}")
         return self.refuse(
             f"{name} {self._over(relation)}",

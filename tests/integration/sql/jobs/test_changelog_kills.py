@@ -29,8 +29,8 @@ SENT_BEFORE_FAULT = 2.0  # maximum seconds
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("query", "seed"), [("aggregate of changes", 1), ("aggregate of upserts", 2)])
 def test_kills_of_aggregates(tmp_path: Path, query: str, seed: int) -> None:
-    randoms = random.Random(seed)
-    faults = randoms.sample(FAULTS, len(FAULTS))
+    rng = random.Random(seed)
+    faults = rng.sample(FAULTS, len(FAULTS))
     by_history = [make_history(number, CHANGES_PER_FAULT * len(faults)) for number in range(HISTORIES)]
     content = {key: row for changes in by_history for key, row in final_content(changes).items()}
     with EmbeddedKafka() as kafka:
@@ -54,7 +54,7 @@ def test_kills_of_aggregates(tmp_path: Path, query: str, seed: int) -> None:
                     count = len(spark.committed_rows(kafka.bootstrap_servers, target))
                     part = slice(CHANGES_PER_FAULT * index, CHANGES_PER_FAULT * (index + 1))
                     write(topics, cdc, upserts, interleave(by_history, part), spark.KEYS)
-                    time.sleep(randoms.uniform(0, SENT_BEFORE_FAULT))  # at a random point of a batch
+                    time.sleep(rng.uniform(0, SENT_BEFORE_FAULT))  # at a random point of a batch
                     if fault == "driver":
                         killed += spark.kill([java, python]) // 2
                         break

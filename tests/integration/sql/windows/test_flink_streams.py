@@ -58,12 +58,12 @@ def records(seed: int) -> list[bytes]:
     The last row makes Spark close the windows of the others: at the end of a bounded stream, Flink closes all windows,
     and Spark those before the watermark.
     """
-    randoms = random.Random(seed)
-    prices = randoms.sample(range(10 * COUNT), COUNT)
+    rng = random.Random(seed)
+    prices = rng.sample(range(10 * COUNT), COUNT)
     rows = []
     for i, price in enumerate(prices):
-        time = START + timedelta(seconds=i / 2 - randoms.random() * 4, microseconds=-i)
-        rows.append({"id": i, "k": randoms.randrange(KEYS), "price": price, "ts": f"{time:%Y-%m-%d %H:%M:%S.%f}"[:-3]})
+        time = START + timedelta(seconds=i / 2 - rng.random() * 4, microseconds=-i)
+        rows.append({"id": i, "k": rng.randrange(KEYS), "price": price, "ts": f"{time:%Y-%m-%d %H:%M:%S.%f}"[:-3]})
     rows.append({"id": COUNT, "k": -1, "price": 0, "ts": "2026-03-03 08:00:00.000"})
     return [json.dumps(row).encode() for row in rows]
 

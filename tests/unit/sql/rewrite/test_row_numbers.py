@@ -113,5 +113,5 @@ def test_common_table_expressions_are_analyzed_with_the_block() -> None:
     "sql",
     ["SELECT ROW_NUMBER() OVER (ORDER BY a) FROM t", "SELECT * FROM (SELECT ROW_NUMBER(", "SELECT row_number ()"],
 )
-def test_other_queries_stay_as_typed(sql: str) -> None:
+def test_other_queries_are_unchanged(sql: str) -> None:
     assert rewrite(sql) == sql

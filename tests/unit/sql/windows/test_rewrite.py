@@ -248,5 +248,5 @@ def test_wrong_group_windows(query: str, message: str) -> None:
         "SELECT DESCRIPTOR(tumble(",
     ],
 )
-def test_other_statements_stay_as_typed(statement: str) -> None:
+def test_other_statements_are_unchanged(statement: str) -> None:
     assert rewrite(statement) == statement
