@@ -202,7 +202,7 @@ class PlantedSecret:
         return create_statement(self.options)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return whether a part of the secret is in a text, also if it is encoded as base64."""
+        """Return whether a part of the secret is in a string, even if it is encoded as base64."""
         if isinstance(text, str):
             return any(part in text for part in _parts(self.marker))
         return any(part.encode() in text for part in _parts(self.marker))
@@ -332,6 +332,6 @@ def _format_secrets(key: str, prefix: str, name: str) -> Iterator[PlantedSecret]
 
 
 def make_marker(seed: str) -> str:
-    """Return a text that appears nowhere by chance."""
+    """Return a string that appears nowhere by chance."""
     digest = hashlib.sha256(seed.encode()).digest()
     return "Zq" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:22])

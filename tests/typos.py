@@ -25,11 +25,11 @@ _FORMS: Final = (
 STATEMENTS: Final = tuple(form.format(options) for form in _FORMS for options in _OPTIONS)
 _TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\w+|\s+|.", re.DOTALL)
 _CHARACTERS: Final = "'\"`()=,;:@./*-+ \nxS0"
-_MIN_EXPOSED: Final = 8  # a text with this many characters of the secret exposes it
+_MIN_EXPOSED: Final = 8  # a string with this many characters of the secret exposes it
 
 
 def exposes_secret(text: str) -> bool:
-    """Return whether a part of the secret is in a text."""
+    """Return whether a part of the secret is in a string."""
     parts = (SECRET[i : i + _MIN_EXPOSED] for i in range(len(SECRET) - _MIN_EXPOSED + 1))
     return any(part in text for part in parts)
 

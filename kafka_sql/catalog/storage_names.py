@@ -39,7 +39,7 @@ def remove_storage_name(storage_name: TableName) -> None:
 
 
 def show_table_names(text: str) -> str:
-    """Return one of Spark's texts with the names of tables in place of storage names. Other names stay."""
+    """Return a message or plan of Spark with the names of tables in place of storage names. Other names stay."""
     text = _CHANGES_PROVIDER.sub(r"\1", text) if CHANGES_SUFFIX in text else text
     return _STORAGE_NAME.sub(_table_name, text) if SUFFIX in text else text
 

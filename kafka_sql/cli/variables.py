@@ -25,7 +25,7 @@ def substitute(spark: SparkSession, statement: str) -> str:
 
 
 def expand(text: str, lookup: Callable[[str], str | None], enclosing: frozenset[str] = frozenset()) -> str:
-    """Replace variables, also in their values.
+    """Replace variables, including those in their values.
 
     Args:
         lookup: returns the value of a variable; None if it is unknown, and stays unchanged.

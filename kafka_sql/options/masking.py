@@ -1,4 +1,4 @@
-"""Find and mask the secrets in statements, also in statements with typos."""
+"""Find and mask the secrets in statements, including statements with typos."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def mask_statement(text: str) -> str:
 
 
 def find_secrets(text: str) -> list[str]:
-    """Return the values of secret options in a text, without quotes."""
+    """Return the values of secret options in a string, without quotes."""
     return [match[match.lastindex or 0].strip("'\"") for match in _SECRET.finditer(text)]
 
 

@@ -76,7 +76,7 @@ def mask_value(key: str, value: str) -> str:
 
 
 def mask_user_info(text: str) -> str:
-    """Return a text with the user info of the URLs in it masked."""
+    """Return a string in which the user info of URLs is masked."""
     return _USER_INFO.sub(f"://{MASK}@", text)
 
 

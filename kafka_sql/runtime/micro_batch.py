@@ -12,7 +12,7 @@ _BATCH_ID: Final = "streaming.sql.batchId"
 
 
 def is_in_micro_batch() -> bool:
-    """Return whether this is a task of a micro-batch, also if it reads or writes a table as a batch."""
+    """Return whether this is a task of a micro-batch, even if it reads or writes a table as a batch."""
     context = TaskContext.get()
     return context is not None and context.getLocalProperty(_BATCH_ID) is not None
 

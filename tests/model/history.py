@@ -315,7 +315,7 @@ class _Writer:
         return list(dict.fromkeys(records)) if number in self.written_again else records
 
     def check_failed(self, error: BrokerError) -> None:
-        """Check what must hold even after an error, also when all requests have arrived."""
+        """Check what must hold even after an error, and after all requests have arrived."""
         if self.sender is not None and self.state.is_reusable() and self.records != self.flushed:
             raise Violation("the producer is reusable after an error")
         if self.must_succeed and not (self.can_lose_order and "could change the order of records" in str(error)):

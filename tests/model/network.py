@@ -396,7 +396,7 @@ class SimulatedPool:
         """Return the leaders."""
         try:
             leaders = connection.receive(None, correlation_id)
-        except OSError:  # also if a restart broke the connection
+        except OSError:  # even if a restart broke the connection
             self._network.unreachable += 1
             self.discard(connection)
             raise

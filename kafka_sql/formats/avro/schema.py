@@ -72,7 +72,7 @@ def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
     """Parse a schema, which is JSON.
 
     Args:
-        references: texts of the schemas whose named types the schema uses.
+        references: the schemas whose named types the schema uses.
 
     Raises:
         ValueError: it is not an Avro schema, or contains itself.

@@ -19,7 +19,7 @@ class RegisteredSchema:
     Attributes:
         schema_id: its id; 0 if it is not from a registry.
         text: its definition.
-        references: names and texts of the schemas that it references, each after those that it references itself.
+        references: names and definitions of the schemas that it references, each after those that it references itself.
     """
 
     schema_id: int
@@ -28,5 +28,5 @@ class RegisteredSchema:
 
     @property
     def reference_texts(self) -> list[str]:
-        """The texts of the schemas that it references."""
+        """The definitions of the schemas that it references."""
         return [text for _, text in self.references]

@@ -17,7 +17,7 @@ from kafka_sql.formats.java.string_buffers import value_offsets_and_bytes
 from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Options
 
-_MAX_CHECKED: Final = 24  # UTF-16 units beyond which Jackson quotes a text without checking it
+_MAX_CHECKED: Final = 24  # UTF-16 units beyond which Jackson quotes a string without checking it
 _BACKSLASH: Final = "\\"
 
 
@@ -89,7 +89,7 @@ class CsvEncoder:
 
 
 def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
-    """Quote texts where Jackson does (CsvEncoder, its loose check)."""
+    """Quote strings where Jackson does (CsvEncoder, its loose check)."""
     if not dialect.quote:
         return texts
     min_safe = max(map(ord, dialect.separator + dialect.quote)) + 1

@@ -243,7 +243,7 @@ def _run_without(*characters: str) -> re.Pattern[str]:
 
 
 class _LineReader:
-    """Reads values from the first line of a text."""
+    """Reads values from the first line of a string."""
 
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text, self._position, self._dialect = text, 0, dialect

@@ -22,7 +22,7 @@ _GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads earlier dates in
 
 @helper
 def strip(cursor: int, stop: int) -> tuple[int, int]:
-    """Return the bounds of a text without the characters that Java's String.trim removes."""
+    """Return the bounds of a string without the characters that Java's String.trim removes."""
     while cursor < stop and load(cursor, types.uint8) <= SPACE:
         cursor += 1
     while stop > cursor and load(stop - 1, types.uint8) <= SPACE:
@@ -32,7 +32,7 @@ def strip(cursor: int, stop: int) -> tuple[int, int]:
 
 @helper
 def copy_text(cursor: int, stop: int, last_word: int, target: int) -> None:
-    """Copy a text, eight bytes at a time if they can be loaded; this writes up to seven bytes more than the text."""
+    """Copy a string, eight bytes at a time if they can be loaded; this writes up to seven bytes past its end."""
     if stop <= last_word:
         while cursor < stop:
             store(target, load(cursor, types.uint64))
@@ -44,7 +44,7 @@ def copy_text(cursor: int, stop: int, last_word: int, target: int) -> None:
 
 @helper
 def copy_unescaped(cursor: int, stop: int, quote: int, escape: int, target: int) -> int:
-    """Write a text without its escapes and doubled quotes, and return where it ends."""
+    """Write a string without its escapes and doubled quotes, and return where it ends."""
     while cursor < stop:
         byte = load(cursor, types.uint8)
         if byte == quote:

@@ -14,8 +14,8 @@ from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
 TYPE: Final = 0  # one of the types below
 NAME: Final = 1  # address of the comma, name and colon before the value, padded to whole words
 NAME_SIZE: Final = 2
-VALUES: Final = 3  # address of the numbers, of the bits, or of a text's int32 offsets
-DATA: Final = 4  # address of a text's bytes; of BOOLEAN, the number of the first bit
+VALUES: Final = 3  # address of the numbers, of the bits, or of a string's int32 offsets
+DATA: Final = 4  # address of a string's bytes; of BOOLEAN, the number of the first bit
 VALID: Final = 5  # address of a byte per row, which is 0 if the value is null; 0 if no value is null
 FIELD_CELLS: Final = 6
 

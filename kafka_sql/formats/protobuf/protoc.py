@@ -22,11 +22,11 @@ _MAX_FILES: Final = 1000
 _COMMENT_OR_STRING: Final = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
 _IMPORT: Final = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"'\\\n]+)["']\s*;""")
 
-Texts = tuple[tuple[str, str], ...]  # names, as in import statements, and texts
+Texts = tuple[tuple[str, str], ...]  # names, as in import statements, and contents
 
 
 def read_files(path: str, folders: Sequence[str]) -> tuple[str, Texts]:
-    """Return the name of a .proto file, and the names and texts of it and of all files that it imports.
+    """Return the name of a .proto file, and the names and contents of it and of all files that it imports.
 
     Args:
         path: the file.
@@ -71,7 +71,7 @@ def run_protoc(texts: Texts, main: str) -> list[FileDescriptorProto]:
     """Return the descriptors of a .proto file and of all files that it imports.
 
     Args:
-        texts: the names and texts of the files.
+        texts: the names and contents of the files.
         main: the name of the file to compile.
 
     Raises:

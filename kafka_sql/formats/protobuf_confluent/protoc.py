@@ -23,7 +23,7 @@ def compile_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> F
     """Return the file of a schema.
 
     Args:
-        references: import names and texts of the files that it imports.
+        references: import names and contents of the files that it imports.
 
     Raises:
         ValueError: the schema is invalid.

@@ -132,7 +132,7 @@ _CONVERTED: Final = (
         "become sasl.oauthbearer.method = oidc with a grant type; others are rejected",
         "ssl.cipher.suites": "Java's names become OpenSSL's; those of TLS 1.3 are always enabled",
         "ssl.enabled.protocols": "'TLSv1.3' alone disables TLS 1.2; otherwise, TLS 1.3 is used if the broker supports "
-        "it, also if it is not listed, or else TLS 1.2; older versions are always disabled",
+        "it, even if it is not listed, or else TLS 1.2; older versions are always disabled",
         "ssl.endpoint.identification.algorithm": "the empty string (off) becomes 'none'",
         "ssl.key.password": "the password of the private key",
         "ssl.keystore.certificate.chain": "PEM, also with CRLF or on one line",

@@ -1,4 +1,4 @@
-"""Send requests to the transaction coordinator of one transactional id, also while rows are being encoded."""
+"""Send requests to the transaction coordinator of one transactional id, even while rows are being encoded."""
 
 from __future__ import annotations
 

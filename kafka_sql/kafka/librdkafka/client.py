@@ -39,7 +39,7 @@ class ClientErrors:
 
     Attributes:
         settings: the client's settings, with references resolved.
-        mask: replaces secrets in a text.
+        mask: replaces secrets in a string.
         recent: the last broker errors, newest last. The client itself retries, so these are the causes to report
             when a wait times out.
         count: how many broker errors were reported.

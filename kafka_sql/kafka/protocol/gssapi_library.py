@@ -185,7 +185,7 @@ def _call(function: str, *arguments: object) -> int:
 
 
 def _messages(statuses: tuple[int, int]) -> list[str]:
-    """Return the texts of the major and the minor status."""
+    """Return the messages of the major and the minor status."""
     texts = []
     for status, kind in zip(statuses, _STATUS_KINDS, strict=True):
         more, text = c_uint32(), _Buffer()

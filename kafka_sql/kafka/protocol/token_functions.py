@@ -126,7 +126,7 @@ def _check_token(provider: str, result: object) -> Token:
         raise invalid("a token that has expired. Check the function and the clock of this machine")
     extensions = result[3] if len(result) > 3 else {}
     if not isinstance(extensions, Mapping) or not all(_is_extension(item) for item in extensions.items()):
-        raise invalid("invalid SASL extensions: expected a dict of names, which consist of letters, and texts")
+        raise invalid("invalid SASL extensions: expected a dict of names, which consist of letters, and strings")
     return Token(value, lifetime, "".join(f"\x01{name}={text}" for name, text in extensions.items()))
 
 

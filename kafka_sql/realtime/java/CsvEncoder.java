@@ -117,7 +117,7 @@ public final class CsvEncoder extends PayloadEncoder {
         }
     }
 
-    /** Writes a text; in quotes where Jackson does (its loose check). */
+    /** Writes a string; in quotes where Jackson does (its loose check). */
     private void quote(String text, StringBuilder out) {
         if (rules.quote < 0 || !needsQuotes(text)) {
             out.append(text);

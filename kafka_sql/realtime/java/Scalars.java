@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 
-/** Converts texts to values. A text of another form raises NumberFormatException with what was expected. */
+/** Converts strings to values. A string of another form raises NumberFormatException with what was expected. */
 final class Scalars {
     private static final Pattern DECIMAL =
         Pattern.compile(

@@ -145,7 +145,7 @@ def to_microseconds(values: pa.Array, unit: float | None) -> Numbers:
     """Return values as microseconds, or as other numbers in their order; ``UNKNOWN_TIME`` for null and invalid ones.
 
     Args:
-        values: timestamps, dates, numbers, or texts of timestamps or numbers.
+        values: timestamps, dates, numbers, or strings with timestamps or numbers.
         unit: microseconds per unit of a number. A text is a number if this is neither 1 nor None.
     """
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
@@ -173,7 +173,7 @@ def _parse_integers(texts: pa.Array) -> pa.Array:
 
 
 def _parse_timestamps(texts: pa.Array) -> pa.Array:
-    """Parse texts such as ``2026-03-02 08:00:00.5`` or ``20260302`` to microseconds."""
+    """Parse strings such as ``2026-03-02 08:00:00.5`` or ``20260302`` to microseconds."""
     texts = pc.if_else(pc.match_substring_regex(texts, _DIGITS), texts, pa.scalar(None, texts.type))
     digits = pc.utf8_rpad(pc.replace_substring_regex(texts, r"\D", ""), 20, "0")
     seconds = pc.strptime(pc.utf8_slice_codeunits(digits, 0, 14), "%Y%m%d%H%M%S", "s", error_is_null=True)

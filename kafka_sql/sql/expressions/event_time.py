@@ -83,6 +83,6 @@ def _find_in_call(node: exp.Anonymous) -> _Source | None:
 
 
 def _is_sortable(pattern: str) -> bool:
-    """Return whether texts in a pattern of java.time sort in the order of their times."""
+    """Return whether strings in a pattern of java.time sort in the order of their times."""
     letters = re.findall(r"([A-Za-z])\1*", re.sub(r"'[^']*'", "", pattern))
     return letters == list(_LETTERS[: len(letters)])

@@ -1,7 +1,7 @@
 """Write the history of a changelog's rows into a table of Delta Lake or Iceberg (a slowly changing dimension, type 2).
 
 Each change ends the current row of its key, and begins another one unless it is a delete. The order of the changes is
-that of the changelog. So the current rows are always the content of the changelog, also if times are not in order: a
+that of the changelog. So the current rows are always the content of the changelog, even if times are not in order: a
 change whose time is before that of the change before it gets the time of that change. Of several changes at the same
 time, the last one remains.
 """

@@ -1,4 +1,4 @@
-"""Spark's texts show the names of users' tables in place of those of the data sources behind them."""
+"""Spark's messages show the names of users' tables in place of those of the data sources behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translate functions between text, bytes and character codes, and functions that test the characters of a text."""
+"""Translate functions between strings, bytes and character codes, and functions that test characters."""
 
 from __future__ import annotations
 

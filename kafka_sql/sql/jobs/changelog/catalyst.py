@@ -133,7 +133,7 @@ class Catalyst:
         return str(explain(untyped._jdf.queryExecution(), mode))
 
     def supports_append_mode(self, plan: Plan) -> bool:
-        """Return whether no row of a query changes later; also if neither Spark nor this package supports the query."""
+        """Return whether no row of a query changes later; true, too, if the query is not supported at all."""
         from pyspark.errors import AnalysisException
 
         jvm = self._jvm.org.apache.spark.sql

@@ -176,7 +176,7 @@ def _key_column(node: Node) -> int | None:
 def _shifted(node: Node) -> Node | None:
     """Return the integer to which an expression adds a literal, such as the row number of a Top-N; None if it does not.
 
-    Different integers stay different, also if the sum overflows.
+    Different integers stay different, even if the sum overflows.
     """
     if class_name(node) != "Add" or str(node.dataType().simpleString()) not in INTEGERS:
         return None

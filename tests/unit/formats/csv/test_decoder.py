@@ -1,4 +1,4 @@
-"""Which CSV payloads are decoded to rows, by the loop and the fallback, and the texts of errors."""
+"""Which CSV payloads are decoded to rows, by the loop and the fallback, and the error messages."""
 
 from __future__ import annotations
 

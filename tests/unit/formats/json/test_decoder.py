@@ -1,4 +1,4 @@
-"""Which JSON payloads are decoded to rows, and the texts of errors."""
+"""Which JSON payloads are decoded to rows, and the error messages."""
 
 from __future__ import annotations
 
