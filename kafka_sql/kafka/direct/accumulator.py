@@ -38,8 +38,7 @@ class RecordAccumulator:
         """Create an accumulator without open batches.
 
         Args:
-            batch_size: the maximum size of a batch in bytes, before compression. A larger record gets a batch of its
-                own.
+            batch_size: the maximum size of a batch in bytes, before compression. A larger record gets a separate batch.
             max_capacity: bytes of memory beyond which ``is_full`` returns true.
         """
         self.cursors = np.zeros((0, 5), np.int64)

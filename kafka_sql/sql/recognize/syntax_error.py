@@ -59,8 +59,8 @@ def _mask_values(line: str, sql: str, line_start: int, literals_from: int) -> st
 
     Args:
         literals_from: offset in the line from which literals are masked even if no option precedes them. It is the end
-            of the error, after which no literal is needed, or 0 for an unbalanced quote, after which the text between
-            two literals may look like a literal.
+            of the error, because later literals do not explain it; or 0 for an unbalanced quote, because the text
+            between two literals may then look like a literal.
     """
     options_start = find_options_start(sql)
     if options_start is None or options_start > line_start + len(line):
