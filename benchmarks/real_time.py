@@ -25,7 +25,7 @@ _RATES: Final = (20, 2000)  # records per second
 _WARM_UP: Final = 15  # seconds
 _SECONDS: Final = 20
 _TIMEOUT: Final = 30.0  # seconds
-_PAUSE: Final = 0.002  # seconds between two looks at the clock of the sender
+_PAUSE: Final = 0.002  # seconds between two iterations of the sender
 
 Start = Callable[[SparkSession, str, str, str, str], Any]  # bootstrap servers, source, target and checkpoint folder
 

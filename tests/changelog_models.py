@@ -80,43 +80,43 @@ AGGREGATES: list[tuple[str, str, Callable[[list[Any]], Any]]] = [
 ]
 
 
-def upsert_history(random_: random.Random, history: int, length: int, keys: int) -> Iterator[Change]:
+def upsert_history(rng: random.Random, history: int, length: int, keys: int) -> Iterator[Change]:
     """Yield upserts and deletes of a few keys, some of which change nothing."""
     for _ in range(length):
-        row = random_row(random_, history, random_.randrange(keys))
-        yield ("-D" if random_.random() < 0.25 else "+U", row)
+        row = random_row(rng, history, rng.randrange(keys))
+        yield ("-D" if rng.random() < 0.25 else "+U", row)
 
 
-def retract_history(random_: random.Random, history: int, length: int) -> Iterator[Change]:
+def retract_history(rng: random.Random, history: int, length: int) -> Iterator[Change]:
     """Yield the changes of a table: it grows, then shrinks; the rows with extreme values are often deleted."""
     rows: list[Row] = []
     for i in range(length):
-        shrinks = random_.random() < (0.2 if i < length / 2 else 0.6)
-        if not rows or (not shrinks and random_.random() < 0.7):
-            rows.append(random_row(random_, history, random_.randrange(3)))
+        shrinks = rng.random() < (0.2 if i < length / 2 else 0.6)
+        if not rows or (not shrinks and rng.random() < 0.7):
+            rows.append(random_row(rng, history, rng.randrange(3)))
             yield "+I", rows[-1]
         elif shrinks:
             rows.sort(key=lambda row: row["n"] or 0)
-            row = rows.pop(random_.choice([0, -1, random_.randrange(len(rows))]))
+            row = rows.pop(rng.choice([0, -1, rng.randrange(len(rows))]))
             yield "-D", row
         else:
-            at = random_.randrange(len(rows))
+            at = rng.randrange(len(rows))
             yield "-U", rows[at]
-            rows[at] = random_row(random_, history, random_.randrange(3))
+            rows[at] = random_row(rng, history, rng.randrange(3))
             yield "+U", rows[at]
 
 
-def random_row(random_: random.Random, history: int, id_: int) -> Row:
+def random_row(rng: random.Random, history: int, id_: int) -> Row:
     """Return a row with values of which some are equal, and some NULL."""
-    n = random_.choice([None, *range(100)])
+    n = rng.choice([None, *range(100)])
     return {
         "h": history,
         "k": id_,
         "n": n,
-        "s": random_.choice([None, *(letter * count for letter in "aäz" for count in (0, 1, 9, 40))]),
+        "s": rng.choice([None, *(letter * count for letter in "aäz" for count in (0, 1, 9, 40))]),
         "m": None if n is None else Decimal(n % 7) / 4,
-        "d": random_.choice([None, 0.5, -1.25, 3.0]),
-        "a": random_.choice([None, [], ["x"], ["x", None]]),
+        "d": rng.choice([None, 0.5, -1.25, 3.0]),
+        "a": rng.choice([None, [], ["x"], ["x", None]]),
     }
 
 

@@ -37,7 +37,7 @@ def check_kafka_tables(spark: SparkSession, topics: Topics, provider: str, folde
 
     Args:
         spark: an enabled session.
-        provider: of the tables of the lakehouse.
+        provider: the provider of the lakehouse's tables.
         folder: for checkpoints.
     """
     check_batches(spark, topics, provider)

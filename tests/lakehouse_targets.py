@@ -17,7 +17,7 @@ def check_targets(spark: SparkSession, topics: Topics, provider: str, folder: Pa
 
     Args:
         spark: an enabled session.
-        provider: of the tables of the lakehouse.
+        provider: the provider of the lakehouse's tables.
         folder: for checkpoints.
     """
     spark.sql(f"SET 'execution.checkpointing.dir' = '{folder}/targets'")

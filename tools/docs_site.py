@@ -38,7 +38,7 @@ def example_pages() -> dict[str, str]:
     return pages
 
 
-def linked(markdown: str, page: str) -> str:
+def replace_links(markdown: str, page: str) -> str:
     """Return the text of a page, with links to files outside ``docs`` replaced by links to their pages.
 
     Args:
@@ -68,7 +68,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Replace the links in a page (called by mkdocs)."""
-    return linked(markdown, page.file.src_uri)
+    return replace_links(markdown, page.file.src_uri)
 
 
 def _text(path: Path) -> bool:

@@ -139,7 +139,7 @@ class Format:
         metadata: the metadata keys that the format provides, as Flink names them (without ``value.``), and their types.
         metadata_decoder: creates a decoder that also returns the given keys of ``metadata``; used instead of
             ``decoder`` if a table declares any.
-        infer_schema: infers the columns of a table that declares none from a schema; None if the format has none.
+        infer_schema: infers the columns of a table that declares none from a schema; None if the format has no schema.
         infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
             sink of a decoder, for the payloads that are not of the format.
         has_field_names: whether payloads contain the names of their fields.

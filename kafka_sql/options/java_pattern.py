@@ -54,7 +54,7 @@ def compile_java_pattern(text: str) -> re.Pattern[str]:
 
 
 def _parts(text: str) -> list[tuple[str, bool]]:
-    """Split a pattern into parts, each with whether it is inside a class ``[...]``. Escaped punctuation is removed."""
+    """Return the parts of a pattern and whether each is inside a class ``[...]``. Escaped punctuation is removed."""
     parts: list[tuple[str, bool]] = []
     is_in_class, part = False, ""
     for token in re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL):

@@ -68,7 +68,7 @@ def send_request(
 
 
 class _Connections:
-    """Shuts down the connections of a request when time is over."""
+    """Shuts down the connections of a request at its deadline."""
 
     def __init__(self) -> None:
         self._lock, self._sockets, self.is_over = threading.Lock(), list[socket.socket](), False

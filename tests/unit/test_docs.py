@@ -23,7 +23,7 @@ from kafka_sql.sql.windows.rewrite import rewrite_windows
 from kafka_sql.table.declaration import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
 from tools import options_page, properties_page
-from tools.docs_site import PROJECT, example_pages, linked
+from tools.docs_site import PROJECT, example_pages, replace_links
 
 ALL = [block for path in pages() for block in blocks(path)]
 CONDITIONS = {
@@ -129,15 +129,17 @@ def test_links_on_the_site_point_to_its_pages() -> None:
     generated = {*example_pages(), *PROJECT.values()}
     for path in (ROOT / "docs").rglob("*.md"):
         name = path.relative_to(ROOT / "docs").as_posix()
-        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", linked(path.read_text(), name), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(
+            r"^```.*?^```|`[^`\n]*`", "", replace_links(path.read_text(), name), flags=re.MULTILINE | re.DOTALL
+        )
         for target in re.findall(r"\]\(((?!https://)[^)#\s]+)", text):
             to = (path.parent / target).resolve()
             assert to.is_relative_to(ROOT / "docs"), f"{name}: {target}"
             assert to.exists() or to.relative_to(ROOT / "docs").as_posix() in generated, f"{name}: {target}"
-    assert linked("[x](../ddl_examples/joins.sql)", "keys.md") == "[x](examples/joins.sql.md)"
-    assert linked("[x](../../ddl_examples/dbt)", "formats/json.md") == "[x](../examples/dbt.md)"
-    assert linked("[x](../ddl_examples)", "index.md") == "[x](examples/index.md)"
-    assert linked("[x](../SECURITY.md#a)", "index.md") == "[x](project/security.md#a)"
+    assert replace_links("[x](../ddl_examples/joins.sql)", "keys.md") == "[x](examples/joins.sql.md)"
+    assert replace_links("[x](../../ddl_examples/dbt)", "formats/json.md") == "[x](../examples/dbt.md)"
+    assert replace_links("[x](../ddl_examples)", "index.md") == "[x](examples/index.md)"
+    assert replace_links("[x](../SECURITY.md#a)", "index.md") == "[x](project/security.md#a)"
 
 
 def test_the_navigation_has_all_pages() -> None:

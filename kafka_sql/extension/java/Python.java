@@ -109,7 +109,7 @@ public final class Python {
         client.setGateway(server.getGateway());
         client.setJavaServer(server);
         final CompletableFuture started = new CompletableFuture();
-        Thread daemon = new Thread("kafka_sql-gateway") { // its threads inherit that they are daemons
+        Thread daemon = new Thread("kafka_sql-gateway") { // its threads are daemons, too
             public void run() {
                 server.start(true);
                 started.complete(Boolean.TRUE);

@@ -79,7 +79,7 @@ class Cluster:
                 return topics
 
     def await_topics(self, names: Collection[str], seconds: float, *, with_leaders: bool = False) -> Topics:
-        """Return all topics by name as soon as ``names`` are among them, or when the time is over.
+        """Return all topics by name as soon as ``names`` are among them, or after the timeout.
 
         Not all brokers learn of a new topic at the same time.
 

@@ -50,7 +50,7 @@ def ensure_topics(
     created = [
         topic for topic in topics if topic not in existing and _create(cluster, topic, settings, table, defaults)
     ]
-    if created:  # if they are not there in time, the next request reports the cause
+    if created:  # if they do not appear in time, the next request reports the cause
         cluster.await_topics(created, cluster.admin().timeout, with_leaders=True)
     for topic in topics:
         if topic not in created:
@@ -59,7 +59,7 @@ def ensure_topics(
 
 
 def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, defaults: Mapping[str, str]) -> bool:
-    """Create a topic; return False if it exists by now."""
+    """Create a topic; return False if it already exists."""
     new_topic = NewTopic(
         topic,
         num_partitions=-1 if settings.partitions is None else settings.partitions,

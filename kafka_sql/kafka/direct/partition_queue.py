@@ -13,7 +13,7 @@ from kafka_sql.kafka.direct.batch import NO_PRODUCER, Batch, ProducerIdAndEpoch,
 from kafka_sql.kafka.protocol.connection import Connection
 
 MAX_IN_FLIGHT: Final = 5  # brokers remember the last five batches of a producer (KIP-98)
-_KNOWN_SECONDS: Final = 1.0
+_KNOWN_SECONDS: Final = 1.0  # after an acknowledgment, how long the leader is assumed to remember the producer
 
 
 @dataclass(eq=False)

@@ -97,7 +97,7 @@ def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -
 
 
 def order_by_failure(addresses: Iterable[Address]) -> list[Address]:
-    """Return addresses in random order, followed by those that failed recently, the last failure last."""
+    """Return addresses in random order, followed by those that failed recently, the most recent failure last."""
     shuffled = list(dict.fromkeys(addresses))
     random.shuffle(shuffled)
     return sorted(shuffled, key=_failed_at)

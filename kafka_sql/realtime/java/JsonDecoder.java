@@ -30,7 +30,7 @@ public final class JsonDecoder extends PayloadDecoder {
         List elements = document instanceof List ? (List) document : Collections.singletonList(document);
         for (int i = 0; i < elements.size(); i++) {
             Object element = elements.get(i);
-            if (element == null && document != null) continue; // a null in an array is no row in Flink
+            if (element == null && document != null) continue; // a null in an array is not a row in Flink
             try {
                 rows.add(JsonField.convertRow(element, fields, rules));
             } catch (Mismatch e) {

@@ -46,8 +46,8 @@ def _key(row: Row) -> tuple[int, int]:
 @pytest.mark.parametrize(("histories", "length", "batches"), _SIZES)
 @pytest.mark.timeout(1200)
 def test_normalize(spark: SparkSession, tmp_path: Path, histories: int, length: int, batches: int) -> None:
-    random_ = random.Random(1)
-    changes = _split([models.upsert_history(random_, h, length, 5) for h in range(histories)], length, batches)
+    rng = random.Random(1)
+    changes = _split([models.upsert_history(rng, h, length, 5) for h in range(histories)], length, batches)
     write_batches(spark, tmp_path, changes)
     output: list[list[tuple[Any, ...]]] = []
     query = run(spark, tmp_path, lambda rows: state.normalize(rows, ["h", "k"], "ord"), tmp_path / "checkpoint", output)
@@ -67,8 +67,8 @@ def test_normalize(spark: SparkSession, tmp_path: Path, histories: int, length: 
 @pytest.mark.parametrize(("histories", "length", "batches"), _SIZES)
 @pytest.mark.timeout(1200)
 def test_materialize(spark: SparkSession, tmp_path: Path, histories: int, length: int, batches: int) -> None:
-    random_ = random.Random(2)
-    changes = _split([models.retract_history(random_, h, length) for h in range(histories)], length, batches)
+    rng = random.Random(2)
+    changes = _split([models.retract_history(rng, h, length) for h in range(histories)], length, batches)
     write_batches(spark, tmp_path, changes)
     output: list[list[tuple[Any, ...]]] = []
     query = run(
@@ -94,8 +94,8 @@ def _aggregate(rows: DataFrame) -> DataFrame:
 @pytest.mark.parametrize(("histories", "length", "batches"), [(10, 300, 4), _SIZES[1]])
 @pytest.mark.timeout(1800)
 def test_aggregate(spark: SparkSession, tmp_path: Path, histories: int, length: int, batches: int) -> None:
-    random_ = random.Random(3)
-    changes = _split([models.retract_history(random_, h, length) for h in range(histories)], length, batches)
+    rng = random.Random(3)
+    changes = _split([models.retract_history(rng, h, length) for h in range(histories)], length, batches)
     write_batches(spark, tmp_path, changes)
     output: list[list[tuple[Any, ...]]] = []
     run(spark, tmp_path, _aggregate, tmp_path / "checkpoint", output)
@@ -116,7 +116,7 @@ def test_aggregate(spark: SparkSession, tmp_path: Path, histories: int, length: 
         assert models.is_multiset_equal(output[number], expected), number
 
 
-def test_a_group_whose_values_were_taken_back_leaves_no_state(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_group_whose_values_were_retracted_leaves_no_state(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{"h": 1, "k": 1, "n": n, "s": "x", "m": None, "d": 0.1 * n, "a": None} for n in range(50)]
     write_batches(spark, tmp_path, [[("+I", row) for row in rows], [("-D", row) for row in rows]])
     output: list[list[tuple[Any, ...]]] = []
@@ -157,8 +157,8 @@ def test_a_query_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Pa
 
 
 def test_before_an_aggregate_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    random_ = random.Random(5)
-    changes = _split([models.upsert_history(random_, h, 80, 5) for h in range(5)], 80, 4)
+    rng = random.Random(5)
+    changes = _split([models.upsert_history(rng, h, 80, 5) for h in range(5)], 80, 4)
     write_batches(spark, tmp_path, changes)
 
     def total(rows: DataFrame) -> DataFrame:

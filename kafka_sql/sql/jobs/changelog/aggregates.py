@@ -82,11 +82,11 @@ def aggregate_changes(
     """
     _check_expressions((*groupings, *items), changes, refuse)
     assert changes.row_kind is not None
-    is_taken_back = catalyst.column(changes.row_kind).isin(KINDS[UPDATE_BEFORE], KINDS[DELETE])
+    is_retracted = catalyst.column(changes.row_kind).isin(KINDS[UPDATE_BEFORE], KINDS[DELETE])
     nodes = _calls(items)
-    calls = [_make_call(catalyst, node, f"a{i}", is_taken_back) for i, node in enumerate(nodes)]
+    calls = [_make_call(catalyst, node, f"a{i}", is_retracted) for i, node in enumerate(nodes)]
     group_names = [f"g{i}" for i in range(len(groupings))]
-    sign = F.when(is_taken_back, F.lit(-1)).otherwise(F.lit(1)).cast("bigint")
+    sign = F.when(is_retracted, F.lit(-1)).otherwise(F.lit(1)).cast("bigint")
     inputs = catalyst.dataframe(changes.plan).select(
         *(column.alias(name) for column, name in zip(catalyst.columns(groupings), group_names, strict=True)),
         *(column.alias(name) for call in calls for name, column in call.inputs.items()),
@@ -209,12 +209,12 @@ def _distinct(nodes: Sequence[Node]) -> list[Node]:
     return result
 
 
-def _make_call(catalyst: Catalyst, node: Node, name: str, is_taken_back: Column) -> _Call:
+def _make_call(catalyst: Catalyst, node: Node, name: str, is_retracted: Column) -> _Call:
     function = node.aggregateFunction()
     function_name = str(function.prettyName())
     arguments = catalyst.columns(elements(function.children()))
     condition = [catalyst.column(node.filter().get())] if node.filter().isDefined() else []
-    sign = F.when(is_taken_back, F.lit(-1)).otherwise(F.lit(1)).cast("bigint")
+    sign = F.when(is_retracted, F.lit(-1)).otherwise(F.lit(1)).cast("bigint")
     zero = F.lit(0).cast("bigint")
     count, total = f"{name}_count", f"{name}_sum"
     if function_name in ("count", "count_if"):
@@ -229,7 +229,7 @@ def _make_call(catalyst: Catalyst, node: Node, name: str, is_taken_back: Column)
     elif data_type in INTEGERS:
         argument = argument.cast("bigint")  # the negative of the smallest INT is not an INT
     is_added = _all([*condition, argument.isNotNull()])
-    value = F.when(is_added, F.when(is_taken_back, F.negate(argument)).otherwise(argument))
+    value = F.when(is_added, F.when(is_retracted, F.negate(argument)).otherwise(argument))
     inputs = {count: F.when(is_added, sign).otherwise(zero), total: value}
     if function_name == "sum":
         return _Call(node, inputs, lambda sums: F.when(sums[count] > 0, sums[total]))

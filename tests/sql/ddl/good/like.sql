@@ -1,2 +1,2 @@
-CREATE TABLE base (id BIGINT, name STRING) COMMENT 'not taken over' WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+CREATE TABLE base (id BIGINT, name STRING) COMMENT 'not copied' WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
 CREATE TABLE copy LIKE base;
