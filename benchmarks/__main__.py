@@ -187,7 +187,7 @@ def growing(bench: Bench) -> Iterator[Result]:
 
 
 def unused_columns(bench: Bench) -> Iterator[Result]:
-    """Measure what columns cost that a query does not use."""
+    """Measure the cost of columns that a query does not use."""
     yield from growth.measure_unused_columns(
         20, int(1_000_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs
     )

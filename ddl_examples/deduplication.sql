@@ -1,4 +1,4 @@
--- The newest row of each key, and the greatest rows of each key, of a stream.
+-- Of each key in a stream, find the newest row, and the two rows with the greatest values.
 CREATE TABLE page_views (
   user_name STRING,
   page STRING,

@@ -80,7 +80,7 @@ class ProxyNetwork:
 
     async def _listen(self, port: int, target: int) -> None:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            # when the proxy stops: asyncio requests the exception of each task, which a cancelled one does not have
+            # when the proxy stops: asyncio requests the exception of each task, which a canceled one does not have
             with contextlib.suppress(asyncio.CancelledError):
                 await self._connected(reader, writer, target)
 

@@ -96,7 +96,7 @@ def make_catalog_table(
 
 
 def make_changes_table(entry: CatalogTable) -> CatalogTable:
-    """Return a table with the row kind and the order of each change in last columns, and with its own provider."""
+    """Return a table with the row kind and the order of each change as its last columns, and with its own provider."""
     row_kind = Column(ROW_KIND_NAME, "STRING", "STRING", metadata=ROW_KIND)
     row_order = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtual=True)
     table = with_fields(entry.table, columns=(*entry.table.columns, row_kind, row_order))

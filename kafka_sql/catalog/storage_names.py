@@ -1,6 +1,7 @@
 """Show the names of users' tables in Spark's errors and plans instead of the names under which Spark stores them.
 
-If a table is a view over a data source (``CatalogTable``), Spark's texts name the data source: ``orders__kafka``.
+If a table is a view over a data source (``CatalogTable``), Spark's messages and plans name the data source:
+``orders__kafka``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 from kafka_sql.catalog.file_store import TableName
 
-# each storage name contains it: of a table that is a view, a temporary table, or a table with a hint
+# contained in all storage names: those of tables that are views, of temporary tables, and of tables with a hint
 SUFFIX: Final = "__kafka"
 # providers of the changes of a table end with it; no table has a name with a hyphen in Spark's catalog
 CHANGES_SUFFIX: Final = "-changes"

@@ -124,7 +124,7 @@ class _Execution:
 def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
     """Return only the names of SHOW TABLES, as spark-sql does, and the types of SHOW FULL TABLES.
 
-    Of other statements, return the whole result.
+    For other statements, return the whole result.
     """
     match st.classify(statement):
         case st.ShowTables(full=full):

@@ -71,7 +71,7 @@ class Statements:
 
 
 class _SparkStatement(Exception):
-    """Raised before a statement runs that Spark is to run itself."""
+    """Raised for a statement that Spark is to run itself, before it runs."""
 
 
 def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:

@@ -41,7 +41,7 @@ def declared_type(field: pa.Field) -> DeclaredType:
 
 
 def parse_declared_type(text: str) -> DeclaredType:
-    """Return a type in Flink SQL; an unknown type if the text is none."""
+    """Return a type in Flink SQL; an unknown type if the text is not a type."""
     try:
         return _Parser(text).type()
     except (IndexError, ValueError):

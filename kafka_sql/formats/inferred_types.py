@@ -34,7 +34,7 @@ def common_type(types: Collection[str]) -> str:
 
 
 def _is_exact_double(text: str) -> bool:
-    """Return whether the shortest text of a number's DOUBLE is the same number, so that no digit is lost."""
+    """Return whether a number equals the shortest decimal form of its DOUBLE, so that no digit is lost."""
     try:
         return Decimal(text) == Decimal(repr(float(text)))
     except DecimalException:  # the exponent is out of range

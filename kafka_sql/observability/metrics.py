@@ -58,7 +58,7 @@ class SourceMetrics:
 
 @dataclass
 class JobMetrics:
-    """The metrics of a query since its start, or since it is observed.
+    """The metrics of a query since its start, or since it was first observed.
 
     Attributes:
         name: the query's name, or None.

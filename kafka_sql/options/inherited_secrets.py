@@ -1,4 +1,4 @@
-"""Keep secrets that a statement inherits from a table where the table's author sent them.
+"""Check that the secrets that a statement inherits from a table are only sent where the table's author sends them.
 
 An OPTIONS hint, CREATE TABLE ... LIKE and ALTER TABLE change options of a table and inherit the others. A statement
 that changes where or how the inherited secrets would be sent must set these secrets itself.

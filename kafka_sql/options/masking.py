@@ -31,7 +31,7 @@ def secrets_pattern() -> str:
 
     Spark logs statements before it parses them. The expression therefore also finds the secret if a quote is missing or
     superfluous, if the equals sign is missing or is another word, or if a character of a dotted key is wrong, missing
-    or superfluous. In doubt, it finds too much.
+    or superfluous. If in doubt, it finds too much.
     """
     # A literal extends to the end if it is not closed or has many escapes, and to the next separator if it contains a
     # single quote. What follows a separator without a space belongs to it, too.

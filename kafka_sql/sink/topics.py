@@ -19,7 +19,7 @@ _ensured: set[tuple[str, ...]] = set()  # checked by this process: a stream chec
 
 
 def ensure_topics_exist(definition: Definition) -> None:
-    """Check that the table's topics exist with the declared settings. Create missing ones if the table says so.
+    """Check that the table's topics exist with the declared settings. Create missing ones if the options say so.
 
     Raises:
         TopicNotFoundError: a topic does not exist, and 'sink.topic.create' is false.

@@ -130,7 +130,7 @@ def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroTy
 
 
 def _non_null(avro: AvroType) -> AvroType:
-    """Return the other type of a union of null and one type; a type that is not a union as it is."""
+    """Return the non-null branch of a union of null and one type, or the type itself if it is not a union."""
     branches = [b for b in avro.items if b.type_name != "null"] if avro.type_name == "union" else [avro]
     if len(branches) != 1:
         raise SchemaMismatch(f"{avro} is a union of several types, which no column type can hold")

@@ -160,7 +160,7 @@ def _reader_schema(document: pa.Schema, options: Options) -> AvroType:
 
 
 def _row_type(avro: AvroType) -> AvroType:
-    """Return the record of a nullable record; another type as it is."""
+    """Return the record of a nullable record, or the type itself if it is another one."""
     return avro.find_record() or avro
 
 

@@ -164,7 +164,7 @@ class SchemaRegistry:
     def _fetch_references(self, response: dict[str, Any], resource: str, references: dict[str, str]) -> None:
         """Add the schemas that a schema references, by name, each after those that it references itself.
 
-        A loop, because a chain of references can be longer than Python's recursion limit allows.
+        This is a loop, because a chain of references can be longer than Python's recursion limit allows.
         """
         deadline, size = time.monotonic() + RETRY_TIMEOUT, 0
         requested_names = set[str]()
@@ -299,7 +299,7 @@ class SchemaRegistry:
 
 
 def _error_of(document: Any) -> str | None:
-    """Return a registry's error; None if the document is not one. It may be of another server, so it is not shown."""
+    """Return a registry's error; None for another document, which another server may have sent, so it is not shown."""
     match document:
         case {"error_code": int(code), "message": str(message)}:
             return f"{code}: {message[:_MAX_MESSAGE]}"

@@ -17,7 +17,7 @@ def copy_without_headers(
         data: uint8: the payloads, each at least ``header_size`` bytes.
         offsets: int32: where each payload begins and ends in ``data``.
         output: uint8, with space for all.
-        output_offsets: int32, as long as ``offsets``: takes where each begins and ends in ``output``.
+        output_offsets: int32, as long as ``offsets``: set to where each begins and ends in ``output``.
     """
     source, target, used_bytes = np.int64(data.ctypes.data), np.int64(output.ctypes.data), np.int64(0)
     for k in range(len(offsets) - 1):

@@ -67,7 +67,7 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
 
 
 def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
-    """Return the error for a payload that is not CSV, or has not one value per column."""
+    """Return the error for a payload that is not CSV, or does not have one value per column."""
     excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
     return DecodeError(index, None, f"Failed to deserialize CSV row: the payload {error}: {excerpt}")
 

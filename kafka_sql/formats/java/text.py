@@ -73,7 +73,7 @@ def double_text(value: float) -> str:
     """Return Double.toString; in quotes if it is not finite.
 
     The fallbacks and Avro's JSON encoding use it. Columns are written by Arrow (``scalar_text``) and the json format's
-    compiled loop, whose texts differ from this one only in exponents: 1e+20 for 1.0E20.
+    compiled loop, whose output differs only in exponents: 1e+20 for 1.0E20.
     """
     if math.isnan(value):
         return '"NaN"'

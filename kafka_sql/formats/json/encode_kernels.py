@@ -24,7 +24,7 @@ TEXT, QUOTED, FLOAT, TEN_THOUSANDTHS, BOOLEAN, INT8, INT16, INT32, INT64 = range
 
 WORD: Final = 8  # bytes
 MAX_INTEGER_SIZE: Final = 20
-MAX_FLOAT_GROWTH: Final = 7  # how many bytes "-Infinity" in quotes is longer than Arrow's -inf
+MAX_FLOAT_GROWTH: Final = 7  # by how many bytes "-Infinity" in quotes is longer than Arrow's -inf
 _MINUS, _POINT, _QUOTE, _COMMA, _OPEN, _CLOSE = 45, 46, 34, 44, 123, 125
 _NULL, _TRUE, _ALSE = 0x6C6C756E, 0x65757274, 0x65736C61  # "null", "true", and "alse" of "false"; little-endian
 _ZERO: Final = 48
@@ -104,7 +104,7 @@ def _write_value(target: int, field: int, row: int) -> int:
 
 @helper
 def _write_words(target: int, source: int, size: int) -> int:
-    """Copy whole words, which is faster than memcpy for few bytes. The next write covers what is beyond ``size``."""
+    """Copy whole words, which is faster than memcpy for few bytes. The next write replaces what is beyond ``size``."""
     for offset in range(0, size, WORD):
         store(target + offset, load(source + offset, types.uint64))
     return target + size

@@ -1,4 +1,4 @@
-"""Find messages by the names of their generated Java classes, which Flink's 'protobuf.message-class-name' has.
+"""Find messages by the names of their generated Java classes, as in Flink's 'protobuf.message-class-name'.
 
 The rules are those of protoc (https://protobuf.dev/reference/java/java-generated/#invocation).
 """

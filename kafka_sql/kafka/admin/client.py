@@ -154,7 +154,7 @@ class Admin:
                     self.api.list_topics(timeout=seconds)
 
     def call_coordinator(self, request: Callable[[AdminClient, float], T]) -> T:
-        """As ``call``, for the coordinator of a group: repeat the request while the coordinator is loading or moving.
+        """Like ``call``, for the coordinator of a group: repeat the request while the coordinator is loading or moving.
 
         librdkafka does not repeat requests of its admin client.
         """

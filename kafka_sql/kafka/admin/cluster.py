@@ -195,7 +195,7 @@ class Cluster:
         return bytes_per_offset(self._config, starts)
 
     def locate(self, split: Split) -> Split:
-        """Return a split with what its reader must know of the cluster: nothing if the table has only one."""
+        """Return a split with what its reader must know about the cluster: nothing if the table has only one."""
         return split
 
     def request_offsets(self, specs: OffsetSpecs, read_committed: bool) -> Mapping[TopicPartition, Callable[[], int]]:

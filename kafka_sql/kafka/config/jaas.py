@@ -86,7 +86,7 @@ def parse_jaas(text: str) -> LoginModule:
 def remove_escapes(text: str) -> str:
     r"""Return a JAAS string without the backslashes of a Java string, such as ``username=\"me\"`` in Flink's examples.
 
-    They are removed if all quotes have one: as it is, such a string is invalid.
+    They are removed if every quote has one: with them, the string would be invalid.
     """
     is_java_literal = '=\\"' in text and text.count('"') == text.count('\\"')
     return re.sub(r'\\(["\\])', r"\1", text) if is_java_literal else text

@@ -16,9 +16,9 @@ _PYTHON_KEYS: Final = frozenset(
 
 
 def find_rejected(config: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the first property that librdkafka rejects, with its message, which may contain the value; None if none.
+    """Return the first property that librdkafka rejects, with its message, which may contain the value.
 
-    One call takes microseconds.
+    Returns None if librdkafka accepts all properties. One call takes microseconds.
     """
     if not _PYTHON_KEYS & config.keys() and _rejection(config) is None:
         return None

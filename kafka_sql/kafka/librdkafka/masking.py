@@ -1,7 +1,7 @@
 """Remove what must not be shown from librdkafka's messages: secrets, and responses of token endpoints.
 
-librdkafka quotes the response of a token endpoint that rejects a request. The endpoint is any URL that the author of a
-statement can name, also of an internal service, so that an error would let the author read its responses.
+librdkafka quotes the response of a token endpoint that rejects a request. The author of a statement
+can name any URL as the endpoint, even that of an internal service, and could read its responses in the errors.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class ConnectionPool:
         self._failed.clear()
 
     def discard(self, connection: Connection) -> None:
-        """Close a connection. The next one to its address waits as long as this one if the broker throttled it."""
+        """Close a connection. If the broker throttled it, the next one to its address waits the rest of the time."""
         self._throttled_until[connection.address] = connection.ready_at
         connection.close()
         if self._open.get(connection.address) is connection:

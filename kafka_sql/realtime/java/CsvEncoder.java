@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.*;
 
 /** Encodes each row as one line of CSV, without a line end. */
 public final class CsvEncoder extends PayloadEncoder {
-    private static final int MAX_CHECKED = 24; // characters beyond which Jackson quotes a text without checking it
+    private static final int MAX_CHECKED = 24; // characters beyond which Jackson quotes a string without checking it
 
     private final int[] precisions;
     private final CsvRules rules;

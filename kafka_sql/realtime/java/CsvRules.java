@@ -2,7 +2,7 @@ package kafka_sql;
 
 import java.io.Serializable;
 
-/** The options of the csv format. A quote or escape of -1 is none. */
+/** The options of the csv format. If {@code quote} or {@code escape} is -1, there is no such character. */
 public final class CsvRules implements Serializable {
     final char separator;
     final char elementSeparator;

@@ -72,7 +72,7 @@ def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, 
 def resolve_new_starts(
     definition: Definition, cluster: Cluster, known: Collection[TopicPartition], partitions: Collection[TopicPartition]
 ) -> Offsets:
-    """Return where partitions start that a running stream discovers: at their earliest offset, as in Flink.
+    """Return the start offsets of partitions that a running stream discovers: the earliest ones, as in Flink.
 
     Those of a new cluster of a 'dynamic-kafka' table start where the startup mode says.
 

@@ -92,7 +92,7 @@ class ContentCache:
         yield from self._put(key, split, cached.batches)
 
     def _take(self, key: Key, split: Split) -> CachedRows | None:
-        """Remove and return the rows of a partition; None if they are not those of an earlier end of the split."""
+        """Remove and return the rows of a partition; None if they do not end before the end of the split."""
         cached = self._rows.pop(key, None)
         is_prefix = cached is not None and cached.start == split.start and cached.stop <= split.stop
         return cached if is_prefix else None

@@ -2,8 +2,8 @@
 
 Spark's watermark follows the latest event time of all partitions. A partition whose records are older than those of the
 others would lose them as late rows if each partition was read in proportion to its backlog. Here, the partitions are
-merged by event time instead. Within a partition, a record counts as old as the latest one before it, because records
-are read in the order of their offsets. So after each batch,
+merged by event time instead. Within a partition, a record counts as at least as late as those before it, because
+records are read in the order of their offsets. So after each batch,
 
     the latest event time that was read <= the event time of each unread record, or of one before it in its partition
 
@@ -84,7 +84,7 @@ class _Partition:
         self.sizes = np.concatenate((self.sizes, records.sizes))
 
     def horizon(self, stop: int) -> int:
-        """Return a key that no record which has not been read ahead is below."""
+        """Return a lower bound of the keys of records that have not been read ahead."""
         if self.end >= stop:
             return int(_LAST)
         return int(self.keys[-1]) if len(self.keys) else int(UNKNOWN_TIME)
@@ -100,7 +100,7 @@ class EventTimeOrder:
     """Chooses the ends of a stream's micro-batches. Keeps the records that were read ahead from batch to batch.
 
     Attributes:
-        locate: adds to a split what its reader must know of the cluster.
+        locate: adds to a split what its reader must know about the cluster.
     """
 
     def __init__(self, read: Callable[[Split], Iterable[EventTimes]], max_drift: int = 0) -> None:

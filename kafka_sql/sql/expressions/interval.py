@@ -45,7 +45,7 @@ def parse_fixed_interval(node: exp.Interval, context: str) -> Interval:
 
 
 def parse_interval(node: exp.Interval, context: str) -> Interval:
-    """Parse any interval literal. Like in Flink, seconds are truncated to three fractional digits.
+    """Parse any interval literal. As in Flink, seconds are truncated to three fractional digits.
 
     Raises:
         UnsupportedSqlError: an unknown unit, or an invalid value.

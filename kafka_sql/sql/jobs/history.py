@@ -28,7 +28,7 @@ _PRESENT, _ROW, _TIME, _END, _ORDER, _LAST, _STATE, _BEFORE = (
 def merge_history(changes: DataFrame, table: SparkTable, history: History) -> None:
     """Apply all changes of a micro-batch to the history of their rows.
 
-    A micro-batch that is repeated changes nothing: its changes get the time of the last one, and have its result again.
+    A repeated micro-batch changes nothing: all its changes get the time of the last one, which remains.
 
     Args:
         changes: the table's columns, and a column with the row kind if there are deletes. The rows of a key are in one

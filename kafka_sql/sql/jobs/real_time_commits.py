@@ -86,7 +86,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 
 
 def _create_committer(entry: CatalogTable) -> OffsetCommitter | None:
-    """Return what commits a table's offsets; None if the table does not say so, or the client cannot be created."""
+    """Return what commits a table's offsets; None if its options disable that, or the client cannot be created."""
     definition = entry.definition
     group = definition.options.get(opt.GROUP_ID)
     if group is None or definition.options.get(opt.COMMIT_OFFSETS) is False:

@@ -50,7 +50,7 @@ _EXTENDED_COLUMNS: Final = {
 
 
 def show(spark: SparkSession) -> DataFrame:
-    """Return all jobs in a table that fits into 80 columns: what runs, since when, how much it has read and has not."""
+    """Return all jobs in a table at most 80 characters wide: what runs, since when, and how much is read and unread."""
     jobs = [(job, _JobState.of(spark, job)) for job in session_jobs(spark)]
     rows = [
         (job.id[:SHORT_ID], job.name, job.status, _format_age(time.time() - job.started), state.rows, state.lag)

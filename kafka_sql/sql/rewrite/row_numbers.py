@@ -193,7 +193,7 @@ def _aggregate(
     if limit > 1:
         top = f"{function}({row}, {order}, {limit}) AS {TOP_ROWS}"
         explode = f" LATERAL VIEW posexplode({TOP_ROWS}) AS __position, __row"
-    else:  # with equal orders, the newest row is the last one, and the oldest row the first one
+    else:  # of rows with equal orders, max_by returns the last one, and min_by with n the first one
         top = f"max_by({row}, {order}) AS __row" if is_descending else f"min_by({row}, {order}, 1)[0] AS __row"
         explode = ""
     by_column = {sources[text]: name for name, text in keys.items() if text in sources}

@@ -26,7 +26,7 @@ FAST_ABORT = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Before and after the decision, with the same tasks and with different ones."""
+    """Let transactions time out before and after the decision; recover with the same tasks and with different ones."""
     with EmbeddedKafka(properties=FAST_ABORT) as kafka:
         topics = Topics(kafka.bootstrap_servers)
         options = {"sink.client": config.client, "properties.compression.type": config.codec}

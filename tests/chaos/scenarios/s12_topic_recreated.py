@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """A deleted topic, and a recreated one with fewer or more records than were read."""
+    """Delete the topic, and recreate it with fewer or more records than were read."""
     outcome = Outcome()
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):

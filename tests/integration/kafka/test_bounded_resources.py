@@ -50,7 +50,7 @@ def test_a_thousand_partitions(sql: Callable[..., Any], topics: Topics, tmp_path
 
 
 def test_writing_to_a_broker_that_pauses_repeatedly(sql: Callable[..., Any]) -> None:
-    """As with a slow disk: the producer's queue is full most of the time, and memory stays bounded."""
+    """As if the broker had a slow disk: the producer's queue is full most of the time, and memory stays bounded."""
     with EmbeddedKafka() as kafka:
         topics, is_done = Topics(kafka.bootstrap_servers), threading.Event()
         topic = topics.create(2)

@@ -164,7 +164,7 @@ def test_insert_and_select(vendor: ProfileTopics, sql: Callable[..., Any]) -> No
 
 
 def test_librdkafka(vendor: ProfileTopics) -> None:
-    """What the direct client does not support."""
+    """librdkafka is used for what the direct client does not support."""
     topic = vendor.create()
     vendor.produce(topic, *scenarios.records(10))
     pairs = [(message.offset(), message.value()) for message in vendor.consume(topic, 10)]

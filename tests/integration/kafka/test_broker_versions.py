@@ -122,7 +122,7 @@ def test_check_of_exactly_once(broker: VersionTopics) -> None:
 
 
 def test_transactions_in_new_topics(broker: VersionTopics) -> None:
-    """Brokers 3.6 may reject batches of partitions that they have just begun to lead with INVALID_TXN_STATE."""
+    """Version 3.6 may reject batches with INVALID_TXN_STATE if a broker has just become the leader of the partition."""
     scenarios.check_transactions_in_new_topics(broker, 5)
 
 

@@ -56,7 +56,7 @@ def test_a_bomb_is_reported_with_its_position(topics: Topics, codec: str) -> Non
 
 
 def test_a_bomb_read_with_librdkafka(topics: Topics) -> None:
-    """librdkafka limits zstd only. The others expand at most as far as their formats: gzip to 1000 times the size."""
+    """librdkafka limits zstd only. Other codecs expand as far as their formats allow: gzip to 1000 times the size."""
     config = topics.client(receive_message_max_bytes=str(LIMIT), fetch_max_bytes="1048576")
     for codec in ("gzip", "zstd"):
         topic = topics.create()

@@ -19,7 +19,7 @@ def unfreeze() -> Iterator[None]:
 
 
 def test_no_freeze_outside_workers() -> None:
-    before = gc.get_freeze_count()  # Python 3.12 starts with some hundreds
+    before = gc.get_freeze_count()  # Python 3.12 starts with a few hundred
     gc_freeze.freeze_modules()
     assert gc.get_freeze_count() == before
 

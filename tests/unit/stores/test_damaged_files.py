@@ -55,7 +55,7 @@ def test_a_key_that_is_not_encrypted_needs_no_password() -> None:
 
 
 class PanicException(BaseException):
-    """As in cryptography's Rust code."""
+    """Like the one of cryptography's Rust code."""
 
 
 def test_only_panics_are_converted() -> None:

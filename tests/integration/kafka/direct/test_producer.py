@@ -265,7 +265,7 @@ def test_broker_killed_during_writes(tmp_path: Path) -> None:
 
 
 def test_broker_killed_before_its_responses_are_read(tmp_path: Path) -> None:
-    """After the restart it knows only the last batch of the producer."""
+    """After its restart, the broker knows only the last batch of the producer."""
     with EmbeddedKafka(data=tmp_path) as kafka:
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()

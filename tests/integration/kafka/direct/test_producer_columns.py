@@ -46,7 +46,7 @@ def config(topics: Topics, **properties: str) -> dict[str, str]:
 
 @pytest.mark.timeout(180)
 def test_every_codec_is_read_by_librdkafka_and_java(topics: Topics) -> None:
-    """In batches of several LZ4 blocks; partition 0 is not compressed."""
+    """The batches have several LZ4 blocks; partition 0 is not compressed."""
     topic = topics.create(len(CODECS))
     for partition, codec in enumerate(CODECS):
         with cached_direct_producer(config(topics, compression_type=codec or "none"), topic) as producer:

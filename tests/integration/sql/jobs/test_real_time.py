@@ -177,7 +177,7 @@ def test_keys_metadata_computed_columns_and_restarts(
 
 
 def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: Topics) -> None:
-    """As if the driver had been killed: the offsets of a batch are stored at its end, those of the start before."""
+    """The end offsets of a batch are stored when it ends. A query that is stopped before reads its records again."""
     source, target = topics.create(), topics.create()
     real_time("SET 'execution.checkpointing.interval' = '1 min'")
     options = {"scan.startup.mode": "latest-offset"}

@@ -99,7 +99,7 @@ def test_new_leader_remembers_only_the_last_batch(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rejected_batch_is_never_skipped() -> None:
-    """Though the next one may be written: the leader did not know the producer, and accepted any sequence number."""
+    """The next one may be written before it: a leader that does not know the producer accepts any sequence number."""
     connection: Any = object()
     queue = PartitionQueue("t", 0, ProducerIdAndEpoch(1, 0))
     first, second = (small_batch("t", 0, {"key": None}) for _ in range(2))
@@ -130,7 +130,7 @@ def test_batches_are_not_sent_again_after_a_later_one_was_acknowledged() -> None
 
 
 def test_batches_without_sequence_numbers() -> None:
-    """Of 'enable.idempotence' = 'false': each is sent until it is acknowledged, whatever happens to the others."""
+    """With 'enable.idempotence' = 'false', each is sent until it is acknowledged, whatever happens to the others."""
     connection: Any = object()
     queue = PartitionQueue("t", 0, NO_PRODUCER)
     first, second = (small_batch("t", 0, {"key": None}) for _ in range(2))

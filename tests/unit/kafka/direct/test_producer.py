@@ -154,7 +154,7 @@ def test_second_batch_of_a_partition_waits_for_the_first_one(broker: SimulatedBr
 
 
 def test_leader_that_knows_only_the_last_batch(broker: SimulatedBroker) -> None:
-    """For an older batch it returns OUT_OF_ORDER_SEQUENCE_NUMBER; then a later batch shows that it was written."""
+    """For an older batch, it returns OUT_OF_ORDER_SEQUENCE_NUMBER; a later batch then shows that it was written."""
     with open_producer(broker, batch_size="2000") as producer:
         producer.produce(binary(*numbers(0, 100)))
         producer.flush()
@@ -225,7 +225,7 @@ def test_batches_that_may_be_written_are_sent_again_with_a_warning(
 def test_opening_a_connection_does_not_delay_other_leaders(
     broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even the acknowledgments: the second batch of a partition waits for that of the first one."""
+    """Acknowledgments are not delayed either: the second batch of a partition waits for that of the first one."""
     may_connect, connect = threading.Event(), ConnectionPool._connect
 
     def slow_connect(self: ConnectionPool, address: tuple[str, int]) -> Connection:

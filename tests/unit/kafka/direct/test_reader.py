@@ -264,7 +264,7 @@ def test_deleted_records(broker: SimulatedBroker) -> None:
     assert flat(read(broker, split, on_data_loss=on_data_loss)[0]) == list(range(30, 40))
     assert lost == [(split, 4, 30)]
     assert broker.requests.count(ApiKey.METADATA) == 4  # by two reads, and after each failure
-    assert read(broker, Split("t", 0, 4, 10), on_data_loss=on_data_loss) == ([], 10)  # all of its records
+    assert read(broker, Split("t", 0, 4, 10), on_data_loss=on_data_loss) == ([], 10)  # all of them were deleted
 
 
 def test_an_offset_that_does_not_exist(broker: SimulatedBroker) -> None:
@@ -331,7 +331,7 @@ def test_an_unsupported_compression_type_is_left_to_librdkafka(broker: Simulated
 def test_rejected_clients_are_left_to_librdkafka(
     broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Which retries, because a token may be refreshed and a user may be created. So does the next read."""
+    """librdkafka tries again, and so does the next read: a token may be refreshed or a user created."""
 
     def reject(*_: object) -> None:
         raise BrokerError("SASL authentication failed.")
@@ -355,7 +355,7 @@ def test_remembered_topics_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_waits_for_an_end_that_does_not_exist_yet(broker: SimulatedBroker) -> None:
-    """For longer than the timeout, which applies to brokers that do not respond."""
+    """The reader waits longer than the timeout, which applies only to brokers that do not respond."""
 
     def write() -> None:
         for value in range(100, 110):
@@ -386,7 +386,7 @@ def test_an_end_that_should_exist(broker: SimulatedBroker) -> None:
 
 
 def test_records_that_take_long_to_fetch(broker: SimulatedBroker) -> None:
-    """As from tiered storage: a broker that is asked to wait too briefly returns no records."""
+    """With tiered storage, a broker that is asked to wait too briefly returns no records."""
     broker.min_wait_ms = 300
     assert read_values(broker, Split("t", 0, 0, 4)) == [0, 1, 2, 3]
     assert [fetch.wait_ms for fetch in broker.fetches if fetch.offset == 0] == [10, 20, 40, 80, 160, 320]

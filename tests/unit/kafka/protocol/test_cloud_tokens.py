@@ -282,7 +282,7 @@ def test_a_package_that_is_not_installed(cloud: str, monkeypatch: pytest.MonkeyP
 
 
 class HTTPClientError(Exception):
-    """As of botocore."""
+    """Like botocore's."""
 
 
 class EndpointConnectionError(HTTPClientError):
@@ -290,11 +290,11 @@ class EndpointConnectionError(HTTPClientError):
 
 
 class TransportError(Exception):
-    """As of google-auth."""
+    """Like google-auth's."""
 
 
 class ServiceRequestError(Exception):
-    """As of azure-core."""
+    """Like azure-core's."""
 
 
 @pytest.mark.parametrize("cloud", EXTRAS)

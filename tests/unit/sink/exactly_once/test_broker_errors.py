@@ -273,7 +273,7 @@ def test_drivers_that_repeatedly_fence_each_other(monkeypatch: pytest.MonkeyPatc
 
 
 def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
-    """As after a crash between decision and commit."""
+    """A crash between decision and commit leaves such transactions."""
     run = transactional_ids.run_id("before")
     decided, undecided = (transactional_ids.incrementing_id("p", run, 1, task, 0) for task in (0, 1))
     writer = Writer("orders", "p", "t", transactional_ids.run_id("now"), "q")
