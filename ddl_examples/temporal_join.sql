@@ -1,4 +1,4 @@
--- Join each order with the exchange rate that was valid at its time (event-time temporal join), in a batch.
+-- Join each order with the exchange rate that was valid at its time (event-time temporal join), in a batch and in a stream.
 CREATE TABLE orders (
   order_id INT,
   currency STRING,
@@ -76,3 +76,30 @@ ORDER BY o.order_id;
 --> 4 | 500
 
 DROP VIEW versioned_rates;
+
+-- In a stream, an order is joined when the watermark, the earlier one of both tables, passes its time.
+CREATE TABLE amounts (
+  order_id INT,
+  amount INT
+) WITH (
+  ${kafka},
+  'topic' = 'amounts',
+  'format' = 'json'
+);
+
+SET 'execution.checkpointing.dir' = '/checkpoints';
+
+SET 'execution.runtime-mode' = 'streaming';
+
+INSERT INTO amounts
+SELECT o.order_id, o.price * r.rate
+FROM orders AS o
+LEFT JOIN currency_rates FOR SYSTEM_TIME AS OF o.order_time AS r ON o.currency = r.currency;
+
+SET 'execution.runtime-mode' = 'batch';
+
+SELECT * FROM amounts ORDER BY order_id;
+--> 1 | 228
+--> 2 | 50
+--> 3 | 357
+--> 4 | NULL

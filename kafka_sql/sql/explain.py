@@ -60,7 +60,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             if prepared.stream is None:
                 return _explain_in_spark(mode, prepared.batch, run)
             sink = f"== Sink ==\nINSERT INTO {prepared.stream.target_name}"
-            if prepared.stream.changelog_mode is not Mode.INSERT_ONLY:
+            if prepared.stream.changelog_mode is not Mode.INSERT_ONLY or prepared.stream.states:
                 return "\n\n".join([sink, describe_changelog(prepared.stream), explain_rows(prepared.stream, mode)])
             query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
             return f"{sink}\n\n{_explain_in_spark(mode, query, run)}"

@@ -1,10 +1,10 @@
 """Stateful operators over streams of changes that Spark does not have.
 
-These are Flink's ChangelogNormalize, GroupAggregate with retraction, and SinkUpsertMaterializer. They are
+These are Flink's ChangelogNormalize, GroupAggregate with retraction, SinkUpsertMaterializer and TemporalJoin. They are
 StatefulProcessors in Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
 """
 
-from kafka_sql.state.operators import AggregateCall, aggregate, materialize, normalize
+from kafka_sql.state.operators import AggregateCall, aggregate, join_versions, materialize, normalize
 from kafka_sql.state.state_store import configure
 
-__all__ = ["AggregateCall", "aggregate", "configure", "materialize", "normalize"]
+__all__ = ["AggregateCall", "aggregate", "configure", "join_versions", "materialize", "normalize"]

@@ -100,3 +100,37 @@ def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCal
         StructType([StructField(call.name, call.type) for call in calls]).json(),
         ROW_KIND_NAME,
     )
+
+
+def join_versions(
+    left: DataFrame,
+    right: DataFrame,
+    key: Sequence[str],
+    time: str,
+    order: str | None,
+    is_outer: bool,
+) -> DataFrame:
+    """Join each row with the version that was valid at its time, as Flink's event-time temporal join does.
+
+    A row waits until the query's watermark passes its time. A version is valid from its time until that of the next
+    version of its key; a later one with the same time replaces it. Versions that are no longer valid at the watermark
+    are removed. A row that is behind the watermark joins the version that is still there.
+
+    Args:
+        left: the rows. Those without a time have no version.
+        right: upserts, with a row kind (see ``normalize``); no -U. A deletion without a time has that of the change
+            before it.
+        key: columns of both, which are equal.
+        time: a column of both, with the same type.
+        order: see ``normalize``.
+        is_outer: whether rows without a version are returned, with NULL.
+
+    Returns:
+        two structs: ``left`` with the columns of ``left``, and ``right`` with those of ``right`` (except the row kind
+        and the order), or NULL. Key and time are omitted.
+    """
+    spark = left.sparkSession
+    hidden = {*key, time, ROW_KIND_NAME, order}
+    columns = [[name for name in rows.columns if name not in hidden] for rows in (left, right)]
+    names = [java_array(spark, "String", part) for part in (key, *columns)]
+    return call_operator("joinVersions", left, right._jdf, names[0], time, *names[1:], ROW_KIND_NAME, order, is_outer)

@@ -148,7 +148,13 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     rewrite = QueryRewrite(statement.body)
     if is_streaming or may_need_rewrite(tables, statement.body):
         reader = real_time.stream_reader(spark, tables, entry)
-        rewrite = rewrite_query(tables, statement.body, is_streaming, stream_reader=reader)
+        rewrite = rewrite_query(
+            tables,
+            statement.body,
+            is_streaming,
+            stream_reader=reader,
+            joins_versions=spark_context(spark) is not None and not settings.is_real_time(spark),
+        )
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if query.isStreaming and settings.is_real_time(spark):
@@ -222,7 +228,9 @@ def _with_changes(
     """
     query = plan_changelog(spark, tables, kafka_sink(entry), stream.rows, stream.sources)
     if not query.has_row_kind:
-        return with_fields(stream, changelog_mode=query.mode, is_updating=query.is_updating)
+        return with_fields(
+            stream, rows=query.rows, changelog_mode=query.mode, is_updating=query.is_updating, states=query.states
+        )
     written = columns if statement.by_name else [c.name for c in target_columns(entry, statement)]
     row_kinds = {c.name.lower() for c in entry.table.persisted_columns if c.metadata == ROW_KIND}
     if any(name.lower() in row_kinds for name in written):

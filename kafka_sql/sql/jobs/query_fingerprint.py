@@ -119,6 +119,30 @@ def describe_materialization(query: Operator, key: Sequence[str]) -> Json:
     return {"operator": "SinkUpsertMaterializer", "keys": list(key), "columns": columns, "filters": filters}
 
 
+def describe_temporal_join(
+    join_type: str,
+    keys: Sequence[str],
+    left: tuple[Operator, Mapping[int, str]],
+    right: tuple[Operator, Mapping[int, str]],
+) -> Json:
+    """Describe the operator that keeps the rows and the versions of an event-time temporal join.
+
+    Args:
+        keys: the equal columns, as text.
+        left: the rows, and the types of the columns that are kept, by id.
+        right: the changes of the versioned table, and the types of the columns that are kept, by id.
+    """
+    columns = {
+        side: [
+            f"{render(resolve(reference(column), (operator,)))} {types[column.id]}"
+            for column in operator.output
+            if column.id is not None and column.id in types
+        ]
+        for side, (operator, types) in (("left", left), ("right", right))
+    }
+    return {"operator": "TemporalJoin", "type": join_type, "keys": list(keys), **columns}
+
+
 def _describe_filters(operator: Operator) -> list[str]:
     return [render(resolve(o.condition, o.children)) for o in operator.walk() if o.name == "Filter" and o.condition]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.jobs import real_time, settings, streaming
 from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.file_sink import check_batch_insert
@@ -53,7 +54,7 @@ def prepare_spark_insert(
     """
     is_streaming = settings.is_streaming(spark)
     if tables and (is_streaming or may_need_rewrite(tables, statement.body)):
-        rewrite = rewrite_query(tables, statement.body, is_streaming)
+        rewrite = rewrite_query(tables, statement.body, is_streaming, joins_versions=spark_context(spark) is not None)
         if rewrite.kafka_tables:
             if is_streaming or rewrite.uses_stream_keyword:
                 real_time.check_is_kafka_table(spark, ".".join(statement.name))

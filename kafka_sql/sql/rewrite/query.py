@@ -38,7 +38,7 @@ from kafka_sql.sql.rewrite.temporal_joins import (
     remove_lookup_hints,
     replace_proctime,
 )
-from kafka_sql.sql.rewrite.versions import table_versions, view_versions
+from kafka_sql.sql.rewrite.versions import stream_versions, table_versions, view_versions
 from kafka_sql.sql.rewrite.views import find_view, view_columns
 
 # Queries in batch mode without any of these are passed to Spark unread.
@@ -86,6 +86,7 @@ def rewrite_query(
     database: str | None = None,
     is_view: bool = False,
     stream_reader: StreamReader | None = None,
+    joins_versions: bool = False,
 ) -> QueryRewrite:
     """Rewrite a query so that Spark reads the session's Kafka tables.
 
@@ -95,12 +96,14 @@ def rewrite_query(
         database: the database of unqualified names if the query is the text of a view.
         is_view: the result is to be stored as the text of a view.
         stream_reader: returns what reads a table as a stream; None for its data source.
+        joins_versions: the plan of the query will be rewritten, so that event-time temporal joins of streams are
+            possible (``changelog.temporal_joins``).
 
     Raises:
         ConflictingOptionsError: two different hints on one table.
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    rewrite = functools.partial(rewrite_query, tables, stream_reader=stream_reader)
+    rewrite = functools.partial(rewrite_query, tables, stream_reader=stream_reader, joins_versions=joins_versions)
     query = rewrite_row_numbers(query, streaming, lambda q: tables.spark_sql(rewrite(q, streaming, database).text))
     result = QueryRewrite(query)
     edits: list[Edit] = []
@@ -116,7 +119,10 @@ def rewrite_query(
         if hint is not None:
             hints.append(hint)
         if reference.as_of is not None:
-            temporal_edits = _edit_temporal_join(tables, query, references, reference, hint, result, streaming)
+            reads_streams = streaming or any(r.is_stream for r in references)
+            if reads_streams and not joins_versions:
+                _check_is_lookup_join(tables, query, references, reference)
+            temporal_edits = _edit_temporal_join(tables, query, references, reference, hint, result, reads_streams)
             edits += temporal_edits or [(reference.as_of.start, reference.as_of.end, "")]
             if temporal_edits:
                 continue
@@ -163,8 +169,11 @@ def _edit_temporal_join(
 ) -> list[Edit]:
     """Return the edits that replace a table with its versions at an event time; no edits for a lookup join.
 
+    Args:
+        streaming: whether the table's changes are read as a stream.
+
     Raises:
-        UnsupportedSqlError: Flink does not support the join, or it is an event-time temporal join of streams.
+        UnsupportedSqlError: Flink does not support the join, or the table has no versions.
     """
     as_of, name = reference.as_of, ".".join(reference.name)
     assert as_of is not None
@@ -172,21 +181,22 @@ def _edit_temporal_join(
     if find_time_attribute(tables, query, references, reference) is TimeAttribute.PROCESSING_TIME:
         result.has_lookup_join = True
         return []
-    if streaming or any(r.is_stream for r in references):
-        raise UnsupportedSqlError(
-            f"Table '{name}': FOR SYSTEM_TIME AS OF an event time is not supported in a continuous query, because "
-            "Spark has no operator that keeps the versions of a row until the watermark passes. Run the query as a "
-            "batch: SET 'execution.runtime-mode' = 'batch' and remove the word STREAM. Or join the current rows: FOR "
-            "SYSTEM_TIME AS OF a column that is PROCTIME().",
-            table=name,
-        )
     time = ".".join(map(quote, as_of.time))
     entry = resolve_table(tables, reference.name)
     view = find_view(tables, reference.name) if entry is None else None
     if entry is not None:
         result.kafka_tables.append(entry)
         read = tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
-        text = table_versions(tables, read, time)
+        if streaming:
+            result.streamed_tables.append(read)
+        text = stream_versions(tables, read, as_of.time) if streaming else table_versions(tables, read, time)
+    elif view is not None and streaming:
+        raise UnsupportedSqlError(
+            f"View '{name}': FOR SYSTEM_TIME AS OF an event time over a view is not supported in a continuous query. "
+            "Write its rows into an 'upsert-kafka' table with a WATERMARK and the key as PRIMARY KEY, and join that "
+            "table.",
+            table=name,
+        )
     elif view is not None:
         rows = rewrite_query(tables, view.text, False, view.database).text
         text = view_versions(name, rows, view_columns(tables, reference.name), time)
@@ -197,7 +207,25 @@ def _edit_temporal_join(
             table=name,
         )
     alias = "" if reference.has_alias else f" AS {quote(reference.name[-1])}"
-    return [(reference.start, as_of.end, f"LATERAL ({text}){alias}")]
+    return [(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")]
+
+
+def _check_is_lookup_join(
+    tables: Tables, query: str, references: list[TableReference], reference: TableReference
+) -> None:
+    """Check that a join does not need the versions of a table.
+
+    Raises:
+        UnsupportedSqlError: it does.
+    """
+    if find_time_attribute(tables, query, references, reference) is TimeAttribute.EVENT_TIME:
+        name = ".".join(reference.name)
+        raise UnsupportedSqlError(
+            f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO in a "
+            "classic session, outside of real-time mode. Write INSERT INTO, or run the query as a batch: SET "
+            "'execution.runtime-mode' = 'batch' and remove the word STREAM.",
+            table=name,
+        )
 
 
 def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:

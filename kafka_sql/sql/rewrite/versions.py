@@ -1,4 +1,4 @@
-"""Build the query of the versions of a table that are valid at a time, for event-time temporal joins in batch queries.
+"""Build the query of the versions of a table that are valid at a time, for event-time temporal joins.
 
 A version of a row is valid from its time to that of the next version with the same key. A version with the same time as
 an earlier one replaces it, and a deleted row has no version until it is inserted again, as in Flink.
@@ -6,6 +6,7 @@ an earlier one replaces it, and a deleted row has no version until it is inserte
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +20,13 @@ from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
 from kafka_sql.sql.rewrite.query_blocks import closing_parenthesis, find_query_blocks, is_single_relation
 from kafka_sql.sql.rewrite.rankings import parse_ranking, selected_column
+from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.table.changelog import DELETE as DELETE_KIND
 from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_BEFORE
 from kafka_sql.table.declaration import Column
 
 _KIND, _ORDER, _TIME, _END, _RANK = "__row_kind", "__row_order", "__version_time", "__version_end", "__version_rank"
+_STREAM_MARK: Final = "__versions_at "
 _METADATA: Final = (
     Column(_KIND, "STRING", "STRING", metadata=ROW_KIND, virtual=True),
     Column(_ORDER, "BIGINT", "BIGINT", metadata="offset", virtual=True),
@@ -39,17 +42,9 @@ def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
     Raises:
         UnsupportedSqlError: the table has no primary key or no watermark.
     """
-    table, name = entry.table, entry.definition.name
-    if not table.primary_key or table.watermark is None:
-        missing = "primary key" if not table.primary_key else "row time attribute"
-        raise UnsupportedSqlError(
-            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
-            f"no {missing} can be found in '{name}'. Declare WATERMARK FOR a column, and PRIMARY KEY (...) NOT "
-            "ENFORCED if the table is an 'upsert-kafka' table or has a changelog format. For an insert-only topic, "
-            "create a view with ROW_NUMBER() OVER (PARTITION BY key ORDER BY time DESC) AS n ... WHERE n = 1, and join "
-            "that. For the current rows, join FOR SYSTEM_TIME AS OF a column that is PROCTIME().",
-            table=name,
-        )
+    table = entry.table
+    _check_is_versioned(entry)
+    assert table.watermark is not None
     changes = tables.with_metadata(entry, *_METADATA)
     key = ", ".join(map(quote, table.primary_key))
     declared_time = quote(table.watermark.column)
@@ -66,6 +61,45 @@ def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
     rows = f"SELECT * FROM (SELECT *, {last} FROM ({times}) WHERE {_TIME} IS NOT NULL) WHERE {_RANK} = 1"
     condition = f"{_KIND} <> '{KINDS[DELETE_KIND]}'"
     return _valid_versions([c.name for c in table.columns], table.primary_key, _TIME, rows, time, condition)
+
+
+def _check_is_versioned(entry: CatalogTable) -> None:
+    """Check that a table has versions.
+
+    Raises:
+        UnsupportedSqlError: it has no primary key or no watermark.
+    """
+    table, name = entry.table, entry.definition.name
+    if not table.primary_key or table.watermark is None:
+        missing = "primary key" if not table.primary_key else "row time attribute"
+        raise UnsupportedSqlError(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
+            f"no {missing} can be found in '{name}'. Declare WATERMARK FOR a column, and PRIMARY KEY (...) NOT "
+            "ENFORCED if the table is an 'upsert-kafka' table or has a changelog format. For an insert-only topic, "
+            "create a view with ROW_NUMBER() OVER (PARTITION BY key ORDER BY time DESC) AS n ... WHERE n = 1, and join "
+            "that. For the current rows, join FOR SYSTEM_TIME AS OF a column that is PROCTIME().",
+            table=name,
+        )
+
+
+def stream_versions(tables: Tables, entry: CatalogTable, time: Sequence[str]) -> str:
+    """Return the query that reads a table as a stream and marks it for a join with its versions.
+
+    ``changelog.temporal_joins`` finds the mark in the query's plan.
+
+    Args:
+        time: the parts of the time's name, a column of the left table.
+
+    Raises:
+        UnsupportedSqlError: the table has no primary key or no watermark.
+    """
+    _check_is_versioned(entry)
+    return f"SELECT * FROM ({stream_query(tables, entry)}) AS {quote(_STREAM_MARK + json.dumps(list(time)))}"
+
+
+def marked_time(alias: str) -> list[str] | None:
+    """Return the parts of the name of a join's time if an alias is the mark of ``stream_versions``, or None."""
+    return list(json.loads(alias.removeprefix(_STREAM_MARK))) if alias.startswith(_STREAM_MARK) else None
 
 
 def _valid_versions(

@@ -70,6 +70,40 @@ public final class ChangelogOperators {
         return output.select((Column[]) selected.toArray(new Column[0]));
     }
 
+    /**
+     * See {@link TemporalJoiner}. Returns two structs, "left" and "right"; the latter is null if no version is valid.
+     *
+     * @param key the columns of both tables that are equal, with the same names and types
+     * @param time the column of both tables with the time, which has the same type
+     * @param columns the columns of both tables that are kept
+     */
+    public static Dataset joinVersions(
+            Dataset left, Dataset right, String[] key, String time, String[] leftColumns, String[] rightColumns,
+            String kind, String order, boolean isOuter) {
+        StructType leftType = type(left, leftColumns), rightType = type(right, rightColumns);
+        Column noKind = functions.lit(null).cast("string");
+        Column place = order == null ? noOrder() : right.col(quote(order)).cast("bigint");
+        Dataset events = packEvents(left, key, time, leftColumns, noKind, noOrder())
+            .union(packEvents(right, key, time, rightColumns, right.col(quote(kind)), place));
+        Dataset output = run(events, new TemporalJoiner(isOuter), TimeMode.EventTime(), OutputMode.Append());
+        StructType type = new StructType().add("left", leftType).add("right", rightType);
+        Column joined = RowPacker.unpack(output.col("value"), type);
+        return output.select(new Column[] {joined.as("joined")})
+            .select(new Column[] {column("joined.left").as("left"), column("joined.right").as("right")});
+    }
+
+    /** Convert rows to two columns: the packed event, and its packed key. */
+    private static Dataset packEvents(
+            Dataset rows, String[] key, String time, String[] columns, Column kind, Column order) {
+        StructType type = VersionEvent.type(rows.schema().apply(time).dataType(), type(rows, columns));
+        Column event = functions.struct(new Column[] {
+            kind.as("kind"), rows.col(quote(time)).as("time"), order.as("order"),
+            struct(rows, columns, false).as("row")});
+        return rows.select(new Column[] {
+            RowPacker.pack(event, type).as("change"),
+            RowPacker.pack(struct(rows, key, true), type(rows, key)).as("key")});
+    }
+
     private static Dataset mapRows(
             Dataset changes, String[] key, String kind, String order, StatefulProcessor processor) {
         List names = new ArrayList();
@@ -100,11 +134,15 @@ public final class ChangelogOperators {
 
     /** Apply a processor to the changes of each key, and convert its output to the column "change". */
     private static Dataset run(Dataset packed, StatefulProcessor processor, StructType row) {
-        Dataset output = packed.groupBy(new Column[] {functions.col("key")})
-            .as(Encoders.BINARY(), Encoders.tuple(Encoders.BINARY(), Encoders.BINARY()))
-            .transformWithState(processor, TimeMode.None(), OutputMode.Update(), Encoders.BINARY());
+        Dataset output = run(packed, processor, TimeMode.None(), OutputMode.Update());
         return output.select(
             new Column[] {RowPacker.unpack(output.col("value"), Change.type(row)).as("change")});
+    }
+
+    private static Dataset run(Dataset packed, StatefulProcessor processor, TimeMode time, OutputMode mode) {
+        return packed.groupBy(new Column[] {functions.col("key")})
+            .as(Encoders.BINARY(), Encoders.tuple(Encoders.BINARY(), Encoders.BINARY()))
+            .transformWithState(processor, time, mode, Encoders.BINARY());
     }
 
     private static void addFields(List selected, String struct, String[] names) {

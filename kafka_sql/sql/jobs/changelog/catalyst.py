@@ -105,6 +105,16 @@ class Catalyst:
             expression, named.name(), named.exprId(), named.qualifier(), metadata, no_keys
         )
 
+    def find_column(self, plan: Plan, name: Sequence[str]) -> Attribute | None:
+        """Return the column of a plan with a name, as SQL finds it; None if there is none."""
+        resolver = self._spark._jsparkSession.sessionState().conf().resolver()
+        found = plan.resolve(self._sequence(name), resolver)
+        return found.get() if found.isDefined() and class_name(found.get()) == "AttributeReference" else None
+
+    def without_metadata(self, attribute: Attribute) -> Attribute:
+        """Return a column that is not an event time."""
+        return attribute.withMetadata(self._jvm.org.apache.spark.sql.types.Metadata.empty())
+
     def broadcast_hint(self, plan: Plan) -> Plan:
         """Return a plan whose rows Spark sends to all executors if it is joined."""
         strategy = getattr(self._class(_LOGICAL, "BROADCAST$"), "MODULE$")

@@ -13,6 +13,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan,
 from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import find_newest_rows
+from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization
 from kafka_sql.sql.jobs.streaming_plan import read_operator
 
@@ -89,17 +90,21 @@ def plan_changelog(
     by_provider = {source.provider: source for source in sources}
     for keeps_old_rows in (False, True):
         rewriter = PlanRewriter(catalyst, sink.name, by_provider, read_changes, keeps_old_rows)
+        rewriter.needed_columns |= find_needed_columns(catalyst, plan)
         try:
             relation = _fit_to_sink(rewriter, sink, plan, rewriter.rewrite(plan), changelogs)
             break
         except OldRowsNeededError:
             continue
-    is_updating = relation.is_aggregated or bool(rewriter.states)
+    states = tuple(rewriter.states)
+    if relation.is_unchanged and states:
+        return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
+    is_updating = relation.is_aggregated or bool(states)
     if relation.row_kind is None:
         mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
         return ChangelogQuery(rows, mode, is_updating=is_updating)
     rows = catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
-    return ChangelogQuery(rows, relation.mode, True, is_updating, tuple(rewriter.states))
+    return ChangelogQuery(rows, relation.mode, True, is_updating, states)
 
 
 def _not_accepted(name: str, changes: str) -> UnsupportedSqlError:

@@ -114,7 +114,7 @@ def project_key(items: Sequence[Node], key: Key | None) -> Key | None:
     """Return a key in terms of the columns that a projection returns."""
     if key is None:
         return None
-    sources = {column_id(item): _key_column(item) for item in items}
+    sources = {column_id(item): key_column(item) for item in items}
     return tuple(frozenset(id for id, source in sources.items() if source in part) for part in key)
 
 
@@ -162,7 +162,7 @@ def map_columns(relation_ids: Mapping[int, int], ids: frozenset[int]) -> frozens
     return frozenset(relation_ids[id] for id in ids if id in relation_ids)
 
 
-def _key_column(node: Node) -> int | None:
+def key_column(node: Node) -> int | None:
     """Return the id of the column of which an expression is a one-to-one function; None if it is not."""
     node = _without_casts(node)
     while (operand := _shifted(node)) is not None:

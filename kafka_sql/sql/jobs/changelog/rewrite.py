@@ -40,6 +40,12 @@ from kafka_sql.sql.jobs.changelog.relation import (
     project_varying,
 )
 from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
+from kafka_sql.sql.jobs.changelog.temporal_joins import (
+    TemporalJoin,
+    find_temporal_join,
+    has_temporal_join,
+    join_versions,
+)
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, read_operator
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
@@ -84,7 +90,8 @@ class PlanRewriter:
                 rows of their groups.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
-        self._keeps_old_rows = keeps_old_rows
+        self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
+        self.needed_columns: dict[frozenset[int], frozenset[int] | None] = {}  # of temporal joins, by all their columns
         self.states: list[Json] = []  # the stateful operators of this package, as for a fingerprint
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
 
@@ -104,6 +111,10 @@ class PlanRewriter:
             return Relation(plan)
         if name.startswith(_SOURCE):
             return self._rewrite_source(plan)
+        temporal_join = find_temporal_join(self.catalyst, plan)
+        if temporal_join is not None:
+            needed = self.needed_columns.get(frozenset(map(column_id, output(plan))))
+            return self._rewrite_temporal_join(temporal_join, needed)
         inputs = [self.rewrite(child) for child in elements(plan.children())]
         if name == "Aggregate":
             return self._rewrite_aggregate(plan, inputs[0])
@@ -111,6 +122,8 @@ class PlanRewriter:
             return Relation(self._with_inputs(plan, inputs))
         if name in _TRANSPARENT:
             return inputs[0]
+        if name == "EventTimeWatermark" and self._keeps_watermarks:
+            return with_fields(inputs[0], plan=self._with_inputs(plan, inputs))
         if name in _REMOVED:
             return inputs[0]
         rewrite_operator = {
@@ -328,6 +341,21 @@ class PlanRewriter:
                 "the aggregate",
             )
         return with_fields(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
+
+    def _rewrite_temporal_join(self, join: TemporalJoin, needed: frozenset[int] | None) -> Relation:
+        if has_temporal_join(self.catalyst, join.left):
+            raise self.refuse(
+                "a join FOR SYSTEM_TIME AS OF an event time with the result of another one",
+                "Spark's watermark is the same for both. Write the result of the first join into a table with a "
+                "WATERMARK, and join that",
+            )
+        left = self.rewrite(join.left)
+        keeps_old_rows, self._keeps_old_rows, self._keeps_watermarks = self._keeps_old_rows, False, True
+        right = self.rewrite(join.versions)
+        self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
+        relation, described = join_versions(self.catalyst, join, left, right, needed, self.refuse)
+        self.states.append(described)
+        return relation
 
     def require_old_rows(self, relation: Relation) -> Relation:
         """Rewrite the query again, so that it keeps old rows.

@@ -129,5 +129,5 @@ def test_refused(sql: Any, topics: Topics, orders: str) -> None:
         assert message in str(error.value)
     sql("DROP VIEW all_rates")
     sql("SET 'execution.runtime-mode' = 'streaming'")
-    with pytest.raises(UnsupportedSqlError, match="not supported in a continuous query"):
+    with pytest.raises(UnsupportedSqlError, match="must be an INSERT INTO in a classic session"):
         sql(join.format("JOIN timeless", "o.ts"))

@@ -12,6 +12,7 @@ from kafka_sql.sql.jobs.query_fingerprint import (
     describe_change,
     describe_materialization,
     describe_sink,
+    describe_temporal_join,
     make_fingerprint,
 )
 from kafka_sql.sql.jobs.streaming_plan import Expression, Operator
@@ -221,3 +222,17 @@ def test_what_is_below_the_state_of_a_changelog_must_not_change() -> None:
     assert describe_change(before, with_state(describe_materialization(project(source(k=1, v=2), V, K), ["v"]))) == (
         "the columns of the SinkUpsertMaterializer changed from k, v to v, k"
     )
+
+
+def test_what_a_temporal_join_keeps() -> None:
+    left, right = project(source(k=1, v=2), K, alias(V, "w", 5)), source("kafka.rates", k=3, m=4, n=9)
+    described = describe_temporal_join(
+        "INNER", ["k = k"], (left, {1: "bigint", 5: "int"}), (right, {3: "bigint", 9: "string"})
+    )
+    assert described == {
+        "operator": "TemporalJoin",
+        "type": "INNER",
+        "keys": ["k = k"],
+        "left": ["k bigint", "v int"],
+        "right": ["k bigint", "n string"],
+    }

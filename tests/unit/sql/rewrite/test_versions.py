@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.rewrite.versions import view_versions
+from kafka_sql.sql.rewrite.versions import marked_time, view_versions
 
 VIEW = """SELECT k, b, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k, `b` ORDER BY ts DESC) AS rn FROM t)
     WHERE rn = 1"""
@@ -66,3 +66,8 @@ def test_views_of_the_latest_rows(view: str) -> None:
 def test_other_views_have_no_versions(view: str) -> None:
     with pytest.raises(UnsupportedSqlError, match="View 'v' is not a versioned table"):
         view_versions("v", view, ["k", "b", "ts"], "o.ts")
+
+
+def test_the_mark_of_a_stream_names_the_time() -> None:
+    assert marked_time('__versions_at ["o", "Time `of` day"]') == ["o", "Time `of` day"]
+    assert marked_time("__versions") is None
