@@ -96,8 +96,7 @@ def rewrite_query(
         database: the database of unqualified names if the query is the text of a view.
         is_view: the result is to be stored as the text of a view.
         stream_reader: returns what reads a table as a stream; None for its data source.
-        joins_versions: the plan of the query will be rewritten, so that event-time temporal joins of streams are
-            possible (``changelog.temporal_joins``).
+        joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
 
     Raises:
         ConflictingOptionsError: two different hints on one table.
@@ -119,10 +118,9 @@ def rewrite_query(
         if hint is not None:
             hints.append(hint)
         if reference.as_of is not None:
-            reads_streams = streaming or any(r.is_stream for r in references)
-            if reads_streams and not joins_versions:
-                _check_is_lookup_join(tables, query, references, reference)
-            temporal_edits = _edit_temporal_join(tables, query, references, reference, hint, result, reads_streams)
+            temporal_edits = _edit_temporal_join(
+                tables, query, references, reference, hint, result, streaming, joins_versions
+            )
             edits += temporal_edits or [(reference.as_of.start, reference.as_of.end, "")]
             if temporal_edits:
                 continue
@@ -147,6 +145,18 @@ def rewrite_query(
             aliases |= dict.fromkeys(_qualifiers_of(entry, name), alias)
     if result.kafka_tables:
         check_hint_positions(query, hints)
+    result.text = _apply_all_edits(query, edits, aliases, result)
+    return result
+
+
+def _apply_all_edits(
+    query: str, edits: list[Edit], aliases: Mapping[tuple[str, ...], str], result: QueryRewrite
+) -> str:
+    """Return the query with the edits of its tables, and with those that follow from them.
+
+    Args:
+        aliases: the names that qualifiers of columns get.
+    """
     if result.kafka_tables or result.has_lookup_join:
         edits += [e for e in replace_proctime(query) if not any(start <= e[0] < end for start, end, _ in edits)]
     if result.has_lookup_join:
@@ -154,8 +164,7 @@ def rewrite_query(
     if edits and aliases:
         spans = [(start, end) for start, end, _ in edits]
         edits += shorten_qualifiers(query, aliases, spans)
-    result.text = apply_edits(query, edits)
-    return result
+    return apply_edits(query, edits)
 
 
 def _edit_temporal_join(
@@ -166,14 +175,13 @@ def _edit_temporal_join(
     hint: Hint | None,
     result: QueryRewrite,
     streaming: bool,
+    joins_versions: bool,
 ) -> list[Edit]:
     """Return the edits that replace a table with its versions at an event time; no edits for a lookup join.
 
-    Args:
-        streaming: whether the table's changes are read as a stream.
-
     Raises:
-        UnsupportedSqlError: Flink does not support the join, or the table has no versions.
+        UnsupportedSqlError: Flink does not support the join, the table has no versions, or the query cannot join the
+            versions of a stream.
     """
     as_of, name = reference.as_of, ".".join(reference.name)
     assert as_of is not None
@@ -181,6 +189,9 @@ def _edit_temporal_join(
     if find_time_attribute(tables, query, references, reference) is TimeAttribute.PROCESSING_TIME:
         result.has_lookup_join = True
         return []
+    streaming = streaming or any(r.is_stream for r in references)
+    if streaming and not joins_versions:
+        raise _no_stream_error(reference)
     time = ".".join(map(quote, as_of.time))
     entry = resolve_table(tables, reference.name)
     view = find_view(tables, reference.name) if entry is None else None
@@ -210,22 +221,14 @@ def _edit_temporal_join(
     return [(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")]
 
 
-def _check_is_lookup_join(
-    tables: Tables, query: str, references: list[TableReference], reference: TableReference
-) -> None:
-    """Check that a join does not need the versions of a table.
-
-    Raises:
-        UnsupportedSqlError: it does.
-    """
-    if find_time_attribute(tables, query, references, reference) is TimeAttribute.EVENT_TIME:
-        name = ".".join(reference.name)
-        raise UnsupportedSqlError(
-            f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO in a "
-            "classic session, outside of real-time mode. Write INSERT INTO, or run the query as a batch: SET "
-            "'execution.runtime-mode' = 'batch' and remove the word STREAM.",
-            table=name,
-        )
+def _no_stream_error(reference: TableReference) -> UnsupportedSqlError:
+    name = ".".join(reference.name)
+    return UnsupportedSqlError(
+        f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO in a "
+        "classic session, outside of real-time mode. Write INSERT INTO, or run the query as a batch: SET "
+        "'execution.runtime-mode' = 'batch' and remove the word STREAM.",
+        table=name,
+    )
 
 
 def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
