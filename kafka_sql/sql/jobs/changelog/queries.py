@@ -97,7 +97,7 @@ def plan_changelog(
         except OldRowsNeededError:
             continue
     states = tuple(rewriter.states)
-    if relation.is_unchanged and states:
+    if relation.is_insert_only and states:
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     is_updating = relation.is_aggregated or bool(states)
     if relation.row_kind is None:

@@ -145,7 +145,7 @@ def join_versions(
     Raises:
         UnsupportedSqlError: Flink does not support the join, or Spark cannot execute it.
     """
-    if not left.is_unchanged:
+    if not left.is_insert_only:
         raise refuse(
             "FOR SYSTEM_TIME AS OF an event time for rows that change, such as those of a changelog or an aggregate,",
             "the state keeps only rows that were inserted. Join an insert-only table, or write the result of the join "
