@@ -178,7 +178,7 @@ def join_versions(
 
 
 def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
-    """Return the columns that are used, or one: a row without columns could not be told from a deleted one."""
+    """Return the columns that are used, or one: without columns, a row would look like a deleted one."""
     return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
 
 
