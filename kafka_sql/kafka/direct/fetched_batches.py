@@ -79,12 +79,12 @@ class FetchedBatches:
         Raises:
             MalformedResponse: a batch is damaged. The records before it were yielded.
         """
-        count_columns = kernels.COLUMNS_WITH_HEADERS if fields.headers else kernels.COLUMNS
+        column_count = kernels.COLUMNS_WITH_HEADERS if fields.headers else kernels.COLUMNS
         transactions = np.array(aborted, np.int64).reshape(-1, 2)
         states, position = np.zeros(len(transactions), np.uint8), start
-        count_batches = self._count_before(stop)
-        for part in self._parts(count_batches, max_batch):
-            columns = np.empty((count_columns, part[:, kernels.RECORDS].sum()), np.int64)
+        batch_count = self._count_before(stop)
+        for part in self._parts(batch_count, max_batch):
+            columns = np.empty((column_count, part[:, kernels.RECORDS].sum()), np.int64)
             headers = columns[kernels.COLUMNS :] if fields.headers else None
             count, position, status = kernels.locate_records(
                 part, len(part), position, stop, transactions, states, columns[: kernels.COLUMNS], headers
@@ -92,8 +92,8 @@ class FetchedBatches:
             yield columns[:, :count], position
             if status != kernels.DONE:
                 raise MalformedResponse(_DAMAGED)
-        if count_batches < len(self._batches):
-            yield np.empty((count_columns, 0), np.int64), stop
+        if batch_count < len(self._batches):
+            yield np.empty((column_count, 0), np.int64), stop
 
     def _count_before(self, stop: int) -> int:
         """Return how many batches there are before the first one that begins at an offset or after it."""

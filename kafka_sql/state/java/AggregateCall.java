@@ -63,7 +63,7 @@ final class AggregateCall implements Serializable {
         return function.equals("count");
     }
 
-    /** The types in which an accumulator is kept. */
+    /** The types in which an accumulator is kept. For MIN and MAX, the second number is 1 if hasAll is true, else 0. */
     DataType[] stateTypes() {
         DataType type = isExtreme() ? DataTypes.createArrayType(DataTypes.BinaryType)
             : isCount() ? DataTypes.LongType : sumType();
@@ -99,7 +99,7 @@ final class AggregateCall implements Serializable {
 
     /** Write the accumulator. */
     void store(Object[] state, int column) {
-        if (count == 0) doubles = 0; // what rounding left
+        if (count == 0) doubles = 0; // without the rounding errors of retracted values
         state[column + 1] = Long.valueOf(isExtreme() ? (hasAll ? 1 : 0) : count);
         if (isExtreme()) state[column] = new GenericArrayData(extremes.toArray());
         else if (isCount()) state[column] = Long.valueOf(0);

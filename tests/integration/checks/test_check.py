@@ -121,9 +121,9 @@ def test_failed_authentication(secured: SecuredBroker) -> None:
 
 
 def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> None:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        dead = f"127.0.0.1:{one.getsockname()[1]}"
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        dead = f"127.0.0.1:{unused.getsockname()[1]}"
     errors = failures(define_table({"bootstrap.servers": dead}, "t"))
     assert "refused" in errors[f"reachable {dead}"]
     assert list(errors) == [f"reachable {dead}"]

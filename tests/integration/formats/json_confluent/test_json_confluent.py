@@ -35,16 +35,16 @@ def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
     assert latest["schemaType"] == "JSON"
     assert [p[:5] for p in payloads] == [b"\0" + latest["id"].to_bytes(4, "big")] * 2
     assert [json.loads(p[5:]) for p in payloads] == ROWS
-    with registry_client(registry.url) as one:
-        read = JSONDeserializer(latest["schema"], schema_registry_client=one, conf={"validate": True})
+    with registry_client(registry.url) as client:
+        read = JSONDeserializer(latest["schema"], schema_registry_client=client, conf={"validate": True})
         assert [read(p, value_context("json-written")) for p in payloads] == ROWS
 
 
 def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Pair", "type": "object",
               "properties": {"id": {"type": "integer"}, "name": {"type": ["string", "null"]}}}  # fmt: skip
-    with registry_client(registry.url) as one:
-        write = JSONSerializer(json.dumps(schema), one)
+    with registry_client(registry.url) as client:
+        write = JSONSerializer(json.dumps(schema), client)
         payloads = pa.array([write(row, value_context("json-read")) for row in ROWS])
     assert JSON_CONFLUENT.metadata_decoder is not None
     format_options = options(registry, subject="json-read-value")

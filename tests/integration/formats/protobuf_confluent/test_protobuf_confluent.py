@@ -90,11 +90,11 @@ def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
 
 def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
     pair = message_class("Pair")
-    with registry_client(registry.url) as one:
-        write = ProtobufSerializer(pair, one, {"use.deprecated.format": False})
+    with registry_client(registry.url) as client:
+        write = ProtobufSerializer(pair, client, {"use.deprecated.format": False})
         payloads = [write(pair(**row), value_context("proto-read")) for row in ROWS]
         nested = message_factory.GetMessageClass(pair.DESCRIPTOR.nested_types_by_name["Inner"])
-        inner = ProtobufSerializer(nested, one, {"use.deprecated.format": False})
+        inner = ProtobufSerializer(nested, client, {"use.deprecated.format": False})
         payloads.append(inner(nested(id=3, name="in"), value_context("proto-read")))
     assert [p[5:8].hex() for p in payloads] == ["020208", "020208", "040200"]  # indexes [1], [1] and [1, 0]
     decoded = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry)).decode(pa.array(payloads))
