@@ -33,16 +33,16 @@ def materialize(changes: Sequence[Change], rows: dict[Any, list[Row]], key: Call
     """Return what changed per key; ``rows`` is the state."""
     before = {key(row): rows.get(key(row), [])[-1:] for _, row in changes}
     for kind, row in changes:
-        of_key = rows.setdefault(key(row), [])
+        rows_of_key = rows.setdefault(key(row), [])
         if kind in ("+I", "+U"):
-            of_key.append(row)
-        elif row in of_key:
-            of_key.remove(row)
+            rows_of_key.append(row)
+        elif row in rows_of_key:
+            rows_of_key.remove(row)
     output = {}
-    for of_key, old in before.items():
-        new = rows[of_key][-1:]
+    for changed_key, old in before.items():
+        new = rows[changed_key][-1:]
         if old != new:
-            output[of_key] = ("-D", old[0]) if not new else ("+U" if old else "+I", new[0])
+            output[changed_key] = ("-D", old[0]) if not new else ("+U" if old else "+I", new[0])
     return output
 
 

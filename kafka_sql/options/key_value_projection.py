@@ -42,7 +42,7 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
     """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields.
 
     Raises:
-        InvalidOptionError: a field is not.
+        InvalidOptionError: a field is not such a column.
     """
     prefix = options.get(opt.KEY_FIELDS_PREFIX) or ""
     for field in fields:

@@ -106,7 +106,7 @@ def find_time_attribute(
     name, time = ".".join(reference.name), ".".join(reference.as_of.time)
     raise UnsupportedSqlError(
         f"Table '{name}': Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
-        f"attribute field, and '{time}' is none. For the rows as of now, declare a column such as `proctime AS "
+        f"attribute field, and '{time}' is not one. For the rows as of now, declare a column such as `proctime AS "
         "PROCTIME()` in the left table. For the rows as of an event time, use the column of its WATERMARK.",
         table=name,
     )

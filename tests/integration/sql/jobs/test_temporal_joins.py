@@ -119,7 +119,7 @@ def test_refused(sql: Any, topics: Topics, orders: str) -> None:
         ("JOIN timeless", "o.ts", "no row time attribute can be found in 'default.timeless'"),
         ("JOIN all_rates", "o.ts", "View 'all_rates' is not a versioned table"),
         ("JOIN nothing", "o.ts", "Table 'nothing' has no versions"),
-        ("JOIN rates", "o.id", "'o.id' is none"),
+        ("JOIN rates", "o.id", "'o.id' is not one"),
         ("FULL OUTER JOIN rates", "o.ts", "FULL OUTER JOIN"),
         ("RIGHT JOIN rates", "o.ts", "RIGHT JOIN"),
         ("JOIN STREAM rates", "o.ts", "exclude each other"),
