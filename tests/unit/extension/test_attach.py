@@ -32,7 +32,7 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
         [sys.executable, "-c", program[1]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert "planted" not in done.stdout
-    assert "ConnectionRefusedError" in done.stderr  # as far as the connection
+    assert "ConnectionRefusedError" in done.stderr  # it tried to connect
 
 
 def test_the_secret_is_in_no_argument() -> None:
