@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
+from kafka_sql.options import dynamic
 from kafka_sql.version import VERSION
 
 _LOG = logging.getLogger(__name__)
@@ -143,8 +144,12 @@ def _datasets(table: Definition) -> list[tuple[str, str, dict[str, Any]]]:
     """Return namespace, name and facets of a table's topics; of a pattern, the pattern is the name."""
     from openlineage.client.facet_v2 import schema_dataset
 
-    topics = table.options.get(opt.TOPIC) or [table.options.get(opt.TOPIC_PATTERN)]
-    if topics == [None]:  # a table without topics, such as one of print
+    if table.is_dynamic and table.options[dynamic.METADATA_SERVICE] == dynamic.SINGLE_CLUSTER:
+        listed, pattern = table.options.get(dynamic.STREAM_IDS), table.options.get(dynamic.STREAM_PATTERN)
+    else:
+        listed, pattern = table.options.get(opt.TOPIC), table.options.get(opt.TOPIC_PATTERN)
+    topics = listed or [pattern]
+    if topics == [None]:  # a table without topics, such as one of print, or whose metadata service names the clusters
         return []
     fields = [schema_dataset.SchemaDatasetFacetFields(c.name, str(c.type)) for c in table.table.physical_columns]
     namespace = f"kafka://{table.client_config['bootstrap.servers'].split(',')[0].strip()}"

@@ -456,6 +456,7 @@ DYNAMIC_OPTIONS: Final[tuple[Option[Any], ...]] = (
     STARTUP_TIMESTAMP,
     *(option for option in _BOUNDED if option is not BOUNDED_OFFSETS),
     ERROR_HANDLING,
+    COMPUTED_FALLBACK,
     *_CLIENTS,
     *_STREAMING,
     *_WATERMARKS,

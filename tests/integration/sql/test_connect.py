@@ -102,6 +102,10 @@ def test_clients_of_a_server_do_not_see_each_others_tables(server: Server, topic
     run_module("tests.connect_isolation", server, topics, tmp_path)
 
 
+def test_functions_of_the_session_and_lineage(server: Server, topics: Topics, tmp_path: Path) -> None:
+    run_module("tests.connect_functions", server, topics, tmp_path)
+
+
 def run_module(module: str, server: Server, topics: Topics, folder: Path) -> None:
     """Run a module that uses the server and two topics, and check that secrets appear nowhere."""
     secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]

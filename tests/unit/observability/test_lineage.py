@@ -6,7 +6,9 @@ import os
 
 import pytest
 
-from kafka_sql.observability.lineage import is_enabled, start_run
+from kafka_sql.definition import validate_table
+from kafka_sql.observability.lineage import _datasets, is_enabled, start_run
+from kafka_sql.table.declaration import Column, Table
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,19 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "http://localhost")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert not is_enabled()
+
+
+def test_datasets_of_tables_of_several_clusters() -> None:
+    def datasets(**options: str) -> list[tuple[str, str]]:
+        common = {"connector": "dynamic-kafka", "format": "json", "scan.startup.mode": "earliest-offset"}
+        table = Table(("t",), (Column("a", "INT", "INT"),), {**common, **options})
+        return [(namespace, name) for namespace, name, _ in _datasets(validate_table(table))]
+
+    single = {
+        "metadata-service": "single-cluster",
+        "metadata-service.cluster-id": "c",
+        "properties.bootstrap.servers": "host:9092,other:9092",
+    }
+    assert datasets(**single, **{"stream-ids": "a;b"}) == [("kafka://host:9092", "a"), ("kafka://host:9092", "b")]
+    assert datasets(**single, **{"stream-pattern": "a.*"}) == [("kafka://host:9092", "a.*")]
+    assert datasets(**{"metadata-service": "m:streams", "stream-ids": "a"}) == []

@@ -159,6 +159,72 @@ def test_clusters_come_and_go_in_a_running_stream(
     assert rows() == expected
 
 
+EXACTLY_ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "dynamic"}
+
+
+@pytest.mark.parametrize("guarantee", [{}, EXACTLY_ONCE], ids=["at-least-once", "exactly-once"])
+def test_a_streaming_insert_resumes_from_its_checkpoint(
+    guarantee: dict[str, str],
+    spark: Any,
+    sql: Any,
+    topics: Topics,
+    other_topics: Topics,
+    streams: Streams,
+    tmp_path: Path,
+) -> None:
+    name = "dynamic-insert"
+    target = topics.create()
+    topics.create_named(name)
+    other_topics.create_named(name)
+    streams.publish(a=(topics, name))
+    columns = "id INT, twice AS id * 2, cluster STRING METADATA FROM 'kafka_cluster'"
+    sql(f"CREATE TABLE orders ({columns}) {streams.with_options()}")
+    options = topics.with_options(target, **guarantee, **{"properties.isolation.level": "read_committed"})
+    sql(f"CREATE TABLE target (id INT, twice INT, cluster STRING) {options}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
+    checkpoint = tmp_path / "checkpoints" / "insert-into_default.target"
+
+    def insert(expected: list[tuple[int, int, str]]) -> None:
+        sql("SET 'execution.runtime-mode' = 'streaming'")
+        (job_id,) = sql("INSERT INTO target SELECT id, twice, cluster FROM orders WHERE id <> 2").first()
+        query = spark.streams.get(job_id)
+        query.processAllAvailable()
+        query.stop()
+        sql("SET 'execution.runtime-mode' = 'batch'")
+        assert sorted(map(tuple, sql("SELECT * FROM target").collect())) == expected
+
+    topics.produce(name, b'{"id": 1}', b'{"id": 2}')
+    insert([(1, 2, "a")])
+    streams.publish(a=(topics, name), b=(other_topics, name))  # a cluster is added while the query is stopped
+    topics.produce(name, b'{"id": 3}')
+    other_topics.produce(name, b'{"id": 11}')
+    insert([(1, 2, "a"), (3, 6, "a"), (11, 22, "b")])
+    commits = checkpoint / "commits"
+    last = max((path for path in commits.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    for path in (last, commits / f".{last.name}.crc"):  # as if the query had been killed before this commit
+        path.unlink(missing_ok=True)
+    other_topics.produce(name, b'{"id": 12}')
+    repeated = [] if guarantee else [(3, 6, "a"), (11, 22, "b")]
+    insert(sorted([(1, 2, "a"), (3, 6, "a"), (11, 22, "b"), (12, 24, "b"), *repeated]))
+
+
+def test_functions_of_the_session_in_computed_columns(sql: Any, spark: Any, topics: Topics, streams: Streams) -> None:
+    name = topics.create_named("dynamic-functions")
+    topics.produce(name, b'{"id": 1}')
+    streams.publish(a=(topics, name))
+    spark.udf.register("plus_ten", lambda x: x + 10, "int")
+    columns = "id INT, c STRING METADATA FROM 'kafka_cluster', ten AS plus_ten(id), padded AS lpad(c, id + 2, '-')"
+    with pytest.raises(UnsupportedSqlError, match="plus_ten"):  # a function of the session does not outlive it
+        sql(f"CREATE TABLE orders (id INT, ten AS plus_ten(id)) {streams.with_options()}")
+    fallback = streams.with_options(**{"computed-columns.fallback": "spark"})
+    sql(f"CREATE TEMPORARY TABLE orders ({columns}, pair AS named_struct('id', id)) {fallback}")
+    assert tuple(sql("SELECT ten, padded, pair.id FROM orders").first()) == (11, "--a", 1)
+    query = sql("SELECT ten, padded, pair.id FROM STREAM orders").writeStream.format("memory").queryName("rows").start()
+    query.processAllAvailable()
+    query.stop()
+    assert [tuple(row) for row in spark.table("rows").collect()] == [(11, "--a", 1)]
+
+
 def test_failures_of_the_service_name_the_table_and_show_no_secret(
     sql: Any, topics: Topics, streams: Streams, tmp_path: Path
 ) -> None:
