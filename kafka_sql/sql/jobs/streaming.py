@@ -36,6 +36,7 @@ from kafka_sql.sql.jobs.builtin_sinks import start_stream
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.file_sink import check_file_sink
 from kafka_sql.sql.jobs.job_registry import FAILED, FINISHED, Job, register_job, session_jobs
+from kafka_sql.sql.jobs.local_checkpoints import write_directly
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_sink, make_fingerprint
 from kafka_sql.sql.jobs.real_time_commits import commit_offsets
 from kafka_sql.sql.jobs.shared_sink import SharedSink, Write, claim_file_sinks, start_shared
@@ -192,7 +193,8 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     written = target if isinstance(target, SharedSink) else SharedSink([Write(target, query.rows)])
     claim = claim_file_sinks(spark, written, checked.location)
     state_store = state.configure(spark) if query.states else nullcontext()
-    with claim, active_session(spark), limit_batches_by_rows(spark), state_store:
+    files = write_directly(spark, checked.location)
+    with claim, active_session(spark), limit_batches_by_rows(spark), state_store, files:
         job = register_job(spark, start_query(writer, query))
     job.transactional_sink = transactional_sink
     watch_end(spark, job, query)
