@@ -63,10 +63,10 @@ class KafkaTable(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """Return the writer of a streaming query."""
-        self._check_write(schema, overwrite)
+        self._check_write(schema, overwrite, is_stream=True)
         return StreamWriter(self.definition)
 
-    def _check_write(self, schema: StructType, overwrite: bool) -> None:
+    def _check_write(self, schema: StructType, overwrite: bool, is_stream: bool = False) -> None:
         freeze_modules()
         if overwrite:
             raise UnsupportedSqlError(
@@ -74,7 +74,7 @@ class KafkaTable(DataSource):
                 table=self.definition.name,
             )
         _check_columns(self.definition, self.spark_schema, schema)
-        check_sink(self.definition, arrow_schema(schema))
+        check_sink(self.definition, arrow_schema(schema), is_stream)
 
 
 def _check_read_schema(definition: Definition, table_schema: StructType, schema: StructType) -> None:

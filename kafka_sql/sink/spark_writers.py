@@ -124,11 +124,12 @@ class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
         self._abort(messages)
 
 
-def check_sink(definition: Definition, schema: pa.Schema) -> None:
+def check_sink(definition: Definition, schema: pa.Schema, is_stream: bool = False) -> None:
     """Check a sink on the driver, so that a wrong address, topic or column fails once, and before a task starts.
 
     Args:
         schema: schema of the rows to write.
+        is_stream: see ``ensure_topics_exist``.
 
     Raises:
         UnsupportedSqlError: the connector is only a source.
@@ -147,4 +148,4 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
     if definition.is_exactly_once:
         check_security(definition.client_config)
     load_partitioner(definition)
-    ensure_topics_exist(definition)
+    ensure_topics_exist(definition, is_stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Final
 
 from kafka_sql.definition import Definition
@@ -15,11 +16,18 @@ _LOG = logging.getLogger("kafka_sql.sink")
 # topic configuration of new 'upsert-kafka' topics only
 _UPSERT_CONFIG: Final = {"cleanup.policy": "compact"}
 
+_RECHECK_SECONDS: Final = 1.0  # a metadata request per small micro-batch is for all topics of the cluster
+
 _ensured: set[tuple[str, ...]] = set()  # checked by this process: a stream checks before each batch
+_found: dict[tuple[str, ...], float] = {}  # tables whose topics exist -> when this process has seen them
 
 
-def ensure_topics_exist(definition: Definition) -> None:
+def ensure_topics_exist(definition: Definition, is_stream: bool = False) -> None:
     """Check that the table's topics exist with the declared settings. Create missing ones if the options say so.
+
+    Args:
+        is_stream: whether a stream checks its topics before each micro-batch. Those that existed within the last second
+            are not looked up again; the task that writes to a deleted topic fails.
 
     Raises:
         TopicNotFoundError: a topic does not exist, and 'sink.topic.create' is false.
@@ -28,9 +36,13 @@ def ensure_topics_exist(definition: Definition) -> None:
     """
     topics = opt.topics(definition.options) or ()
     creates_topics = definition.options[opt.TOPIC_CREATE]
+    settings = repr(topic_settings(definition))
+    checked = (definition.name, definition.client_config["bootstrap.servers"], *topics, settings)
+    if is_stream and time.monotonic() - _found.get(checked, -_RECHECK_SECONDS) < _RECHECK_SECONDS:
+        return
     with cached_cluster(definition.client_config) as cluster:
         if creates_topics:
-            key = (definition.client_config["bootstrap.servers"], *topics, repr(topic_settings(definition)))
+            key = (definition.client_config["bootstrap.servers"], *topics, settings)
             if key not in _ensured:
                 _create_missing_topics(cluster, definition, topics)
                 _ensured.add(key)
@@ -42,6 +54,7 @@ def ensure_topics_exist(definition: Definition) -> None:
                 return
             e.table = definition.name
             raise e.with_message(f"{e.message} Create it, or set '{opt.TOPIC_CREATE.key}' to 'true'.") from None
+    _found[checked] = time.monotonic()
 
 
 def _create_missing_topics(cluster: Cluster, definition: Definition, topics: tuple[str, ...]) -> None:

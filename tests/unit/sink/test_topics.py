@@ -87,3 +87,33 @@ def test_declared_settings() -> None:
         table("kafka", create="true", partitions="3", replication_factor="2", **{"config.retention.ms": "1000"})
     )
     assert settings == TopicSettings(3, 2, {"retention.ms": "1000"})
+
+
+def test_a_stream_looks_its_topics_up_again_after_a_second(calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_found", {})
+    for now, requests in ((0.0, 1), (0.9, 1), (1.0, 2), (1.9, 2)):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda now=now: now))
+        ensure_topics_exist(table("kafka"), is_stream=True)
+        assert len(calls) == requests
+    ensure_topics_exist(table("kafka"))  # a batch
+    assert len(calls) == 3
+    ensure_topics_exist(table("kafka", create="true", partitions="3"), is_stream=True)  # another declaration
+    assert [call[0] for call in calls[3:]] == ["ensure", "partitions"]
+
+
+def test_a_stream_looks_up_a_missing_topic_each_time(calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_found", {})
+
+    @contextmanager
+    def cluster_without_topics(_: object) -> Iterator[Any]:
+        def partitions(topics: Any) -> None:
+            calls.append(("partitions", tuple(topics)))
+            raise TopicNotFoundError("Topic 't' does not exist.", topic="t")
+
+        yield SimpleNamespace(partitions=partitions)
+
+    monkeypatch.setattr(module, "cached_cluster", cluster_without_topics)
+    for _ in range(2):
+        with pytest.raises(TopicNotFoundError):
+            ensure_topics_exist(table("kafka"), is_stream=True)
+    assert len(calls) == 2
