@@ -139,7 +139,7 @@ def create_trust_store(file: Path, owner: CertificateAndKey, store_type: str, pa
 
 
 def create_jks_store(file: Path, owner: CertificateAndKey, key_password: str = STORE_PASSWORD) -> Path:
-    """Create a JKS key store with keytool. Its key may have another password than the store."""
+    """Create a JKS key store with keytool. The password of its key may differ from that of the store."""
     source = file.with_suffix(".p12")
     source.write_bytes(owner.p12())
     keytool("-importkeystore", "-noprompt", "-srckeystore", source, "-srcstoretype", "PKCS12",

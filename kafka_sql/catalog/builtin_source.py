@@ -77,7 +77,7 @@ class BuiltinTable(DataSource):
         if limit is None:
             raise MissingOptionError(
                 f"Table '{self.definition.name}': a batch query of an endless 'datagen' table never ends. Set "
-                f"'{NUMBER_OF_ROWS.key}', also in a hint: /*+ OPTIONS('{NUMBER_OF_ROWS.key}' = '10') */.",
+                f"'{NUMBER_OF_ROWS.key}', for example in a hint: /*+ OPTIONS('{NUMBER_OF_ROWS.key}' = '10') */.",
                 option=NUMBER_OF_ROWS.key,
                 table=self.definition.name,
             )

@@ -18,7 +18,7 @@ _QUIET = {"spark.log.level": "FATAL"}
 _JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
 _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
-    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # also if a streaming SELECT is stopped
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # even if a streaming SELECT is stopped
 }
 
 

@@ -38,6 +38,6 @@ def import_callable(option: str, text: str, where: str, advice: str = "") -> Any
     # an allowed module may have imported functions of others
     if not is_allowed_module(getattr(target, "__module__", None) or ""):
         raise InvalidOptionError(
-            f"{prefix}: the callable is defined in another module than {MODULES} allows.", option=option
+            f"{prefix}: the callable is defined in a module that {MODULES} does not allow.", option=option
         )
     return target

@@ -228,7 +228,7 @@ ERROR_TARGET: Final = string(
 SPARK: Final = "spark"
 COMPUTED_FALLBACK: Final = enum(
     "computed-columns.fallback",
-    "What to do with a computed column whose expression has no exact equivalent of Flink's: 'fail' CREATE TABLE, or "
+    "What to do with a computed column whose expression has no exact equivalent in Spark: 'fail' CREATE TABLE, or "
     "evaluate it as 'spark' does, with a warning. The whole expression is then Spark's, with Spark's functions and "
     "values. Other computed columns keep Flink's values.",
     allowed=(FAIL, SPARK),

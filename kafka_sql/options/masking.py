@@ -26,12 +26,12 @@ _ADDRESS_KEY: Final = r"(?:servers|controllers|broker[.]list|ur[li]s?|endpoint)"
 def secrets_pattern() -> str:
     """Return a regular expression, valid in Java and Python, that finds secrets in SQL.
 
-    It finds the options with secret keys, also in a list of properties, ``user:password@`` in URLs and addresses, and
-    PEM texts. The last group that matched is the secret.
+    It finds the values of options with secret keys, even in a list of properties, ``user:password@`` in URLs and
+    addresses, and keys and certificates in PEM. The last group that matched is the secret.
 
     Spark logs statements before it parses them. The expression therefore also finds the secret if a quote is missing or
     superfluous, if the equals sign is missing or is another word, or if a character of a dotted key is wrong, missing
-    or superfluous. If in doubt, it finds too much.
+    or superfluous. When in doubt, it finds too much.
     """
     # A literal extends to the end if it is not closed or has many escapes, and to the next separator if it contains a
     # single quote. What follows a separator without a space belongs to it, too.
@@ -116,7 +116,7 @@ def _not_public_header() -> str:
 
 
 def _spellings(words: Iterable[str]) -> Iterator[str]:
-    """Yield the words also with underscores instead of hyphens."""
+    """Yield the words, each also with underscores in place of its hyphens."""
     for word in words:
         yield from {word: None, word.replace("-", "_"): None}
 
@@ -143,8 +143,8 @@ def _secret_key() -> str:
 _SECRET = re.compile(secrets_pattern())
 _SECRET_KEY = re.compile(_secret_key(), re.IGNORECASE | re.DOTALL)
 _OPTIONS = re.compile(options_pattern())
-# Options start after WITH, SET, OPTIONS or the start of a hint or, because these may be misspelled, after the first
-# equals sign behind a quoted string or without a key, or after the key of a secret.
+# Options start after WITH, SET, OPTIONS or the start of a hint. Because these may be misspelled, they also start after
+# an equals sign that follows a quote, a parenthesis or a comma, and after the key of a secret.
 _OPTIONS_START = re.compile(
     r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|\b(?:SET|OPTIONS)\s*(?:\(\s*|(?=['\"]))|/\*\+|['\"(,]\s*=\s*",
     re.IGNORECASE,

@@ -214,8 +214,8 @@ class Options:
         Args:
             raw: the options as text.
             prefix: the prefix of the keys in WITH (``value.``), for errors.
-            keys: the full keys in WITH that are not ``prefix`` and the option's key, by the option's key: with
-                json-confluent, an option ``json.x`` is ``value.json-confluent.x``.
+            keys: by the option's key, its full key in WITH if that is not ``prefix`` and the option's key. With
+                json-confluent, for example, the option ``json.x`` is ``value.json-confluent.x``.
 
         Raises:
             MissingOptionError: names all required options that are missing.

@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpx
 
 _GZIP_WBITS: Final = 31  # selects the gzip format in zlib
-_CONNECTED: Final = ".connect_tcp.complete"  # end of an event's name in httpcore's trace extension, also with a proxy
+_CONNECTED: Final = ".connect_tcp.complete"  # end of an event's name in httpcore's trace extension, even with a proxy
 
 
 class ResponseTooLargeError(Exception):

@@ -1,4 +1,4 @@
-"""Execute CREATE TABLE, also with LIKE or AS, and ALTER TABLE."""
+"""Execute CREATE TABLE, with or without LIKE or AS, and ALTER TABLE."""
 
 from __future__ import annotations
 

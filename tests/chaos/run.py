@@ -300,7 +300,7 @@ class PipelineRun:
         return outcome
 
     def _check_clients(self) -> None:
-        """Check that no other client was used than the configured one."""
+        """Check that no client other than the configured one was used."""
         source_client, sink_client = self.query.source_options["scan.client"], self.query.sink_options["sink.client"]
         used = used_clients(self.query.folder)
         assert used == {f"read {source_client}", f"write {sink_client}"}, f"other clients were used: {used}"

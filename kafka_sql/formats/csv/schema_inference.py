@@ -24,7 +24,7 @@ def infer_from_payloads(payloads: Sequence[bytes], options: Options, errors: Err
     """Return names and types of the columns of a csv table; see ``Format.infer_from_payloads``.
 
     Raises:
-        DecodeError: a payload is not CSV or has another number of values than the first one, and there is no sink.
+        DecodeError: a payload is not CSV or has a different number of values from the first one, and there is no sink.
     """
     dialect = parse_dialect(options)
     types: list[set[str]] = []

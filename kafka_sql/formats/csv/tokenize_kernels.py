@@ -133,7 +133,7 @@ def has_elements(start: int, stop: int, element_separator: int) -> bool:
 
 @helper
 def needs_fallback(cursor: int, end: int, comments: int) -> bool:
-    """Return whether a payload is empty, may have another encoding than UTF-8, or may begin with a comment."""
+    """Return whether a payload is empty, may not be UTF-8, or may begin with a comment."""
     if cursor == end:
         return True
     first = load(cursor, types.uint8)

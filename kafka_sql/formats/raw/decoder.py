@@ -35,8 +35,8 @@ class RawDecoder:
         """Decode a buffer of payloads. BYTES and valid UTF-8 are not copied.
 
         Raises:
-            DecodeError: a payload has another length than the number, or is null although the column is NOT NULL, and
-                ``errors`` does not collect it.
+            DecodeError: the length of a payload is not that of the number, or a payload is null although the column is
+                NOT NULL, and ``errors`` does not collect it.
         """
         if self._delimiter is not None:
             return self._decode_lines(payloads, self._delimiter)

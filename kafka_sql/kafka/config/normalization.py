@@ -118,7 +118,7 @@ def _check_providers(text: str) -> str:
     names = [name.strip().lower() for name in text.split(",")]
     if not set(names) <= set(_PROVIDERS):
         raise InvalidOptionError(
-            f"Option 'properties.{PROVIDERS}' is not supported with other values than {', '.join(_PROVIDERS)}: OpenSSL "
+            f"Option 'properties.{PROVIDERS}' is not supported with values other than {', '.join(_PROVIDERS)}: OpenSSL "
             "would load the named library as code.",
             option=f"properties.{PROVIDERS}",
         )

@@ -79,7 +79,7 @@ def await_metadata(client: ProducerClient, topic: str, seconds: float) -> None:
     """Wait until any broker has returned the metadata of a topic, or until the timeout.
 
     librdkafka requests its producer id when it receives metadata, and otherwise only checks every half second whether
-    a broker is connected. A new client's first response may come before it can use the broker, so there are two.
+    a broker is connected. A new client's first response may come before it can use the broker, so this waits for two.
 
     Raises:
         AuthenticationError: the brokers reject the client.

@@ -35,7 +35,7 @@ def cluster_of(topic: str) -> str:
 
 
 class Clusters(Cluster):
-    """The clusters that a table's metadata service returns. ``Cluster`` describes the methods that it has, too."""
+    """The clusters that a table's metadata service returns. ``Cluster`` describes the methods that this overrides."""
 
     def __init__(
         self, definition: Definition, open_cluster: OpenCluster, clock: Callable[[], float] = time.monotonic
@@ -47,7 +47,7 @@ class Clusters(Cluster):
             clock: returns monotonic seconds.
         """
         self._definition, self._open, self._clock = definition, open_cluster, clock
-        self._read_committed = True  # as each cluster's own properties say
+        self._read_committed = True  # where each cluster's own properties say so
         self._interval = definition.options[dynamic.METADATA_INTERVAL] / 1000
         self._clusters: dict[str, Cluster] = {}
         self._configs: dict[str, Mapping[str, str]] = {}  # of the clients

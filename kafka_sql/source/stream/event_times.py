@@ -52,7 +52,7 @@ class EventTimeReader:
     """Reads the event times of a table's records.
 
     They are those of the watermark's column, or of the column that it is computed from. Kafka's timestamps are used
-    instead if it is computed in another way than ``EventTimeSource`` describes.
+    instead if it is computed in a way that ``EventTimeSource`` does not describe.
 
     Attributes:
         has_microseconds: whether the times are microseconds, and not numbers of an unknown unit.

@@ -35,7 +35,8 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")
 
-_VARIABLE = "${"  # Spark replaces ${env:NAME} with the value, also in quoted names: a schema could read the environment
+# Spark replaces ${env:NAME} with the value, even in quoted names: a schema of a registry could read the environment.
+_VARIABLE = "${"
 _TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 

@@ -192,7 +192,7 @@ def _float_arithmetic(
     operator: str, left: TypedExpression, right: TypedExpression, result_type: FlinkType
 ) -> TypedExpression:
     if operator == "%":
-        raise UntranslatableError("operator % requires exact numbers, also in Flink; CAST to DECIMAL")
+        raise UntranslatableError("operator % requires exact numbers, as in Flink; CAST to DECIMAL")
     a, b = coerce(left, result_type), coerce(right, result_type)
     if operator != "/":
         return TypedExpression(f"({a} {operator} {b})", result_type)

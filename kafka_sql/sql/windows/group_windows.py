@@ -70,7 +70,8 @@ def _rewrite_block(
             tokens, range(window.start + 2, window.stop - 1)
         ):
             raise StatementError(
-                f"{tokens[index].upper} has other arguments than the window of GROUP BY. Write the same arguments."
+                f"{tokens[index].upper} does not match the window of GROUP BY. Write {function}_{part} with the "
+                "arguments of the window."
             )
         if part == "PROCTIME":
             raise UnsupportedSqlError(f"{tokens[index].upper} is not supported. Write current_timestamp().")

@@ -73,7 +73,7 @@ def _aggregate_sessions(
     Spark merges rows into sessions as part of an aggregate only, with the other grouping columns as key.
 
     Raises:
-        UnsupportedSqlError: the query does not aggregate them, or by other columns than those of PARTITION BY.
+        UnsupportedSqlError: the query does not aggregate them, or does so by columns other than those of PARTITION BY.
     """
     group = block.clause("GROUP")
     elements = split_list(tokens, group)

@@ -160,7 +160,7 @@ def make_call(
     if size % step:
         name = "SLIDE" if function == "HOP" else "STEP"
         raise StatementError(
-            f"{function}: SIZE must be an integral multiple of {name}, but {size / 1e6:g} seconds is not one of "
+            f"{function}: SIZE must be an integral multiple of {name}, but {size / 1e6:g} seconds is not a multiple of "
             f"{step / 1e6:g} seconds."
         )
     return WindowCall(function, source, column, size, step, offset % (size if function == "CUMULATE" else step), keys)

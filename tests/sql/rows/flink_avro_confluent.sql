@@ -1,5 +1,5 @@
--- The statements of Flink's page of the format avro-confluent, as they are, with the registry of the test. The page sets no startup
--- position.
+-- The statements on Flink's page about the format avro-confluent, unchanged, with the registry of the test. The page
+-- sets no startup position.
 CREATE TABLE user_created (
 
   -- one column mapped to the Kafka raw UTF-8 key
@@ -121,7 +121,7 @@ INSERT INTO user_created SELECT /*+ COALESCE(1) */ * FROM VALUES
 SELECT * FROM user_created;
 --> 1 | 1 | Ann | ann@example.org
 
--- a registry of AWS, of Flink's page of avro-glue, and the format avro-variant-confluent: not supported
+-- not supported: the format avro-glue, from Flink's page about AWS's registry, and the format avro-variant-confluent
 CREATE TABLE glue_created (
 
   -- one column mapped to the Kafka raw UTF-8 key

@@ -1,5 +1,5 @@
--- The statements of Flink's page of the Canal format, as they are. Records are those of the page. One task writes
--- the records of an INSERT, so that they are in order (COALESCE).
+-- The statements on Flink's page about the Canal format, unchanged. The records are those of the page. One task
+-- writes the records of an INSERT, so that they are in order (COALESCE).
 CREATE TABLE binlog (line STRING) WITH (${kafka}, 'topic' = 'products_binlog', 'format' = 'raw');
 
 INSERT INTO binlog SELECT /*+ COALESCE(1) */ * FROM VALUES

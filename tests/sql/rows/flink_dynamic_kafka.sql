@@ -1,4 +1,4 @@
--- The statements of Flink's page of the dynamic-kafka connector, as they are.
+-- The statements on Flink's page about the dynamic-kafka connector, unchanged.
 CREATE TABLE old_behavior (user_id BIGINT, item_id BIGINT, behavior STRING, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp')
 WITH (${kafka}, 'topic' = 'user_behavior', 'format' = 'csv');
 

@@ -1,5 +1,5 @@
--- The statements of Flink's pages of the formats csv, json, avro, protobuf and raw, as they are. They set no startup position:
--- as in Flink, the group must have committed an offset.
+-- The statements on Flink's pages about the formats csv, json, avro, protobuf and raw, unchanged. They set no startup
+-- position: as in Flink, the group must have committed an offset.
 CREATE TABLE lines (line STRING) WITH (${kafka}, 'topic' = 'csv_behavior', 'format' = 'raw');
 
 INSERT INTO lines VALUES ('1,2,3,buy,2026-01-01 00:00:01'), ('# a comment'), ('x,5,6,view,2026-01-01 00:00:02');

@@ -1,5 +1,5 @@
--- The statements of Flink's page of the kafka connector, as they are. Where the page leaves options out ('...'), the topic, the
--- brokers and the startup mode are filled in.
+-- The statements on Flink's page about the kafka connector, unchanged. Where the page leaves options out ('...'), the
+-- topic, the brokers and the startup mode are filled in.
 CREATE TABLE KafkaTable (
   `user_id` BIGINT,
   `item_id` BIGINT,

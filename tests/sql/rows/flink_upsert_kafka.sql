@@ -1,5 +1,5 @@
--- The statements of Flink's page of the upsert-kafka connector, as they are, with the brokers in place of '...'. One task writes
--- the records of an INSERT, so that they are in order (COALESCE).
+-- The statements on Flink's page about the upsert-kafka connector, unchanged, with the brokers in place of '...'. One
+-- task writes the records of an INSERT, so that they are in order (COALESCE).
 CREATE TABLE pageviews_per_region (
   user_region STRING,
   pv BIGINT,

@@ -113,7 +113,7 @@ def test_an_endless_table_cannot_be_read_in_a_batch() -> None:
     definition = declare()
     schema = StructType().add("a", IntegerType())
     source = builtin_source_class("kafka.t", definition, schema)({})
-    with pytest.raises(MissingOptionError, match="Set 'number-of-rows', also in a hint"):
+    with pytest.raises(MissingOptionError, match="Set 'number-of-rows', for example in a hint"):
         source.reader(schema)
     stream = source.streamReader(schema)
     first = stream.initialOffset()

@@ -54,7 +54,7 @@ def _array(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ARRAY[...]", arguments, 1, 9999)
     type, operands = unify(arguments)
     return TypedExpression(
-        f"array({', '.join(operands)})", FlinkType("ARRAY", elements=(_require_type(type, "ARRAY[...]"),))
+        f"array({', '.join(operands)})", FlinkType("ARRAY", elements=(_require_type(type, "an element of ARRAY[...]"),))
     )
 
 
@@ -64,13 +64,13 @@ def _map(arguments: Sequence[TypedExpression]) -> TypedExpression:
         raise UntranslatableError("MAP[...] requires pairs of a key and a value")
     (key, keys), (value, values) = unify(arguments[::2]), unify(arguments[1::2])
     pairs = ", ".join(f"{k}, {v}" for k, v in zip(keys, values, strict=True))
-    elements = (_require_type(key, "the keys of MAP[...]"), _require_type(value, "the values of MAP[...]"))
+    elements = (_require_type(key, "a key of MAP[...]"), _require_type(value, "a value of MAP[...]"))
     return TypedExpression(f"map({pairs})", FlinkType("MAP", elements=elements))
 
 
 def _require_type(type: FlinkType | None, what: str) -> FlinkType:
     if type is None:
-        raise UntranslatableError(f"{what} with only NULL values has no type; CAST one of them")
+        raise UntranslatableError(f"NULL has no type, but {what} needs one; CAST it")
     return type
 
 

@@ -20,7 +20,7 @@ SECRET = "top-secret-word"
 
 @pytest.fixture(scope="module")
 def other_topics() -> Iterator[Topics]:
-    """Topics on another cluster than ``topics``."""
+    """Topics on a cluster other than that of ``topics``."""
     with EmbeddedKafka() as kafka:
         yield Topics(kafka.bootstrap_servers)
 

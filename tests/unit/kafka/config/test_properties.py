@@ -348,7 +348,7 @@ def test_idempotence_is_disabled_as_in_java(properties: dict[str, str]) -> None:
 
 
 def test_silent_connections_are_closed_before_other_timeouts() -> None:
-    """Java's clients close them after request.timeout.ms, also in transactions."""
+    """Java's clients close them after request.timeout.ms, even in transactions."""
     config = to_librdkafka(SERVERS)
     socket_timeout = int(config["socket.timeout.ms"])
     assert socket_timeout == 30_000

@@ -185,7 +185,7 @@ def test_api_versions_with_an_error_code(broker: SimulatedBroker, connect: Calla
 
 
 def test_client_software(broker: SimulatedBroker, connect: Callable[[], Connection]) -> None:
-    """Brokers reject names with other characters than letters, digits, hyphens and dots (KIP-511)."""
+    """Brokers reject names with characters other than letters, digits, hyphens and dots (KIP-511)."""
     connect()
     assert broker.client_software == ("kafka-sql", __version__)
 

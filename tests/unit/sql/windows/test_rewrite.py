@@ -197,7 +197,7 @@ def test_sessions_of_a_stream_are_aggregated_by_spark() -> None:
         (
             "HOP(TABLE t, DESCRIPTOR(a), INTERVAL '10' MINUTES, INTERVAL '15' MINUTES)",
             StatementError,
-            "HOP: SIZE must be an integral multiple of SLIDE, but 900 seconds is not one of 600 seconds.",
+            "HOP: SIZE must be an integral multiple of SLIDE, but 900 seconds is not a multiple of 600 seconds.",
         ),
         ("CUMULATE(TABLE t, DESCRIPTOR(a), INTERVAL '2' DAY, INTERVAL '1' DAY)", StatementError, "multiple of STEP"),
     ],
@@ -213,11 +213,11 @@ def test_wrong_calls(call: str, error: type[Exception], message: str) -> None:
         ("SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM t", "Add TUMBLE(...) to GROUP BY."),
         (
             "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM t GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)",
-            "TUMBLE_START has other arguments than the window of GROUP BY.",
+            "TUMBLE_START does not match the window of GROUP BY. Write TUMBLE_START with the arguments of the window.",
         ),
         (
             "SELECT HOP_START(ts, INTERVAL '1' HOUR) FROM t GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)",
-            "HOP_START has other arguments than the window of GROUP BY.",
+            "HOP_START does not match the window of GROUP BY. Write TUMBLE_START with the arguments of the window.",
         ),
         (
             "SELECT TUMBLE_PROCTIME(ts, INTERVAL '1' HOUR) FROM t GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)",
