@@ -101,7 +101,9 @@ def check_sink(definition: Definition) -> None:
             )
         type = parse_declared_type(column.declared)
         if any(_has_low_precision(child) for child in type.children):
-            raise _column_error(definition, column, f"{column.declared} has a time of less than 6 digits in it")
+            raise _column_error(
+                definition, column, f"{column.declared} contains a time with fewer than 6 fractional digits"
+            )
 
 
 def check_property(definition: Definition, key: str, value: str) -> None:
@@ -158,7 +160,7 @@ def _check_format(definition: Definition, payload: Payload) -> None:
         key = payload.options.key(ENCODING)
         raise UnsupportedOptionError(
             f"Table '{definition.name}': option '{key}' = '{payload.options[ENCODING]}' is not supported in real-time "
-            f"mode, which has the encoding '{BINARY}' only. Or {_MICRO_BATCHES}.",
+            f"mode, which has the encoding '{BINARY}' only. To use it in micro-batches, {_MICRO_BATCHES}.",
             option=key,
             table=definition.name,
         )
@@ -167,7 +169,8 @@ def _check_format(definition: Definition, payload: Payload) -> None:
         raise UnsupportedOptionError(
             f"Table '{definition.name}': option '{key}' = '{payload.raw_options[CHARSET.key]}' is not supported in "
             "real-time mode: Java reads or writes some characters of this character set differently. Supported are "
-            f"UTF-8, UTF-16, UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*. Or {_MICRO_BATCHES}.",
+            "UTF-8, UTF-16, UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*. To use it in micro-batches, "
+            f"{_MICRO_BATCHES}.",
             option=key,
             table=definition.name,
         )
@@ -206,7 +209,7 @@ def precision(type: DeclaredType) -> int:
 def _option_error(definition: Definition, option: Option[Any], reason: str) -> KafkaSqlError:
     return UnsupportedOptionError(
         f"Table '{definition.name}': option '{option.key}' = '{_shown(definition, option)}' is not supported in "
-        f"real-time mode: {reason}. Or {_MICRO_BATCHES}.",
+        f"real-time mode: {reason}. To use it in micro-batches, {_MICRO_BATCHES}.",
         option=option.key,
         table=definition.name,
     )
@@ -219,7 +222,7 @@ def _shown(definition: Definition, option: Option[Any]) -> str:
 def _property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:
     return UnsupportedOptionError(
         f"Table '{definition.name}': option '{opt.PROPERTIES_PREFIX}{key}' is not supported in real-time mode: "
-        f"{reason}. Or {_MICRO_BATCHES}.",
+        f"{reason}. To use it in micro-batches, {_MICRO_BATCHES}.",
         option=f"{opt.PROPERTIES_PREFIX}{key}",
         table=definition.name,
     )
@@ -227,8 +230,8 @@ def _property_error(definition: Definition, key: str, reason: str) -> KafkaSqlEr
 
 def _column_error(definition: Definition, column: Column, reason: str) -> KafkaSqlError:
     return SchemaError(
-        f"Column '{column.name}' of table '{definition.name}' is not supported in real-time mode: {reason}. Or "
-        f"{_MICRO_BATCHES}.",
+        f"Column '{column.name}' of table '{definition.name}' is not supported in real-time mode: {reason}. To "
+        f"use it in micro-batches, {_MICRO_BATCHES}.",
         column=column.name,
         table=definition.name,
     )

@@ -1,4 +1,4 @@
--- A continuous query, started twice from one checkpoint, reads each record once
+-- A continuous query copies records, and a batch query reads the copies
 CREATE TABLE src (a INT) WITH (${kafka}, 'topic' = 'stream-in', 'format' = 'json');
 CREATE TABLE dst (a INT, `offset` BIGINT METADATA VIRTUAL) WITH (${kafka}, 'topic' = 'stream-out', 'format' = 'json');
 INSERT INTO src VALUES (1), (2);
