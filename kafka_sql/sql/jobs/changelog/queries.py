@@ -13,7 +13,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan,
 from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import find_newest_rows
-from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns
+from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization
 from kafka_sql.sql.jobs.streaming_plan import read_operator
 
@@ -79,6 +79,7 @@ def plan_changelog(
     catalyst = Catalyst(spark)
     plan = analyzed_plan(rows)
     changelogs = [s for s in sources if s.definition.has_changes and not s.definition.has_row_kind_column]
+    joins_versions = has_temporal_join(catalyst, plan)
     if not changelogs and catalyst.supports_append_mode(plan):
         return ChangelogQuery(rows)
     if not changelogs and not sink.accepts_changes:
@@ -97,6 +98,12 @@ def plan_changelog(
         except OldRowsNeededError:
             continue
     states = tuple(rewriter.states)
+    if joins_versions and not relation.is_insert_only:
+        raise rewriter.refuse(
+            "an aggregate, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event time",
+            "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
+            "aggregate that",
+        )
     if relation.is_insert_only and states:
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     is_updating = relation.is_aggregated or bool(states)
