@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
-from kafka_sql.sql.expressions.typed import UntranslatableError, describe_type, type_family
+from kafka_sql.sql.expressions.typed import type_family
 from kafka_sql.sql.grammar.types import FlinkType
 
 _INTEGER = r"^ *(?=[-+]?[0-9.])([-+]?)([0-9]*)(?:[.][0-9]*)? *$"
@@ -14,7 +14,13 @@ _FLOAT = rf"^[\x00-\x20]*([-+]?(?:NaN|Infinity|{_NUMBER}))[fFdD]?[\x00-\x20]*$"
 _DECIMAL = rf"^[\x00-\x20]*([-+]?{_NUMBER})[\x00-\x20]*$"
 _UNSUPPORTED_DECIMAL = r"^\s*[-+]?[0-9.]*[^0-9\s]\s*$|[^\x00-~]"  # Flink ignores the trailing letter
 _UNSUPPORTED_FLOAT = r"^\s*[-+]?(0[xX]|NaN[fFdD]|Infinity[fFdD])"
-_DATE = r"^ *(?=[0-9]{4}-[0-9]{1,2}-[0-9]{1,2} *(?: .*)?$)([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}).*$"
+# Year, month and day, up to the first space, or with spaces between them if the first character is a space.
+_DATE = (
+    r"(?s)^[\x00-\x1F]*0*([0-9]{1,4})[\x00-\x1F]*(?:-[\x00-\x1F]*0*([0-9]{1,2})[\x00-\x1F]*"
+    r"(?:-[\x00-\x1F]*0*([0-9]{1,2})[\x00-\x1F]*)?)?(?: .*)?$"
+    r"|^ [\x00-\x20]*0*([0-9]{1,4})[\x00-\x20]*(?:-[\x00-\x20]*0*([0-9]{1,2})[\x00-\x20]*"
+    r"(?:-[\x00-\x20]*0*([0-9]{1,2})[\x00-\x20]*)?)?$"
+)
 _BOOLEAN_WORDS = {"TRUE": ("true", "t", "yes", "y", "1"), "FALSE": ("false", "f", "no", "n", "0")}
 
 
@@ -34,16 +40,11 @@ def cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> s
         return _cast_if_matching(sql, spark_type, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
     if family == "decimal":  # overflow is an error, too
         return _cast_if_matching(sql, spark_type, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)
-    if is_try and family in ("date", "timestamp", "timestamp_ltz"):
-        raise UntranslatableError(
-            f"TRY_CAST of a string to {describe_type(target)} is not supported; use TO_TIMESTAMP or CAST"
-        )
     if family == "date":
-        return _cast_if_matching(sql, spark_type, _DATE, "$1", is_try)
+        return bind(sql, lambda x: _cast_to_date(x, is_try))
     if family in ("timestamp", "timestamp_ltz"):
-        return timestamp_format.parse_timestamp(
-            sql, spark_type, target.precision, "DateTimeException: invalid timestamp"
-        )
+        message = None if is_try else "DateTimeException: invalid timestamp"
+        return timestamp_format.parse_timestamp(sql, spark_type, target.precision, message)
     return None
 
 
@@ -54,6 +55,22 @@ def _cast_to_boolean(x: str, is_try: bool) -> str:
     )
     invalid = "" if is_try else f" WHEN {x} IS NOT NULL THEN {raise_error_sql('Cannot parse as BOOLEAN', x)}"
     return f"CASE {conditions}{invalid} END"
+
+
+def _cast_to_date(x: str, is_try: bool) -> str:
+    """Cast a string that starts with a date; a missing month or day is 1."""
+    regex = string_literal(_DATE)
+    year, month, day = (
+        f"concat(regexp_extract({x}, {regex}, {n}), regexp_extract({x}, {regex}, {n + 3}))" for n in (1, 2, 3)
+    )
+    text = (
+        f"concat(lpad({year}, 4, '0'), '-', coalesce(nullif({month}, ''), '1'), '-', coalesce(nullif({day}, ''), '1'))"
+    )
+    value = f"if({x} RLIKE {regex}, try_cast({text} AS DATE), NULL)"
+    if is_try:
+        return value
+    error = raise_error_sql("DateTimeException: not a valid DATE. For input string", x)
+    return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
 
 
 def _cast_if_matching(
@@ -72,8 +89,7 @@ def _cast_if_matching(
         regex = string_literal(pattern)
         text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
         value = f"try_cast({text} AS {spark_type})"
-        exception = "DateTimeException" if spark_type == "DATE" else "NumberFormatException"
-        error = raise_error_sql(f"{exception}: not a valid {spark_type}. For input string", x)
+        error = raise_error_sql(f"NumberFormatException: not a valid {spark_type}. For input string", x)
         if not is_try:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
         return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"

@@ -81,7 +81,10 @@ def reject_before_1970(sql: str, function: str, body: str) -> str:
 _DATE = r"(?!0000)([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})"
 _TIMESTAMP = rf"^{_DATE}( [0-9]{{1,2}}:[0-9]{{1,2}}:[0-9]{{1,2}}(?:[.][0-9]{{0,9}})?)?$"
 # Values that Flink normalizes to another day (February 30, 24:00), and years with more digits.
-_NORMALIZED_BY_FLINK = r"^[0-9]{4}-[0-9]+-(29|30|31)\b|^[0-9]{4}-[0-9-]+ 24:0?0:0?0([.]0*)?$|^[+-][0-9]{5}|[^ -~]"
+_NORMALIZED_BY_FLINK = (
+    r"^[0-9]{4}-[0-9]{1,2}-(29|30|31)( [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}([.][0-9]{0,9})?)?$"
+    r"|^[0-9]{4}-[0-9-]+ 24:0?0:0?0([.]0*)?$|^[+-][0-9]{5}|[^ -~]"
+)
 
 
 def parse_timestamp(sql: str, target: str, precision: int, error_message: str | None) -> str:

@@ -7,20 +7,15 @@ from abc import abstractmethod
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from kafka_sql.sql.grammar.type_parser import TypeParser
+from kafka_sql.sql.grammar.json_call_parser import JsonCallParser
 
 # Functions with a special argument syntax. They are rejected by name later, so their arguments are skipped.
-_SPECIAL_SYNTAX = set(
-    """CONVERT JSON_ARRAY JSON_ARRAYAGG JSON_OBJECT JSON_OBJECTAGG JSON_QUERY""".split()  # noqa: SIM905
-)
+_SPECIAL_SYNTAX = ("CONVERT", "JSON_ARRAYAGG", "JSON_OBJECTAGG")
+_JSON_FUNCTIONS = ("JSON_VALUE", "JSON_EXISTS", "JSON_QUERY", "JSON_OBJECT", "JSON_ARRAY")
 
 
-class CallParser(TypeParser):
+class CallParser(JsonCallParser):
     """Grammar of types and calls; subclasses define the grammar of arguments."""
-
-    @abstractmethod
-    def read_expression(self) -> exp.Expr:
-        """Read an expression."""
 
     @abstractmethod
     def read_operand(self) -> exp.Expr:
@@ -42,8 +37,8 @@ class CallParser(TypeParser):
             return self._read_extract()
         if name in ("FLOOR", "CEIL", "CEILING"):
             return self._read_floor_or_ceil("CEIL" if name == "CEILING" else name)
-        if name in ("JSON_VALUE", "JSON_EXISTS"):
-            return self._read_json_function(name)
+        if name in _JSON_FUNCTIONS:
+            return self.read_json_call(name)
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
             return self._read_timestamp_function(name)
         return exp.Anonymous(this=name, expressions=self.read_arguments("arguments in parentheses"))
@@ -75,36 +70,6 @@ class CallParser(TypeParser):
             values.append(self.read_expression())
         self.expect(TokenType.R_PAREN, f"expected ',' or ')' in {name}")
         return exp.Anonymous(this=name, expressions=values)
-
-    def _read_json_function(self, name: str) -> exp.Expr:
-        """Read JSON_VALUE or JSON_EXISTS; the clauses after the path become further arguments, in a fixed order."""
-        self._advance()
-        values = [self.read_expression()]
-        self.expect(TokenType.COMMA, f"expected ',' and a path in {name}")
-        values.append(self.read_expression())
-        behaviors: dict[str, list[exp.Expr]] = {}
-        if name == "JSON_VALUE":
-            type = self.take_identifier("a type").upper() if self.take_words("RETURNING") else ""
-            if self._curr.token_type == TokenType.L_PAREN:
-                self.skip_group(TokenType.L_PAREN, TokenType.R_PAREN)
-                type += "(n)"
-            values.append(exp.Var(this=type))
-        words = ("NULL", "ERROR", "DEFAULT") if name == "JSON_VALUE" else ("TRUE", "FALSE", "UNKNOWN", "ERROR")
-        while word := next((word for word in words if self.take_words(word)), None):
-            default = self.read_expression() if word == "DEFAULT" else exp.Null()
-            if not self.take_words("ON", "ERROR"):
-                if name == "JSON_EXISTS" or behaviors or not self.take_words("ON", "EMPTY"):
-                    self.fail(f"expected ON ERROR in {name}")
-                behaviors["EMPTY"] = [exp.Var(this=word), default]
-                continue
-            behaviors["ERROR"] = [exp.Var(this=word), default]
-            break
-        self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
-        unset = [exp.Var(this=""), exp.Null()]
-        if name == "JSON_EXISTS":
-            return exp.Anonymous(this=name, expressions=[*values, behaviors.get("ERROR", unset)[0]])
-        clauses = [*behaviors.get("EMPTY", unset), *behaviors.get("ERROR", unset)]
-        return exp.Anonymous(this=name, expressions=[*values, *clauses])
 
     def read_arguments(self, what: str) -> list[exp.Expr]:
         """Read a list in parentheses; ``what`` describes it in the error if it is missing."""

@@ -75,8 +75,13 @@ class ExpressionParser(CallParser):
                 node: type[exp.Binary] = exp.NullSafeEQ if negated else exp.NullSafeNEQ
                 this = node(this=this, expression=self._read_predicate())
                 continue
+            if self.take_words("JSON"):
+                kind = next((word for word in ("VALUE", "OBJECT", "ARRAY", "SCALAR") if self.take_words(word)), "VALUE")
+                this = exp.Anonymous(this="IS JSON", expressions=[exp.Var(this=kind), this])
+                this = exp.Not(this=this) if negated else this
+                continue
             if not any(self.take_words(word) for word in ("NULL", "TRUE", "FALSE", "UNKNOWN")):
-                self.fail("expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS [NOT]")
+                self.fail("expected NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM after IS [NOT]")
             this = exp.Is(this=this, expression=exp.Var(this=self._prev.text.upper()))
             this = exp.Not(this=this) if negated else this
         return this

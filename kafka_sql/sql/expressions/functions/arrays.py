@@ -1,4 +1,4 @@
-"""Translate functions of arrays and maps."""
+"""Translate functions of arrays."""
 
 from __future__ import annotations
 
@@ -105,6 +105,15 @@ def _contains(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"exists({array.sql}, {name} -> {name} <=> {wanted})", BOOLEAN)
 
 
+def _remove(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    """Translate ARRAY_REMOVE, which removes NULL like any other value."""
+    check_argument_count("ARRAY_REMOVE", arguments, 2)
+    array, value = arguments
+    unwanted = _coerce_element("ARRAY_REMOVE", value, _element_type("ARRAY_REMOVE", array, *_COMPARABLE))
+    name = new_variable(array.sql + unwanted)
+    return TypedExpression(f"filter({array.sql}, {name} -> NOT ({name} <=> {unwanted}))", array.type)
+
+
 def _sort(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ARRAY_SORT", arguments, 1, 2)
     _element_type("ARRAY_SORT", arguments[0], *_COMPARABLE)
@@ -141,21 +150,6 @@ def _extreme(name: str) -> Function:
     return function
 
 
-def _map_part(name: str, index: int) -> Function:
-    """Return the translation of MAP_KEYS or MAP_VALUES. The order of a map's entries is undefined in both engines."""
-
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        check_argument_type(name, arguments[0], "map")
-        if arguments[0].type is None:
-            raise UntranslatableError(f"{name} requires a MAP, but got NULL")
-        return TypedExpression(
-            f"{name.lower()}({arguments[0].sql})", FlinkType("ARRAY", elements=(arguments[0].type.elements[index],))
-        )
-
-    return function
-
-
 def _split(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("SPLIT", arguments, 2)
     check_argument_type("SPLIT", arguments[0], "string")
@@ -169,6 +163,7 @@ def _split(arguments: Sequence[TypedExpression]) -> TypedExpression:
 FUNCTIONS: Final[dict[str, Function]] = {
     "ARRAY_CONTAINS": _contains,
     "ARRAY_DISTINCT": _same_in_spark("ARRAY_DISTINCT", "array_distinct", *_COMPARABLE),
+    "ARRAY_REMOVE": _remove,
     "ARRAY_SORT": _sort,
     "ARRAY_POSITION": _position,
     "ARRAY_SLICE": _slice,
@@ -180,7 +175,5 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "ARRAY_MIN": _extreme("ARRAY_MIN"),
     "ARRAY_APPEND": _of_element("ARRAY_APPEND", "array_append({0}, {1})"),
     "ARRAY_PREPEND": _of_element("ARRAY_PREPEND", "array_prepend({0}, {1})"),
-    "MAP_KEYS": _map_part("MAP_KEYS", 0),
-    "MAP_VALUES": _map_part("MAP_VALUES", 1),
     "SPLIT": _split,
 }

@@ -13,8 +13,8 @@ from kafka_sql.sql.expressions.conditions import (
     translate_greatest_or_least,
     unify,
 )
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count
-from kafka_sql.sql.expressions.typed import TypedExpression
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 
 
 def _coalesce(name: str, min_count: int, max_count: int) -> Function:
@@ -47,11 +47,26 @@ def _greatest_or_least(name: str) -> Function:
     return function
 
 
+def _elt(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ELT", arguments, 2, 999)
+    index, *values = arguments
+    check_argument_type("ELT", index, "integer")
+    if index.type is not None and index.type.name == "BIGINT":
+        raise UntranslatableError("ELT requires an INT, but got BIGINT; CAST the index")
+    for value in values:
+        check_argument_type("ELT", value, "string", "binary")
+    type, operands = unify(values)
+    if type is None:
+        raise UntranslatableError("ELT requires values with a type, but got NULL; CAST one of them")
+    return TypedExpression(f"get(array({', '.join(operands)}), try_subtract({index.sql}, 1))", type)
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "COALESCE": _coalesce("COALESCE", 1, 999),
     "IFNULL": _coalesce("IFNULL", 2, 2),
     "NULLIF": _nullif,
     "IF": _if,
+    "ELT": _elt,
     "GREATEST": _greatest_or_least("GREATEST"),
     "LEAST": _greatest_or_least("LEAST"),
 }

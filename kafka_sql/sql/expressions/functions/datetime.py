@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.arithmetic import coerce, wrap_integer
-from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.binding import bind, bind2, raise_error_sql
 from kafka_sql.sql.expressions.functions import date_texts
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -40,6 +40,13 @@ _DATE_PARTS = {
     "ISOYEAR": "YEAROFWEEK",
 }
 _TIME_PARTS = ("HOUR", "MINUTE", "SECOND")
+_TIMESTAMP_PARTS = {  # of TIMESTAMP only
+    "MILLISECOND": "CAST(floor(extract(SECOND FROM {0}) % 1 * 1000) AS BIGINT)",
+    "EPOCH": "CAST(CAST(({0} - TIMESTAMP_NTZ '1970-01-01 00:00:00') AS INTERVAL SECOND) AS BIGINT)",
+    "DECADE": "CAST(year({0}) div 10 AS BIGINT)",
+    "CENTURY": "CAST((year({0}) + 99) div 100 AS BIGINT)",
+    "MILLENNIUM": "CAST((year({0}) + 999) div 1000 AS BIGINT)",
+}
 _EXTRACT_UNITS = {"DAYOFMONTH": "DAY", "DAYOFYEAR": "DOY", "DAYOFWEEK": "DOW"}
 
 
@@ -58,10 +65,18 @@ def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 def _translate_extract(unit: str, value: TypedExpression) -> TypedExpression:
     families = (*TIMESTAMPS, "date") if unit in _DATE_PARTS else TIMESTAMPS
-    if unit not in _DATE_PARTS and unit not in _TIME_PARTS:
-        raise UntranslatableError(
-            f"EXTRACT({unit} FROM ...) is not supported; use {', '.join([*_DATE_PARTS, *_TIME_PARTS])}"
+    if unit in _TIMESTAMP_PARTS:
+        check_argument_type(f"EXTRACT({unit} FROM ...)", value, "timestamp")
+        body = bind(
+            value.sql,
+            lambda x: timestamp_format.reject_before_1970(
+                x, f"EXTRACT({unit} FROM ...)", _TIMESTAMP_PARTS[unit].format(x)
+            ),
         )
+        return TypedExpression(body, BIGINT)
+    if unit not in _DATE_PARTS and unit not in _TIME_PARTS:
+        units = ", ".join([*_DATE_PARTS, *_TIME_PARTS, *_TIMESTAMP_PARTS])
+        raise UntranslatableError(f"EXTRACT({unit} FROM ...) is not supported; use {units}")
     check_argument_type(f"EXTRACT({unit} FROM ...)", value, *families)
     part = f"extract({_DATE_PARTS.get(unit, unit)} FROM {value.sql})"
     sql = f"CAST({f'floor({part})' if unit == 'SECOND' else part} AS BIGINT)"
@@ -78,7 +93,17 @@ def _extract_function(name: str) -> Function:
     return function
 
 
-_FLOOR_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY")
+_FLOOR_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
+
+
+def _week(date: str) -> str:
+    """Return SQL for the Sunday on or before a date."""
+    return f"date_sub({date}, dayofweek({date}) - 1)"
+
+
+def _reject_early_date(name: str, date: str, body: str) -> str:
+    error = raise_error_sql(f"{name} of a date before 1970, which Flink rounds up", date)
+    return f"if({date} < DATE '1970-01-01', {error}, {body})"
 
 
 def _floor(value: TypedExpression, unit: str) -> TypedExpression:
@@ -91,6 +116,8 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
     if value_family(value) == "date":
         if unit not in _FLOOR_DATE_UNITS:
             raise UntranslatableError(f"FLOOR(... TO {unit}) of a DATE is not supported")
+        if unit == "WEEK":
+            return TypedExpression(bind(value.sql, lambda x: _reject_early_date("FLOOR", x, _week(x))), value.type)
         return value if unit == "DAY" else TypedExpression(f"trunc({value.sql}, '{unit}')", value.type)
     if value_family(value) == "timestamp_ltz" and unit in _FLOOR_DATE_UNITS:
         raise UntranslatableError(
@@ -102,7 +129,7 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
     if unit in _FLOOR_DATE_UNITS:
         date = f"CAST({value.sql} AS DATE)"
         if unit != "DAY":
-            date = f"trunc({date}, '{unit}')"
+            date = _week(date) if unit == "WEEK" else f"trunc({date}, '{unit}')"
         return TypedExpression(f"CAST({date} AS TIMESTAMP_NTZ)", value.type)
     remainders = {"HOUR": "0, 0, minute({0}), extract(SECOND FROM {0})", "MINUTE": "0, 0, 0, extract(SECOND FROM {0})"}
     remainder = remainders.get(unit, "0, 0, 0, extract(SECOND FROM {0}) % 1")
@@ -125,15 +152,21 @@ def translate_floor(value: TypedExpression, unit: str) -> TypedExpression:
 
 def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
     """Translate ``CEIL(timestamp TO unit)``."""
-    if unit not in ("DAY", *_TIME_PARTS):
-        raise UntranslatableError(f"CEIL(... TO {unit}) is not supported; use DAY, HOUR, MINUTE or SECOND")
-    check_argument_type(f"CEIL(... TO {unit})", value, "timestamp")
-    if value.type is not None and value.type.precision > 3:
+    is_date = value_family(value) == "date"
+    units = ("YEAR", "MONTH") if is_date else ("YEAR", "MONTH", "WEEK", "DAY", *_TIME_PARTS)
+    if unit not in units:
+        raise UntranslatableError(
+            f"CEIL(... TO {unit}){' of a DATE' if is_date else ''} is not supported; use {', '.join(units)}"
+        )
+    check_argument_type(f"CEIL(... TO {unit})", value, "timestamp", "date")
+    if value.type is not None and not is_date and value.type.precision > 3:
         raise UntranslatableError("CEIL ignores fractions of a millisecond in Flink; CAST to TIMESTAMP(3) first")
+    step = "INTERVAL '7' DAY" if unit == "WEEK" else f"INTERVAL '1' {unit}"
 
     def body(x: str) -> str:
         floor = translate_floor(TypedExpression(x, value.type), unit).sql
-        return f"if({floor} = {x}, {x}, {floor} + INTERVAL '1' {unit})"
+        ceiling = f"if({floor} = {x}, {x}, {floor} + {step})"
+        return _reject_early_date("CEIL", x, ceiling) if is_date else ceiling
 
     return TypedExpression(bind(value.sql, body), value.type)
 
@@ -201,13 +234,49 @@ def _from_unixtime(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 
 _SECONDS_OF_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400}
+_MONTHS_OF_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def _months_between(unit: str, start: TypedExpression, end: TypedExpression) -> TypedExpression:
+    """Translate TIMESTAMPDIFF in months: full months between the days, one less if that leads past the time of day."""
+    for value in (start, end):
+        check_argument_type(f"TIMESTAMPDIFF({unit}, ...)", value, "timestamp", "date")
+    if value_family(start) != value_family(end):
+        raise UntranslatableError(f"TIMESTAMPDIFF({unit}, ...) requires two values of the same type; CAST one of them")
+
+    def full_months(first: str, last: str) -> str:
+        months = f"((year({last}) - year({first})) * 12 + month({last}) - month({first}))"
+        return bind(months, lambda m: f"if(add_months({first}, {m}) > {last}, {m} - 1, {m})")
+
+    def between(first: str, last: str) -> str:
+        return f"if({last} < {first}, - {full_months(last, first)}, {full_months(first, last)})"
+
+    def of_times(t0: str, t1: str) -> str:
+        def check(m: str) -> str:
+            is_past = f"add_months({first}, {m}) = {last} AND {_time_of_day(t1)} < {_time_of_day(t0)}"
+            return f"if({is_past}, {m} - 1, {m})"
+
+        first, last = f"CAST({t0} AS DATE)", f"CAST({t1} AS DATE)"
+        return bind(bind2(first, last, between), check)
+
+    sql = bind2(start.sql, end.sql, between if value_family(start) == "date" else of_times)
+    months = _MONTHS_OF_UNIT[unit]
+    return TypedExpression(sql if months == 1 else f"CAST({sql} div {months} AS INT)", INT)
+
+
+def _time_of_day(x: str) -> str:
+    """Return SQL for the milliseconds since midnight."""
+    return f"(hour({x}) * 3600000 + minute({x}) * 60000 + floor(extract(SECOND FROM {x}) * 1000))"
 
 
 def _timestampdiff(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("TIMESTAMPDIFF", arguments, 3)
     unit, start, end = arguments
+    if unit.sql in _MONTHS_OF_UNIT:
+        return _months_between(unit.sql, start, end)
     if unit.sql not in _SECONDS_OF_UNIT:
-        raise UntranslatableError(f"TIMESTAMPDIFF({unit.sql}, ...) is not supported; use {', '.join(_SECONDS_OF_UNIT)}")
+        units = ", ".join((*_SECONDS_OF_UNIT, *_MONTHS_OF_UNIT))
+        raise UntranslatableError(f"TIMESTAMPDIFF({unit.sql}, ...) is not supported; use {units}")
     if unit.sql == "DAY" and value_family(start) == value_family(end) == "date":
         return TypedExpression(f"datediff({end.sql}, {start.sql})", INT)
     for value in (start, end):

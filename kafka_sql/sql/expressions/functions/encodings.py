@@ -22,6 +22,13 @@ _CHARSETS = ("UTF-8", "UTF-16", "ISO-8859-1", "US-ASCII")
 _LETTERS = r"^[\p{L}&&[^\x{10000}-\x{10FFFF}]]+$"
 _DIGITS = r"^[\p{Nd}&&[^\x{10000}-\x{10FFFF}]]+$"
 
+# what Java's Integer.parseInt, which accepts more than the digits 0 to 9, or Double.parseDouble accepts
+_NUMBER = (
+    r"^[\x00-\x20]*[-+]?(?:(?:NaN|Infinity)|(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]+)?[fFdD]?"
+    r"|0[xX](?:[0-9A-Fa-f]+[.]?[0-9A-Fa-f]*|[.][0-9A-Fa-f]+)[pP][-+]?[0-9]+[fFdD]?)[\x00-\x20]*$"
+    r"|^[-+]?[\p{Nd}&&[^\x{10000}-\x{10FFFF}]]{1,18}$"
+)
+
 
 def _initcap(arguments: Sequence[TypedExpression]) -> TypedExpression:
     """Translate INITCAP, whose words consist of ASCII letters and digits."""
@@ -104,4 +111,5 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "UNHEX": simple_function("UNHEX", "unhex", BYTES, "string"),
     "IS_ALPHA": _character_test("IS_ALPHA", _LETTERS),
     "IS_DIGIT": _character_test("IS_DIGIT", _DIGITS),
+    "IS_DECIMAL": _character_test("IS_DECIMAL", _NUMBER),
 }

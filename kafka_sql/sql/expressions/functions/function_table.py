@@ -12,10 +12,14 @@ from kafka_sql.sql.expressions.functions import (
     datetime,
     encodings,
     json,
+    json_construction,
+    json_strings,
+    maps,
     math,
     regex,
     strings,
     transcendental,
+    urls,
 )
 from kafka_sql.sql.expressions.functions.signature import Function
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
@@ -25,23 +29,26 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **conditional.FUNCTIONS,
     **collections.FUNCTIONS,
     **arrays.FUNCTIONS,
+    **maps.FUNCTIONS,
     **math.FUNCTIONS,
     **transcendental.FUNCTIONS,
     **json.FUNCTIONS,
+    **json_construction.FUNCTIONS,
+    **json_strings.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
     **encodings.FUNCTIONS,
+    **urls.FUNCTIONS,
     **datetime.FUNCTIONS,
 }
-_JSON = (
-    "is not supported: Spark parses paths, numbers and invalid JSON differently. Declare the column as ROW with the "
-    "format json, or use get_json_object in the query"
-)
 _CLOCK = "is not supported: Spark's current time is fixed during a batch. Use CURRENT_TIMESTAMP"
+_VARIANT = "is not supported: a table has no columns of its type. Use it in the query"
 _UNSUPPORTED: Final[dict[str, str]] = {
+    **dict.fromkeys(["PARSE_JSON", "TRY_PARSE_JSON", "OBJECT_OF", "OBJECT_UPDATE"], _VARIANT),
+    "PRINTF": "is not supported: Spark formats other values. Use CONCAT and LPAD",
+    "TYPEOF": "is not supported: Spark's types have other names",
     **dict.fromkeys(["RAND", "RAND_INTEGER"], "is not supported: the same seed returns different numbers in Spark"),
-    **dict.fromkeys(["JSON_QUERY", "JSON_OBJECT", "JSON_ARRAY", "JSON_STRING"], _JSON),
-    **dict.fromkeys(["JSON_QUOTE", "JSON_UNQUOTE", "IS JSON"], _JSON),
+    "JSON": "is supported only as an argument of JSON_OBJECT and JSON_ARRAY, as in Flink",
     "CURRENT_ROW_TIMESTAMP": _CLOCK,
     "CURRENT_WATERMARK": "is not supported: Spark expressions cannot access the watermark",
     "CURRENT_TIME": "is not supported: Flink truncates it to seconds. Use LOCALTIMESTAMP",

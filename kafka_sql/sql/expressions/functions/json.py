@@ -1,7 +1,7 @@
-"""Translate JSON_VALUE and JSON_EXISTS with paths of names and indexes.
+"""Translate JSON_VALUE, JSON_QUERY and JSON_EXISTS with paths of names and indexes.
 
-Spark's VARIANT has the values of a document, except for the text of numbers with a fraction. These are quoted in the
-document first, so that they are strings with the digits that the document has.
+Spark's VARIANT has the values of a document and writes objects with sorted keys, as Flink does. See ``json_numbers``
+for the digits of numbers.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from typing import Final, NamedTuple
 
 from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.functions.json_numbers import mark_numbers, unmark_document, unmark_text
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_type, require_string_literal
-from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
+from kafka_sql.sql.expressions.typed import BOOLEAN, DOUBLE, INT, STRING, TypedExpression, UntranslatableError
+from kafka_sql.sql.grammar.types import FlinkType
 
 _PATH: Final = re.compile(r"(?:(lax|strict) +)?(\$(?:\.[A-Za-z_][\w-]*|\[\d+\]|\['[^'\\\]]+'\])*)")
-# what precedes a number, from the end of the number before: no quote, digit or sign outside of strings
-_NUMBER: Final = (
-    r"\G([^\"0-9-]*+(?:\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"[^\"0-9-]*+)*+)(-?[0-9]++(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+)"
-)
-_RENDERED_DIFFERENTLY: Final = r"[eE]|^-?0[.]000000|^-[0.]+$"  # 1e3 is 1E+3, 0.00000012 is 1.2E-7, -0.0 is 0.0
-_TYPES: Final = {"": STRING, "STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": INT}
+_STRING_ARRAY: Final = FlinkType("ARRAY", elements=(STRING,))
+_TYPES: Final = {"": STRING, "STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": INT, "DOUBLE": DOUBLE}
 
 
 class _Path(NamedTuple):
@@ -41,20 +39,29 @@ def _read_path(name: str, argument: TypedExpression) -> _Path:
     return _Path(string_literal(match[2]), match[1] == "lax")
 
 
-def _with_document(text: str, body: Callable[[str, str], str], invalid: str) -> str:
+def is_json(s: str) -> str:
+    """Return SQL that is true for a text that is JSON, or starts with JSON, and false for others and for NULL."""
+    return f"(try_parse_json({s}) IS NOT NULL OR {_has_duplicate_keys(s)})"
+
+
+def _has_duplicate_keys(s: str) -> str:
+    """Return SQL that is true for a valid document; used for those that are no VARIANT because of duplicate keys."""
+    return (
+        f"from_json(concat('{{\"v\":', {s}, '}}'), 'v STRING', map('allowSingleQuotes', 'false', "
+        f"'allowNonNumericNumbers', 'false')).v IS NOT NULL"
+    )
+
+
+def with_document(text: str, body: Callable[[str, str], str], invalid: str) -> str:
     """Return ``body(text, variant)``; ``invalid`` for text that is not JSON, and NULL for NULL."""
     duplicates = raise_error_sql("JSON with duplicate keys, of which Flink uses the last one")
 
     def with_text(s: str) -> str:
-        valid_text = (
-            f"from_json(concat('{{\"v\":', {s}, '}}'), 'v STRING', map('allowSingleQuotes', 'false', "
-            f"'allowNonNumericNumbers', 'false')).v IS NOT NULL"
-        )
         return bind(
             f"try_parse_json({s})",
             lambda v: (
-                f"CASE WHEN {s} IS NULL THEN NULL WHEN {v} IS NULL THEN if({valid_text}, {duplicates}, {invalid}) "
-                f"ELSE {body(s, v)} END"
+                f"CASE WHEN {s} IS NULL THEN NULL WHEN {v} IS NULL "
+                f"THEN if({_has_duplicate_keys(s)}, {duplicates}, {invalid}) ELSE {body(s, v)} END"
             ),
         )
 
@@ -73,7 +80,7 @@ def _json_value(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("JSON_VALUE", value, "string")
     if returning.sql not in _TYPES:
         raise UntranslatableError(
-            f"JSON_VALUE ... RETURNING {returning.sql} is not supported; use STRING, INTEGER, BOOLEAN or CAST"
+            f"JSON_VALUE ... RETURNING {returning.sql} is not supported; use STRING, INTEGER, DOUBLE, BOOLEAN or CAST"
         )
     result = _TYPES[returning.sql]
     for default in (empty_default, error_default):
@@ -95,24 +102,94 @@ def _json_value(arguments: Sequence[TypedExpression]) -> TypedExpression:
             f"OR schema_of_variant({x}) RLIKE '^(OBJECT|ARRAY)' THEN {missing} ELSE {scalar} END"
         )
 
-    return TypedExpression(_with_document(value.sql, body, missing), result)
+    return TypedExpression(with_document(value.sql, body, missing), result)
 
 
 def _scalar_sql(s: str, x: str, path: _Path, result: str) -> str:
     kind = f"schema_of_variant({x})"
-    if result != "STRING":
-        error = raise_error_sql(f"ClassCastException: the value of JSON_VALUE is not {result}", f"to_json({x})")
-        expected = "BOOLEAN" if result == "BOOLEAN" else "BIGINT"
-        return f"coalesce(if({kind} = '{expected}', try_variant_get({x}, '$', '{result.lower()}'), NULL), {error})"
-    quoted = f"regexp_replace({s}, {string_literal(_NUMBER)}, '$1\"$2\"')"
-    digits = bind(
-        f"variant_get(try_parse_json({quoted}), {path.sql}, 'string')",
-        lambda d: (
-            f"if({d} IS NULL OR {d} RLIKE {string_literal(_RENDERED_DIFFERENTLY)}, "
-            f"{raise_error_sql('JSON_VALUE of a number that Flink writes differently', d)}, {d})"
-        ),
+    digits = unmark_text(f"variant_get(try_parse_json({mark_numbers(s)}), {path.sql}, 'string')")
+    is_fraction = f"{kind} RLIKE '^(DECIMAL|DOUBLE|FLOAT)'"
+    if result == "STRING":
+        return f"if({is_fraction}, {digits}, CAST({x} AS STRING))"
+    error = raise_error_sql(f"ClassCastException: the value of JSON_VALUE is not {result}", f"to_json({x})")
+    if result == "DOUBLE":  # an integer is an error, too
+        return f"if({is_fraction}, CAST({digits} AS DOUBLE), {error})"
+    expected = "BOOLEAN" if result == "BOOLEAN" else "BIGINT"
+    return f"coalesce(if({kind} = '{expected}', try_variant_get({x}, '$', '{result.lower()}'), NULL), {error})"
+
+
+def _json_query(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    value, path_argument, returning, wrapper, empty_word, error_word = arguments
+    check_argument_type("JSON_QUERY", value, "string")
+    if returning.sql not in ("", "STRING", "ARRAY<STRING>"):
+        raise UntranslatableError(f"JSON_QUERY ... RETURNING {returning.sql} is not supported; use ARRAY<STRING>")
+    path, returns_array = _read_path("JSON_QUERY", path_argument), returning.sql == "ARRAY<STRING>"
+    empty, error = (
+        _query_behavior(word.sql, clause, returns_array)
+        for word, clause in ((empty_word, "ON EMPTY"), (error_word, "ON ERROR"))
     )
-    return f"if({kind} RLIKE '^(DECIMAL|DOUBLE|FLOAT)', {digits}, CAST({x} AS STRING))"
+    missing = empty if path.is_lax else error
+
+    def body(s: str, v: str) -> str:
+        marked = f"variant_get(try_parse_json({mark_numbers(s)}), {path.sql}, 'variant')"
+        return bind(f"variant_get({v}, {path.sql}, 'variant')", lambda x: choose(marked, v, x))
+
+    def choose(marked: str, v: str, x: str) -> str:
+        kind = f"schema_of_variant({x})"
+        is_array = f"startswith({kind}, 'ARRAY')"
+        no_container = f"NOT startswith({kind}, 'OBJECT') AND NOT {is_array}"
+        if wrapper.sql:
+            result = _wrap(marked, is_array, wrapper.sql == "CONDITIONAL", returns_array)
+            mismatch = ""
+        else:
+            result = _array_of_texts(marked) if returns_array else unmark_document(f"to_json({marked})")
+            mismatch = f"WHEN {no_container} THEN {missing} "
+            if returns_array:
+                mismatch += f"WHEN NOT {is_array} THEN {error} "
+        return (
+            f"CASE WHEN is_variant_null({v}) THEN {error} WHEN {x} IS NULL OR is_variant_null({x}) THEN {missing} "
+            f"{mismatch}ELSE {result} END"
+        )
+
+    return TypedExpression(with_document(value.sql, body, missing), _STRING_ARRAY if returns_array else STRING)
+
+
+def _wrap(marked: str, is_array: str, is_conditional: bool, returns_array: bool) -> str:
+    def wrap(m: str) -> str:
+        document = unmark_document(f"to_json({m})")
+        wrapped = f"array({_element_text(m)})" if returns_array else f"concat('[', {document}, ']')"
+        if not is_conditional:
+            return wrapped
+        return f"if({is_array}, {_array_of_texts(m) if returns_array else document}, {wrapped})"
+
+    return bind(marked, wrap)
+
+
+def _array_of_texts(marked: str) -> str:
+    return f"transform(CAST({marked} AS ARRAY<VARIANT>), e -> {_element_text('e')})"
+
+
+def _element_text(element: str) -> str:
+    """Return SQL for the text of a value: of a string without quotes, of others as JSON; NULL for null."""
+    text = unmark_text(f"CAST({element} AS STRING)")
+    document = unmark_document(f"to_json({element})")
+    return (
+        f"CASE WHEN is_variant_null({element}) THEN NULL WHEN schema_of_variant({element}) = 'STRING' THEN {text} "
+        f"ELSE {document} END"
+    )
+
+
+def _query_behavior(word: str, clause: str, returns_array: bool) -> str:
+    """Return the SQL of NULL, ERROR, EMPTY ARRAY or EMPTY OBJECT."""
+    if word == "ERROR" and clause == "ON EMPTY":
+        return raise_error_sql("Empty result of JSON_QUERY function is not allowed")
+    if word == "ERROR":
+        return raise_error_sql("JSON_QUERY: the path does not lead to an array or object")
+    if word == "EMPTY OBJECT" and returns_array:
+        raise UntranslatableError(f"EMPTY OBJECT {clause} is not an ARRAY<STRING>; use EMPTY ARRAY")
+    if word == "EMPTY ARRAY" and returns_array:
+        return "CAST(array() AS ARRAY<STRING>)"
+    return {"EMPTY ARRAY": "'[]'", "EMPTY OBJECT": "'{}'"}.get(word, "NULL")
 
 
 def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -131,7 +208,11 @@ def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
             f"THEN {missing} ELSE TRUE END"
         )
 
-    return TypedExpression(_with_document(value.sql, body, missing), BOOLEAN)
+    return TypedExpression(with_document(value.sql, body, missing), BOOLEAN)
 
 
-FUNCTIONS: Final[dict[str, Function]] = {"JSON_VALUE": _json_value, "JSON_EXISTS": _json_exists}
+FUNCTIONS: Final[dict[str, Function]] = {
+    "JSON_VALUE": _json_value,
+    "JSON_QUERY": _json_query,
+    "JSON_EXISTS": _json_exists,
+}

@@ -99,7 +99,7 @@ def test_the_name_of_a_call_is_in_upper_case(expression: str, name: str) -> None
     [
         ("a = b = c", "chained comparisons need parentheses"),
         ("a NOT 1", "expected BETWEEN, IN or LIKE after NOT"),
-        ("a IS 1", "expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS [NOT]"),
+        ("a IS 1", "expected NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM after IS [NOT]"),
         ("(VALUES 1)", "a computed column cannot contain a subquery"),
         ("a BETWEEN 1 OR 2", "expected AND in BETWEEN"),
         ("CASE ELSE 1 END", "expected an expression"),

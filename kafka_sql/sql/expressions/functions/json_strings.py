@@ -1,0 +1,88 @@
+"""Translate functions of a text that may be JSON: IS JSON, JSON_QUOTE and JSON_UNQUOTE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.functions.json import is_json
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.typed import BOOLEAN, STRING, TypedExpression
+
+_ESCAPES: Final = {"\\": "\\", '"': '"', "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_BACKSLASH: Final = chr(92)
+_UNICODE: Final = string_literal(_BACKSLASH + "u")
+_ASCII: Final = r"^[\x00-\x7F]"
+_BMP: Final = r"^[\x80-\uFFFF]"
+_RUNS: Final = r"[\x00-\x7F]+|[\x80-\uFFFF]+|[\x{10000}-\x{10FFFF}]"
+_PARTS: Final = r"(?:\\u[0-9A-Fa-f]{4})+|\\[^u]|[^\\]+"
+
+
+def _is_json(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    kind, value = arguments
+    check_argument_type("IS JSON", value, "string")
+    starts = {"OBJECT": r"^\s*\{", "ARRAY": r"^\s*\[", "SCALAR": r"^\s*[^\s\[{]"}
+
+    def test(s: str) -> str:
+        valid = is_json(s)
+        if kind.sql == "VALUE":
+            return valid
+        return f"coalesce({s} RLIKE {string_literal(starts[kind.sql])} AND {valid}, FALSE)"
+
+    return TypedExpression(bind(value.sql, test), BOOLEAN)
+
+
+def _json_quote(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    """Translate JSON_QUOTE. Of a character beyond U+FFFF, Flink writes the code point and the second code unit."""
+    check_argument_count("JSON_QUOTE", arguments, 1)
+    check_argument_type("JSON_QUOTE", arguments[0], "string")
+    escaped = arguments[0].sql
+    for character, letter in _ESCAPES.items():
+        escaped = f"replace({escaped}, {string_literal(character)}, {string_literal(_BACKSLASH + letter)})"
+    utf16, utf32 = "lower(hex(encode(part, 'UTF-16BE')))", "lower(hex(encode(part, 'UTF-32')))"
+    bmp = f"regexp_replace({utf16}, '(.{{4}})', {string_literal(_BACKSLASH * 2 + 'u$1')})"
+    supplementary = f"concat({_UNICODE}, ltrim('0', {utf32}), {_UNICODE}, right({utf16}, 4))"
+    quoted = bind(
+        escaped,
+        lambda x: (
+            f"array_join(transform(regexp_extract_all({x}, {string_literal(_RUNS)}, 0), part -> "
+            f"CASE WHEN part RLIKE {string_literal(_ASCII)} THEN part "
+            f"WHEN part RLIKE {string_literal(_BMP)} THEN {bmp} ELSE {supplementary} END), '')"
+        ),
+    )
+    return TypedExpression(f"concat('\"', {quoted}, '\"')", STRING)
+
+
+def _json_unquote(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("JSON_UNQUOTE", arguments, 1)
+    check_argument_type("JSON_UNQUOTE", arguments[0], "string")
+    whens = " ".join(
+        f"WHEN part = {string_literal(_BACKSLASH + letter)} THEN {string_literal(character)}"
+        for character, letter in _ESCAPES.items()
+    )
+    decoded = f"decode(unhex(replace(part, {string_literal(_BACKSLASH + 'u')}, '')), 'UTF-16BE')"
+    unescaped = f"CASE {whens} WHEN part LIKE {string_literal(_BACKSLASH * 2 + 'u%')} THEN {decoded} ELSE part END"
+
+    def join(body: str, parts: str, error: str) -> str:
+        return (
+            f"if(array_join({parts}, '') <> {body}, {error}, array_join(transform({parts}, part -> {unescaped}), ''))"
+        )
+
+    def unquote(s: str) -> str:
+        error = raise_error_sql("JSON_UNQUOTE of JSON that is followed by other text", s)
+        parts = bind(
+            f"substring({s}, 2, char_length({s}) - 2)",
+            lambda b: bind(f"regexp_extract_all({b}, {string_literal(_PARTS)}, 0)", lambda p: join(b, p, error)),
+        )
+        return f"if({s} RLIKE '(?s)^\".*\"$' AND {is_json(s)}, {parts}, {s})"
+
+    return TypedExpression(bind(arguments[0].sql, unquote), STRING)
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "IS JSON": _is_json,
+    "JSON_QUOTE": _json_quote,
+    "JSON_UNQUOTE": _json_unquote,
+}
