@@ -165,7 +165,9 @@ def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
 
     def body(x: str) -> str:
         floor = translate_floor(TypedExpression(x, value.type), unit).sql
-        ceiling = f"if({floor} = {x}, {x}, {floor} + {step})"
+        # for longer units than days, Flink ignores the time of day
+        start = f"CAST(CAST({x} AS DATE) AS TIMESTAMP_NTZ)" if unit in ("YEAR", "MONTH", "WEEK") and not is_date else x
+        ceiling = f"if({floor} = {start}, {start}, {floor} + {step})"
         return _reject_early_date("CEIL", x, ceiling) if is_date else ceiling
 
     return TypedExpression(bind(value.sql, body), value.type)
