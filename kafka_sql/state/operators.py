@@ -36,20 +36,22 @@ class AggregateCall:
     type: DataType
 
 
-def normalize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+def normalize(rows: DataFrame, key: Sequence[str], order: str | None, returns_old_rows: bool = True) -> DataFrame:
     """Add the old rows to a stream of upserts, as Flink's ChangelogNormalize does.
 
     Args:
         rows: upserts (+I or +U: the key's new row; -D: only the key's columns are needed). Rows of kind -U are ignored.
         key: the primary key.
         order: the column with the order of a key's changes; None if each key has at most one per micro-batch.
+        returns_old_rows: whether the result has the -U rows.
 
     Returns:
         +I for a new key, -U (the old row) and +U for a changed row, -D with the old row. Nothing for a row that is
         equal to the old one, or for the deletion of an unknown key. The columns are those of ``rows``; the row kind
         and the order are the last ones.
     """
-    return call_operator("normalize", rows, java_array(rows.sparkSession, "String", key), ROW_KIND_NAME, order)
+    keys = java_array(rows.sparkSession, "String", key)
+    return call_operator("normalize", rows, keys, ROW_KIND_NAME, order, returns_old_rows)
 
 
 def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:

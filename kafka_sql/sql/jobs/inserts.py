@@ -35,7 +35,7 @@ from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
-from kafka_sql.sql.jobs.changelog.queries import kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.changelog.queries import ChangelogQuery, kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
@@ -171,8 +171,7 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
             stream = streaming.ContinuousQuery(entry, rows, rewrite.streamed_tables, is_bounded)
             if spark_context(spark) is not None:
                 stream = _with_changes(spark, tables, entry, stream, query.columns, statement)
-            target = stream.target if isinstance(stream.target, CatalogTable) else entry
-            return PreparedInsert(with_fields(stream, rows=repartition(target, stream.rows)), "")
+            return PreparedInsert(_repartition(entry, stream), "")
         check_no_hidden_stream(tables, entry.definition.name, rewrite.text, run)
     if entry.definition.is_builtin:
         return PreparedInsert(None, "", (entry, project_to_table(entry, run(rewrite.text), statement)))
@@ -239,13 +238,32 @@ def _with_changes(
             f"METADATA FROM '{ROW_KIND}' itself. Name the other columns: INSERT INTO {entry.definition.name} (...).",
             table=entry.definition.name,
         )
+    return _apply_changes(stream, tables.with_changes(entry), query)
+
+
+def _apply_changes(
+    stream: streaming.ContinuousQuery, target: CatalogTable, query: ChangelogQuery
+) -> streaming.ContinuousQuery:
+    earlier = query.without_state
     return with_fields(
         stream,
-        target=tables.with_changes(entry),
+        target=target,
         rows=query.rows,
         changelog_mode=query.mode,
         is_updating=query.is_updating,
         states=query.states,
+        without_state=_apply_changes(stream, target, earlier) if earlier is not None else None,
+    )
+
+
+def _repartition(entry: CatalogTable, stream: streaming.ContinuousQuery) -> streaming.ContinuousQuery:
+    """Apply 'sink.parallelism' to a query that writes a table."""
+    target = stream.target if isinstance(stream.target, CatalogTable) else entry
+    earlier = stream.without_state
+    return with_fields(
+        stream,
+        rows=repartition(target, stream.rows),
+        without_state=_repartition(entry, earlier) if earlier is not None else None,
     )
 
 

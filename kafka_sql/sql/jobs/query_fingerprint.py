@@ -102,6 +102,15 @@ def describe_normalization(table: Definition) -> Json:
     return {"operator": "ChangelogNormalize", "table": table.name, "keys": keys, "columns": columns}
 
 
+def describe_written_rows(key: Sequence[str], columns: Sequence[str]) -> Json:
+    """Describe the operator that keeps the rows of an upsert sink, in its columns. They may be computed in other ways.
+
+    Args:
+        columns: with their types.
+    """
+    return {"operator": "ChangelogNormalize", "keys": list(key), "columns": list(columns)}
+
+
 def describe_aggregate(aggregate: Operator) -> Json:
     """Describe the operator that keeps the values of an aggregate or a DISTINCT.
 

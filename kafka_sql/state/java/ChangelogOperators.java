@@ -25,9 +25,14 @@ import org.apache.spark.sql.types.StructType;
 public final class ChangelogOperators {
     private ChangelogOperators() {}
 
-    /** See {@link Normalizer}. Returns the columns of the input, with the full old row. */
-    public static Dataset normalize(Dataset changes, String[] key, String kind, String order) {
-        return mapRows(changes, key, kind, order, new Normalizer());
+    /**
+     * See {@link Normalizer}. Returns the columns of the input.
+     *
+     * @param returnsOldRows whether the old row of an update is returned, too
+     */
+    public static Dataset normalize(
+            Dataset changes, String[] key, String kind, String order, boolean returnsOldRows) {
+        return mapRows(changes, key, kind, order, new Normalizer(returnsOldRows));
     }
 
     /** See {@link Materializer}. Returns the columns of the input. */

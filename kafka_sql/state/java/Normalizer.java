@@ -15,7 +15,12 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Flink's ChangelogNormalize: keeps the last row of each key, and adds the old rows to a stream of upserts. */
 public final class Normalizer extends StatefulProcessor {
+    private final boolean returnsOldRows;
     private ValueState last;
+
+    Normalizer(boolean returnsOldRows) {
+        this.returnsOldRows = returnsOldRows;
+    }
 
     public void init(OutputMode mode, TimeMode time) {
         last = getHandle().getValueState("row", Encoders.BINARY(), TTLConfig.NONE());
@@ -34,7 +39,7 @@ public final class Normalizer extends StatefulProcessor {
                 output.add(new Change(Change.INSERT, change.order, change.row).pack());
                 now = change.row;
             } else if (!Arrays.equals(now, change.row)) {
-                output.add(new Change(Change.UPDATE_BEFORE, change.order, now).pack());
+                if (returnsOldRows) output.add(new Change(Change.UPDATE_BEFORE, change.order, now).pack());
                 output.add(new Change(Change.UPDATE_AFTER, change.order, change.row).pack());
                 now = change.row;
             }

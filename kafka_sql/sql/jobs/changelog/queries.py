@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,9 +13,9 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
-from kafka_sql.sql.jobs.changelog.stateful import find_newest_rows
+from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
-from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization
+from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization, describe_written_rows
 from kafka_sql.sql.jobs.streaming_plan import read_operator
 
 
@@ -28,6 +29,7 @@ class ChangelogQuery:
         has_row_kind: whether there are deletes or old rows, so that each row has a row kind.
         is_updating: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
+        without_state: the same query as earlier versions ran it, without state; None if there is no difference.
     """
 
     rows: DataFrame
@@ -35,6 +37,7 @@ class ChangelogQuery:
     has_row_kind: bool = False
     is_updating: bool = False
     states: tuple[Json, ...] = ()
+    without_state: ChangelogQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class ChangelogSink:
         primary_key: the key of its rows, if they are updated by key.
         retract_format: the format that writes the old rows of updates; None if rows are updated by key.
         start_column: the column with the time of each change, if the table keeps the history of its rows.
+        shows_changes: whether readers see each change, and not only the content.
     """
 
     name: str
@@ -54,13 +58,16 @@ class ChangelogSink:
     primary_key: Sequence[str] = ()
     retract_format: str | None = None
     start_column: str | None = None
+    shows_changes: bool = False
 
 
 def kafka_sink(entry: CatalogTable) -> ChangelogSink:
     """Return what a Kafka table accepts."""
     definition = entry.definition
     identifier = None if definition.is_upsert else definition.value.format.identifier
-    return ChangelogSink(definition.name, definition.has_changes, definition.table.primary_key, identifier)
+    return ChangelogSink(
+        definition.name, definition.has_changes, definition.table.primary_key, identifier, shows_changes=True
+    )
 
 
 def plan_changelog(
@@ -110,8 +117,23 @@ def plan_changelog(
     if relation.row_kind is None:
         mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
         return ChangelogQuery(rows, mode, is_updating=is_updating)
-    rows = catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
-    return ChangelogQuery(rows, relation.mode, True, is_updating, states)
+    query = ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, is_updating, states)
+    if not (relation.has_unknown_deletes and sink.shows_changes):
+        return query
+    columns = {str(column.name()): column for column in relation.columns}
+    types = [f"{name} {column.dataType().catalogString()}" for name, column in columns.items()]
+    changed = drop_unchanged(catalyst, relation, [column_id(columns[name]) for name in sink.primary_key])
+    return with_fields(
+        query,
+        rows=_with_row_kind(catalyst, changed),
+        is_updating=True,
+        states=(*states, describe_written_rows(sink.primary_key, types)),
+        without_state=query,
+    )
+
+
+def _with_row_kind(catalyst: Catalyst, relation: Relation) -> DataFrame:
+    return catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
 
 
 def _not_accepted(name: str, changes: str) -> UnsupportedSqlError:

@@ -50,6 +50,8 @@ class Relation:
         of_record: the ids of the columns with metadata of the record of the change, such as its timestamp. The other
             columns of an old row have older values.
         is_aggregated: whether an updating aggregate computes the rows.
+        has_unknown_deletes: whether rows of a source became deletes because they did not pass a filter, although it is
+            unknown whether earlier rows of their keys passed.
     """
 
     plan: Plan
@@ -61,6 +63,7 @@ class Relation:
     varying: frozenset[int] = field(default_factory=frozenset)
     of_record: frozenset[int] = field(default_factory=frozenset)
     is_aggregated: bool = False
+    has_unknown_deletes: bool = False
 
     @property
     def is_insert_only(self) -> bool:

@@ -235,7 +235,12 @@ class PlanRewriter:
                 *self.catalyst.columns(order),
             )
         )
-        return with_fields(relation, plan=filtered, row_kind=output(filtered)[len(relation.columns)])
+        return with_fields(
+            relation,
+            plan=filtered,
+            row_kind=output(filtered)[len(relation.columns)],
+            has_unknown_deletes=not relation.is_aggregated,
+        )
 
     def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())

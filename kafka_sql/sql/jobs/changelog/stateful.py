@@ -1,9 +1,10 @@
-"""Add stateful operators to a plan: the old rows of upserts, and the newest row of each key of a sink."""
+"""Add stateful operators to a plan: the old rows of upserts, what changes in a sink, and the newest row of its keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -18,6 +19,15 @@ def add_old_rows(catalyst: Catalyst, relation: Relation) -> Relation:
     assert relation.key is not None
     key = [next(iter(part)) for part in relation.key]
     return with_fields(_apply(catalyst, relation, state.normalize, key), mode=Mode.RETRACT)
+
+
+def drop_unchanged(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
+    """Return upserts without those that do not change the sink: equal rows, and deletes of keys that it does not have.
+
+    Args:
+        key: the ids of the sink's primary key, which identifies the rows.
+    """
+    return _apply(catalyst, relation, partial(state.normalize, returns_old_rows=False), key)
 
 
 def find_newest_rows(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:

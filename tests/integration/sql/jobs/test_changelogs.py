@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_sql.errors import CheckpointError, UnsupportedSqlError
+from kafka_sql.sql.jobs.checkpoints import FINGERPRINT_FILE
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -45,13 +48,10 @@ def records(topics: Topics, topic: str, expected: int) -> list[tuple[Any, Any]]:
 
 
 def test_upserts_and_deletes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:
-    source, target, small = topics.create(), topics.create(), topics.create()
+    source, target = topics.create(), topics.create()
     columns = "(id INT, name STRING NOT NULL, n INT, PRIMARY KEY (id) NOT ENFORCED)"
     streaming(f"CREATE TABLE src {columns} {topics.with_upsert_options(source)}")
     streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
-    streaming(
-        f"CREATE TABLE small (n INT, id BIGINT, PRIMARY KEY (id) NOT ENFORCED) {topics.with_upsert_options(small)}"
-    )
 
     def put(id: int, value: Row | None) -> None:
         topics.produce(
@@ -62,8 +62,7 @@ def test_upserts_and_deletes_are_forwarded(spark: Any, streaming: Any, topics: T
     put(2, {"name": "b", "n": 9})
     put(7, None)  # of an unknown key: it passes, as in Flink
     for batch in range(2):
-        run(spark, streaming("INSERT INTO tgt SELECT id, upper(name), n FROM src"))
-        run(spark, streaming("INSERT INTO small SELECT n, id FROM src WHERE n < 5"))
+        run(spark, streaming("INSERT INTO tgt SELECT id, upper(name), n FROM src WHERE id < 9"))
         if batch == 0:
             put(1, {"name": "a", "n": 6})
             put(2, None)
@@ -77,14 +76,93 @@ def test_upserts_and_deletes_are_forwarded(spark: Any, streaming: Any, topics: T
         ({"id": 2}, None),
         ({"id": 3}, c),
     ]
-    assert records(topics, small, 6) == [
-        ({"id": 1}, {"n": 1, "id": 1}),
-        ({"id": 2}, None),
-        ({"id": 7}, None),
-        ({"id": 1}, None),
-        ({"id": 2}, None),
-        ({"id": 3}, {"n": 2, "id": 3}),
-    ]
+
+
+# changes of an upsert table, None for a tombstone, and the records that Flink writes for WHERE n < 5, by key
+UPSERTS: list[tuple[int, Row | None]] = [
+    *((1, {"name": "a", "n": 1}), (2, {"name": "b", "n": 9}), (7, None), (1, {"name": "a", "n": 1})),
+    *((3, {"name": "c", "n": n}) for n in (9, 8, 2, 3, 7, 7)),
+    *((3, None), (3, None), (2, {"name": "b", "n": 1}), (2, None), (4, {"name": "d", "n": 1})),
+    *((4, {"name": "D", "n": n}) for n in (1, 2, None, 1)),
+    *((5, {"name": "e", "n": 9}), (5, None)),
+]
+FILTERED_UPSERTS: dict[int, list[Row | None]] = {
+    1: [{"name": "a", "n": 1}],
+    2: [{"name": "b", "n": 1}, None],
+    3: [{"name": "c", "n": 2}, {"name": "c", "n": 3}, None],
+    4: [{"name": "d", "n": 1}, {"name": "D", "n": 1}, {"name": "D", "n": 2}, None, {"name": "D", "n": 1}],
+}
+
+
+def put_upserts(topics: Topics, topic: str, changes: list[tuple[int, Row | None]]) -> None:
+    topics.produce_all(
+        topic,
+        [
+            (b'{"id":%d}' % id, None if value is None else json.dumps({"id": id, "other": i, **value}).encode())
+            for i, (id, value) in enumerate(changes)
+        ],
+    )
+
+
+def changes_by_key(records: list[tuple[Any, Any]]) -> dict[int, list[Row | None]]:
+    """Return the values of each key, without the key."""
+    changes: dict[int, list[Row | None]] = {}
+    for key, value in records:
+        row = None if value is None else {name: value[name] for name in value if name != "id"}
+        changes.setdefault(key["id"], []).append(row)
+    return changes
+
+
+def test_a_filter_of_upserts_writes_what_changes(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    key = "PRIMARY KEY (id) NOT ENFORCED"
+    streaming(f"CREATE TABLE src (id INT, name STRING, n INT, other INT, {key}) {topics.with_upsert_options(source)}")
+    options = topics.with_upsert_options(target, **{"sink.parallelism": "2"})
+    streaming(f"CREATE TABLE tgt (name STRING, n INT, id BIGINT, {key}) {options}")
+    insert_into = "INSERT INTO tgt SELECT name, n, id FROM (SELECT * FROM src WHERE id > 0 AND n + 1 < 6) WHERE n < 9"
+    assert "State: ChangelogNormalize (id)\n" in streaming(f"EXPLAIN {insert_into}").collect()[0][0]
+    for part in (UPSERTS[:9], UPSERTS[9:]):
+        put_upserts(topics, source, part)
+        run(spark, streaming(insert_into))
+    assert changes_by_key(records(topics, target, 11)) == FILTERED_UPSERTS
+    # the state has the rows of the sink, so they may be computed in another way
+    put_upserts(topics, source, [(8, {"name": "h", "n": 8}), (4, {"name": "D", "n": 1}), (1, {"name": "A", "n": 1})])
+    run(spark, streaming("INSERT INTO tgt SELECT upper(name), n, id FROM src WHERE n > 1 OR name = 'D'"))
+    new = records(topics, target, 13)[11:]
+    assert sorted(new, key=str) == [({"id": 1}, None), ({"id": 8}, {"name": "H", "n": 8, "id": 8})]
+    with pytest.raises(CheckpointError, match="the stateful operators changed from ChangelogNormalize to none"):
+        streaming("INSERT INTO tgt SELECT name, n, id FROM src")
+
+
+@pytest.mark.parametrize("has_fingerprint", [True, False])
+def test_a_filter_without_state_continues_without_state(
+    spark: Any, streaming: Any, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_fingerprint: bool
+) -> None:
+    source, target = topics.create(), topics.create()
+    columns = "(id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)"
+    streaming(f"CREATE TABLE src {columns} {topics.with_upsert_options(source)}")
+    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
+    filtered = "INSERT INTO tgt SELECT * FROM src WHERE n < 5"
+    put_upserts(topics, source, [(1, {"n": 1}), (2, {"n": 9})])
+    run(spark, streaming(filtered.replace("WHERE n < 5", "")))  # the checkpoint of an earlier version is the same
+    file = tmp_path / "insert-into_default.tgt" / FINGERPRINT_FILE
+    fingerprint = json.loads(file.read_text())
+    assert fingerprint["operators"] == []
+    if not has_fingerprint:
+        file.unlink()
+    for _ in range(2):
+        put_upserts(topics, source, [(1, {"n": 1}), (2, {"n": 8}), (7, None)])
+        with caplog.at_level(logging.WARNING, "kafka_sql.sql.jobs"):
+            run(spark, streaming(filtered))
+        assert "has no rows of the table, so the query continues as it started" in caplog.text
+        caplog.clear()
+        assert json.loads(file.read_text()) == fingerprint
+    one, two = ({"id": 1}, {"id": 1, "n": 1}), ({"id": 2}, None)
+    seven = ({"id": 7}, None)
+    assert records(topics, target, 8) == [one, ({"id": 2}, {"id": 2, "n": 9}), *2 * [one, two, seven]]
+    streaming("SET 'pipeline.name' = 'another'")
+    run(spark, streaming(filtered))
+    assert records(topics, target, 9)[8:] == [one]
 
 
 def test_changes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:
@@ -226,6 +304,14 @@ def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics)
     streaming(f"CREATE TABLE plain (name STRING) {topics.with_options(topic)}")
     for query, expected in [
         ("SELECT * FROM latest", ["default.latest: changelogMode=[I,UA,D]", "[I,UA,D]", "none"]),
+        (
+            "SELECT * FROM latest WHERE name LIKE 'a%'",
+            ["default.latest: changelogMode=[I,UA,D]", "[I,UA,D]", "none"],
+        ),
+        (
+            "SELECT name, n + 1 FROM latest WHERE n > 0",
+            ["default.latest: changelogMode=[I,UA,D]", "[I,UA,D]", "ChangelogNormalize (name)"],
+        ),
         (
             "SELECT name, count(w) FROM changes GROUP BY name",
             ["default.changes: changelogMode=[I,UB,UA,D]", "[I,UA,D]", "aggregation (name)"],

@@ -13,6 +13,7 @@ from kafka_sql.sql.jobs.query_fingerprint import (
     describe_materialization,
     describe_sink,
     describe_temporal_join,
+    describe_written_rows,
     make_fingerprint,
 )
 from kafka_sql.sql.jobs.streaming_plan import Expression, Operator
@@ -236,3 +237,19 @@ def test_what_a_temporal_join_keeps() -> None:
         "left": ["k bigint", "v int"],
         "right": ["k bigint", "n string"],
     }
+
+
+def test_the_rows_of_a_sink_may_be_computed_in_another_way() -> None:
+    def filtered(child: Operator, *columns: str) -> dict[str, Any]:
+        plan = Operator("TransformWithState", (child,))
+        state = describe_written_rows(["k"], columns)
+        return make_fingerprint(plan, describe_sink(SINK), {"kafka.src": table()}, [state])
+
+    before = filtered(where(source(k=1, v=2), V), "k int", "v int")
+    assert describe_change(before, filtered(project(source(k=5, v=6), column("k", 5)), "k int", "v int")) is None
+    assert describe_change(before, filtered(where(source(k=1, v=2), V), "k int", "v bigint")) == (
+        "the columns of the ChangelogNormalize changed from k int, v int to k int, v bigint"
+    )
+    assert describe_change(before, fingerprint(source(k=1, v=2))) == (
+        "the stateful operators changed from ChangelogNormalize to none"
+    )
