@@ -45,7 +45,9 @@ def _create_parser() -> argparse.ArgumentParser:
     commands.add_parser("list", parents=[shared], help="list open transactions, and whether they were decided")
     commit = commands.add_parser("commit", parents=[shared], help="commit the decided transactions")
     commit.add_argument(
-        "--accept-missing", action="store_true", help="accept batches that lost rows after the decision as written"
+        "--accept-missing",
+        action="store_true",
+        help="count batches as written even if they lost rows after the decision",
     )
     abort = commands.add_parser(
         "abort", parents=[shared], help="abort the undecided transactions; this fences a running writer of the prefix"

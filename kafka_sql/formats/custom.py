@@ -261,7 +261,7 @@ def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> 
     is_valid = isinstance(identifier, str) and _IDENTIFIER.fullmatch(identifier)
     if not is_valid or identifier in _RESERVED or identifier in built_in:
         raise fail(
-            f"identifier = {identifier!r} is not possible. Expected lower-case letters, digits and hyphens, and not "
+            f"identifier = {identifier!r} is not allowed. Expected lower-case letters, digits and hyphens, and not "
             "the name of another format or the beginning of an option of the connector."
         )
     wrong = [o.key for o in custom_class.options if not o.key.startswith(f"{identifier}.")]

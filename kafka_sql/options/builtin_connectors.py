@@ -18,7 +18,10 @@ ROWS_PER_SECOND: Final = integer(
     "rows-per-second", "Rows per second that a stream generates.", minimum=1, bits=64, default="10000"
 )
 NUMBER_OF_ROWS: Final = integer(
-    "number-of-rows", "Rows to generate. By default a stream never ends. A batch requires it.", minimum=0, bits=64
+    "number-of-rows",
+    "Rows to generate. By default, a stream never ends. A batch query requires this option.",
+    minimum=0,
+    bits=64,
 )
 IDENTIFIER: Final = any_string("print-identifier", "What each printed line starts with.")
 STANDARD_ERROR: Final = boolean("standard-error", "Print to standard error, not standard output.", default="false")
@@ -132,8 +135,8 @@ def _generator(column: str, fields: Mapping[str, Any]) -> Generator:
             )
     elif "start" not in fields or "end" not in fields or fields["start"] > fields["end"]:
         raise InvalidOptionError(
-            f"'fields.{column}.kind' = 'sequence' requires 'fields.{column}.start' and 'fields.{column}.end', which "
-            "must not be smaller.",
+            f"'fields.{column}.kind' = 'sequence' requires 'fields.{column}.start' and 'fields.{column}.end', and the "
+            "end must not be smaller than the start.",
             option=f"fields.{column}.kind",
         )
     return Generator(**fields)

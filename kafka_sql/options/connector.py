@@ -94,7 +94,7 @@ BOOTSTRAP_SERVERS: Final = string(
 )
 GROUP_ID: Final = string(
     "properties.group.id",
-    "Id of the consumer group. Offsets are committed to this group, and the startup and bounded mode 'group-offsets' "
+    "Id of the consumer group. Offsets are committed to this group, and the startup and bounded modes 'group-offsets' "
     "read its committed offsets.",
 )
 

@@ -53,8 +53,8 @@ METADATA_CLUSTER_ID: Final = string(
 METADATA_INTERVAL: Final = integer(
     "stream-metadata-discovery-interval-ms",
     "Interval, in milliseconds, at which a stream calls the metadata service again, to read new clusters and topics "
-    "and to leave those that are no longer returned. A number that is not positive disables this. Bounded streams do "
-    "not discover changes.",
+    "and to stop reading those that are no longer returned. A number that is not positive disables this. Bounded "
+    "streams do not discover changes.",
     minimum=-(1 << 63),
     bits=64,
     default="-1",

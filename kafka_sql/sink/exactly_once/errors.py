@@ -48,7 +48,7 @@ def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
     """Return the error for two writes in the same batch, which cannot be distinguished from a batch and its replay."""
     return TransactionError(
         f"Table '{writer.name}' is written a second time in batch {batch} of query '{writer.query}'. With "
-        "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both.",
+        "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both DataFrames.",
         table=writer.name,
     )
 

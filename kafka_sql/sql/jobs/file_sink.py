@@ -87,10 +87,12 @@ def check_file_sink(spark: SparkSession, table: SparkTable, checkpoint: str, res
     owner, has_batches = log.owner(), log.has_batches()
     if owner is not None and owner != mask_user_info(checkpoint):
         raise _cannot_write(
-            table, f"the query with checkpoint '{owner}' writes the table, and its log of files supports one query"
+            table, f"the query with checkpoint '{owner}' writes the table, and its log of files supports only one query"
         )
     if has_batches and owner is None:
-        raise _cannot_write(table, "another streaming query has written the table, and its log of files supports one")
+        raise _cannot_write(
+            table, "another streaming query has written the table, and its log of files supports only one"
+        )
     if has_batches and not resumes:
         raise _cannot_write(
             table,

@@ -110,7 +110,7 @@ def check_event_times(rows: DataFrame, sink: str) -> None:
             if len(names) > 1:
                 raise UnsupportedSqlError(
                     f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
-                    f"{' and '.join(names)}, and Spark supports one. Use only one of these columns in the query, or "
+                    f"{' and '.join(names)}, and Spark supports only one. Use one of these columns in the query, or "
                     "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
                     table=sink,
                 )

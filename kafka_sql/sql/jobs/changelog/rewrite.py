@@ -387,7 +387,7 @@ class PlanRewriter:
         name = _OPERATOR_DESCRIPTIONS.get(class_name(plan), f"the operator {class_name(plan)}")
         return self.refuse(
             f"{name} {self._over(relation)}",
-            "rows that leave the result would stay in the table. Write the rows below it into a table, and apply the "
+            "rows that leave the result would stay in the table. Write its input into a table, and apply the "
             "rest of the query when the table is read",
         )
 

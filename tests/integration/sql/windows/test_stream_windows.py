@@ -185,7 +185,9 @@ def test_a_window_join_returns_a_copy_of_its_time(stream: Stream) -> None:
         "JOIN (SELECT * FROM {}) AS r ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end"
     )
     columns = f"ts TIMESTAMP(3), k STRING, x INT, {WATERMARK}", "t TIMESTAMP(3), x INT, y INT"
-    with pytest.raises(UnsupportedSqlError, match="several event times, ts and window_time, and Spark supports one"):
+    with pytest.raises(
+        UnsupportedSqlError, match="several event times, ts and window_time, and Spark supports only one"
+    ):
         stream.start(*columns, insert.format("ts", window, window))
     stream.restart(insert.format("copy", window, window))
     stream.send((local("08:00:01"), "a", 1), (local("08:10:01"), "a", 2))
