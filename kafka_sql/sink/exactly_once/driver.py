@@ -1,4 +1,4 @@
-"""Route commits and aborts of Spark's driver to the committer of the table's transactional ID prefix."""
+"""Route commits and aborts of Spark's driver to the committer of the table's transactional id prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warn of expressions and types in a declaration that have another meaning in Spark's queries, or in Spark at all."""
+"""Warn of expressions in a declaration that have another meaning in Spark's queries, and of types that Spark lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NANOSECONDS: Final = (
 
 
 def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
-    """Log a warning for each TIMESTAMP(7) to TIMESTAMP(9), also inside other types, once per column name."""
+    """Log a warning for each TIMESTAMP(7) to TIMESTAMP(9), even inside other types, once per column name."""
     if type.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and type.precision > SPARK_PRECISION:
         _warn(_NANOSECONDS, column, type.text or f"{type.name}({type.precision})")
     for element in type.elements:

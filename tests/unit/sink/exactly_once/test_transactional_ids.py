@@ -1,4 +1,4 @@
-"""Test that transactional IDs identify their prefix and run, and keep their format."""
+"""Test that transactional ids identify their prefix and run, and keep their format."""
 
 from __future__ import annotations
 
