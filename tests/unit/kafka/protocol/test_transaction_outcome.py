@@ -19,7 +19,7 @@ def fetch_response(
     producer_id: int,
     header_bytes: int = 61,
 ) -> Reader:
-    """Return a response with the header of one record batch, and aborted transactions (producer ID, first offset)."""
+    """Return a response with the header of one record batch, and aborted transactions (producer id, first offset)."""
     header = bytearray(61)
     struct.pack_into(">q", header, 0, base_offset)
     struct.pack_into(">i", header, 23, last_delta)
