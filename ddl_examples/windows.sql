@@ -45,7 +45,8 @@ SELECT * FROM clicks_per_minute ORDER BY minute;
 --> 2026-01-02 03:04:00 | 2
 --> 2026-01-02 03:05:00 | 1
 
--- In a batch, rows without GROUP BY, too. Windows overlap: each click is in every window that ends after it.
+-- A batch does not need GROUP BY: it returns each row once per window. These windows overlap, and each click is in all
+-- that end after it.
 SELECT user_name, date_format(window_start, 'HH:mm') AS opened, date_format(window_end, 'HH:mm') AS closed
 FROM CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '2' MINUTES, INTERVAL '6' MINUTES)
 WHERE user_name = 'emmy'

@@ -146,7 +146,7 @@ def to_microseconds(values: pa.Array, unit: float | None) -> Numbers:
 
     Args:
         values: timestamps, dates, numbers, or strings with timestamps or numbers.
-        unit: microseconds per unit of a number. A text is a number if this is neither 1 nor None.
+        unit: microseconds per unit of a number. If it is neither 1 nor None, strings are parsed as numbers.
     """
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         values = _parse_timestamps(values) if unit in (1.0, None) else _parse_integers(values)

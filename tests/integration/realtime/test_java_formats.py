@@ -1,4 +1,4 @@
-"""The decoders and encoders in Java, beside those of the formats: the same payloads have the same rows and errors."""
+"""The decoders and encoders in Java return the same rows, errors and payloads as those of the formats."""
 
 from __future__ import annotations
 

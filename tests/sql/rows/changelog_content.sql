@@ -27,7 +27,7 @@ CREATE TABLE rows_by_key (id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WI
 SELECT * FROM rows_by_key;
 --> 2 | c
 
--- a column METADATA FROM 'row-kind' shows every change, also without a primary key
+-- a column METADATA FROM 'row-kind' shows every change, even without a primary key
 CREATE TABLE changes (kind STRING METADATA FROM 'row-kind' VIRTUAL, id INT, name STRING) WITH (
   ${kafka}, 'topic' = 'changelog-content', 'format' = 'debezium-json'
 );

@@ -1,4 +1,4 @@
--- The Avro statements of Flink's page of the Debezium format, as they are, with a schema registry. The records are
+-- The Avro statements on Flink's page about the Debezium format, unchanged, with a schema registry. The records are
 -- those of the page, as Debezium writes them with Confluent's Avro converter: the whole change event is a record. One
 -- task writes the records of an INSERT, so that they are in order (COALESCE).
 CREATE TABLE binlog (

@@ -1,5 +1,5 @@
--- The statements of Flink's page of the Debezium format for records that include their schema, as they are: the option
--- 'debezium-json.schema-include' is added to the DDL. One task writes the records of an INSERT, so that they are in
+-- The statements on Flink's page about the Debezium format, for records that include their schema: unchanged, except
+-- that the option 'debezium-json.schema-include' is added. One task writes the records of an INSERT, so that they are in
 -- order (COALESCE).
 CREATE TABLE binlog (line STRING) WITH (${kafka}, 'topic' = 'products_binlog', 'format' = 'raw');
 
@@ -50,6 +50,6 @@ SET 'execution.runtime-mode' = 'batch';
 SELECT * FROM average_weights;
 --> scooter | 5.150000
 
--- such records are only read
+-- such records can only be read
 INSERT INTO topic_products VALUES (1, 'car', 'x', 1.5);
 --! schema-include

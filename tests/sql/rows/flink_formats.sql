@@ -171,7 +171,7 @@ ALTER TABLE nginx_log SET ('scan.startup.mode' = 'earliest-offset');
 INSERT INTO nginx_log VALUES
   ('47.29.201.179 - - [28/Feb/2019:13:17:10 +0000] "GET /?p=1 HTTP/2.0" 200 5316 "https://domain.com/?p=1" "Mozilla/5.0" "2.75"');
 
--- the function of the page is one of the reader's
+-- the page leaves this function to its readers
 CREATE TEMPORARY FUNCTION my_split(log STRING)
 RETURNS STRUCT<hostname: STRING, datetime: STRING, url: STRING, browser: STRING>
 RETURN named_struct(
