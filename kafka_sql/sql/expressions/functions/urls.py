@@ -16,7 +16,7 @@ _PORT: Final = r"(?::(?:\+?[0-9]{1,9}|-0*[01])?)?"
 # with several @, there is neither a user nor a host
 _AUTHORITY: Final = rf"[^/?#@]*@[^/?#@]*@[^/?#]*|(?:[^/?#@]*@)?[^/?#@:]*{_PORT}"
 _URL: Final = rf"(?is)^(https?|ftp|file):(?://({_AUTHORITY})(?=[/?#]|$)|(?!//))([^?#]*)(?:[?]([^#]*))?(?:#(.*))?$"
-# protocols with a syntax of their own, IPv6 addresses, hosts with control characters, and ports with ten digits
+# protocols with a special syntax, IPv6 addresses, hosts with control characters, and ports with ten digits
 _UNSUPPORTED: Final = (
     r"(?is)^(?:jar|mailto|jrt|jmod):|^(?:https?|ftp|file):"
     r"(?:////|//[^/?#]*(?:[\x00-\x20\x7F\"<>\\^`{|}\[\]]|:[-+]?[0-9]{10}))"
