@@ -67,6 +67,8 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
         case st.StopJob():
             return stop_job(spark, statement)
+        case st.FlinkStatement(verb):
+            raise UnsupportedSqlError(f"{verb} is not supported: {_FLINK_ALTERNATIVES[verb.partition(' ')[2]]}.")
         case st.Execute(inner):
             return dispatch(spark, tables, inner, run)
         case st.StatementSet():
@@ -228,6 +230,13 @@ _ALTERNATIVES = {
     "ALTER VIEW": "it is a table, not a view. Use ALTER TABLE",
     "CREATE VIEW": "it is a table, not a view. Choose another name, or DROP TABLE it first",
     "REPLACE TABLE": "DROP TABLE it first, or declare it with CREATE OR REPLACE TABLE ... WITH (...)",
+}
+
+
+_FLINK_ALTERNATIVES = {
+    "PLAN": "Spark has no stored plans. Run the INSERT; its checkpoint is continued as long as the query is compatible",
+    "MATERIALIZED TABLE": "use a streaming INSERT, CREATE TABLE ... USING ... AS in streaming mode, or a pipeline",
+    "MODEL": "call the model in a Python function of the session",
 }
 
 

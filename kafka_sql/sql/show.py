@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_sql.catalog.catalog_table import quoted_name
-from kafka_sql.catalog.sql_literals import qualified_name, quote
+from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options import builtin_connectors, dynamic
@@ -161,7 +162,8 @@ def show_create_view(spark: SparkSession, tables: Tables, name: tuple[str, ...])
     if len(name) == 1 and tables.is_hidden_by_view(name[0]):  # Spark's SHOW CREATE TABLE rejects temporary views
         view = find_view(tables, name)
         if view is not None:
-            statement = f"CREATE TEMPORARY VIEW {quote(name[0])} AS {_show_hints(tables, view.text)}"
+            columns = _show_columns(tables, name[0])
+            statement = f"CREATE TEMPORARY VIEW {quote(name[0])}{columns} AS {_show_hints(tables, view.text)}"
             return dataframe(spark, {"result": pa.string()}, [(statement,)])
         raise TableNotFoundError(
             f"SHOW CREATE VIEW: temporary view '{name[0]}' has no SQL text: it was created from a DataFrame.",
@@ -169,6 +171,16 @@ def show_create_view(spark: SparkSession, tables: Tables, name: tuple[str, ...])
         )
     created = tables.spark_sql(f"SHOW CREATE TABLE {qualified_name(strip_catalog(name))}").collect()
     return dataframe(spark, {"result": pa.string()}, [(_show_hints(tables, row.createtab_stmt),) for row in created])
+
+
+def _show_columns(tables: Tables, view: str) -> str:
+    """Return the column list of a temporary view; no text if a table of the view is missing."""
+    try:
+        fields = tables.spark_sql(f"SELECT * FROM {quote(view)} LIMIT 0").schema.fields
+    except AnalysisException:
+        return ""
+    comments = [f" COMMENT {string_literal(c)}" if (c := f.metadata.get("comment")) else "" for f in fields]
+    return f" ({', '.join(quote(f.name) + comment for f, comment in zip(fields, comments, strict=True))})"
 
 
 def _show_hints(tables: Tables, text: str) -> str:

@@ -78,7 +78,7 @@ def _resolve_column(
     elif key in keys:
         key_type, flink_type = keys[key].type, keys[key].flink_type
     else:
-        readable_keys = [*format_keys, *keys]
+        readable_keys = list({**format_keys, **keys})
         raise SchemaError(
             f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
             f"following metadata keys for reading: {', '.join(readable_keys)}.{did_you_mean(key, readable_keys)}",

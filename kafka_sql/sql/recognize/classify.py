@@ -18,6 +18,7 @@ from kafka_sql.sql.recognize.compound_statements import (
     classify_explain,
     classify_statement_set,
 )
+from kafka_sql.sql.recognize.flink_statements import classify_flink
 from kafka_sql.sql.recognize.statement_types import (
     AlterTable,
     CreateTable,
@@ -28,6 +29,7 @@ from kafka_sql.sql.recognize.statement_types import (
     DropTemporaryView,
     Execute,
     Explain,
+    FlinkStatement,
     ResetOption,
     SetOption,
     ShowColumns,
@@ -55,6 +57,7 @@ __all__ = [
     "DropTemporaryView",
     "Execute",
     "Explain",
+    "FlinkStatement",
     "Insert",
     "ResetOption",
     "SetOption",
@@ -85,6 +88,7 @@ Statement = (
     | DropTemporaryView
     | Execute
     | Explain
+    | FlinkStatement
     | Insert
     | UnsupportedStatement
     | ResetOption
@@ -110,7 +114,11 @@ def classify(sql: str) -> Statement | None:
     """
     tokens = lexer.tokenize_flink(sql)
     first = next(tokens, None)
-    classifier = _CLASSIFIERS.get(first.upper) if first is not None else None
+    if first is None:
+        return None
+    if first.upper in _MAY_BE_FLINKS and (statement := classify_flink(sql)) is not None:
+        return statement
+    classifier = _CLASSIFIERS.get(first.upper)
     return classifier(sql, tokens) if classifier is not None else None
 
 
@@ -265,6 +273,7 @@ def _unsupported(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Token]
     return classify_unsupported
 
 
+_MAY_BE_FLINKS: Final = ("COMPILE", "EXECUTE", "CREATE", "ALTER", "DROP")
 _CLASSIFIERS: Final[dict[str, Callable[[str, Iterator[lexer.Token]], Statement | None]]] = {
     "CREATE": classify_create,
     "DROP": _classify_drop,

@@ -200,6 +200,17 @@ class Explain:
 
 
 @dataclass(frozen=True)
+class FlinkStatement:
+    """A statement of Flink that neither Spark nor this package has.
+
+    Attributes:
+        verb: the first words of the statement.
+    """
+
+    verb: str
+
+
+@dataclass(frozen=True)
 class UnsupportedStatement:
     """A Spark or Flink statement that Kafka tables do not support, such as DELETE.
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from kafka_sql.catalog.catalog_table import quoted_name, select_statement
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
-from kafka_sql.errors import ConflictingOptionsError, UnsupportedSqlError
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
@@ -99,7 +99,6 @@ def rewrite_query(
         joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
 
     Raises:
-        ConflictingOptionsError: two different hints on one table.
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
     rewrite = functools.partial(rewrite_query, tables, stream_reader=stream_reader, joins_versions=joins_versions)
@@ -107,7 +106,6 @@ def rewrite_query(
     result = QueryRewrite(query)
     edits: list[Edit] = []
     hints: list[Hint] = []
-    hints_by_table: dict[tuple[str, str], Mapping[str, str]] = {}
     aliases: dict[tuple[str, ...], str] = {}
     references = find_table_references(query)
     for reference in references:
@@ -129,8 +127,6 @@ def rewrite_query(
             continue
         result.kafka_tables.append(entry)
         result.uses_stream_keyword |= reference.is_stream
-        if hint is not None:
-            _check_same_hint(entry, hint, hints_by_table)
         _check_no_options(entry, reference)
         if is_view and hint is not None and hint.options:
             derived = tables.with_options_for_view(entry, hint.options)
@@ -241,16 +237,6 @@ def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
             f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
-            table=entry.definition.name,
-        )
-
-
-def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
-    first_options = hints_by_table.setdefault(entry.name, hint.options)
-    if dict(first_options) != dict(hint.options):
-        raise ConflictingOptionsError(
-            f"Table '{entry.definition.name}' has two different OPTIONS hints in one query. Use the same options in "
-            "both, or create a second table with CREATE TABLE ... LIKE.",
             table=entry.definition.name,
         )
 

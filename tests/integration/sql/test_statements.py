@@ -11,7 +11,6 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from kafka_sql.errors import (
-    ConflictingOptionsError,
     InvalidOptionError,
     SchemaError,
     StatementError,
@@ -219,6 +218,9 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
     other = f"/*+ OPTIONS('topic'='{two}') */"
     joined = f"SELECT x.a, t.b, default.t.a FROM t {other} JOIN t AS x ON true ORDER BY 1"
     assert sql(joined).collect() == [(1, 4, 3), (2, 4, 3)]
+    earliest = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
+    different = f"SELECT t.a, x.a FROM t {other} LEFT JOIN t {latest} AS x ON true JOIN t {earliest} AS y ON true"
+    assert sql(different).collect() == [(3, None), (3, None)]
     assert sql(f"TABLE t {other}").collect() == [(3, 4)]
     assert sql(f"SELECT count(*) FROM t {other} TABLESAMPLE (100 PERCENT) WHERE t.a = 3").collect() == [(1,)]
     assert sql("SELECT count(*) FROM t /* no hint */ AS y").collect() == [(2,)]
@@ -226,7 +228,6 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
     assert values(topics, two, 2) == [{"a": 3}, {"a": 4}]
     assert "t__" not in str([r.tableName for r in sql("SHOW TABLES").collect()])
     for query, error, message in [
-        (f"SELECT * FROM t {other} JOIN t /*+ OPTIONS('topic' = 'x') */ u", ConflictingOptionsError, "two different"),
         ("SELECT * FROM t /*+ OPTIONS('connector' = 'x') */", InvalidOptionError, "cannot be changed by a hint"),
         ("SELECT * FROM t /*+ OPTIONS('x' = 'y') */", Exception, "'x'"),
         (f"SELECT * FROM t AS x {other}", UnsupportedSqlError, "directly follow the name"),
@@ -264,19 +265,24 @@ def test_hints_in_views(spark: Any, streaming: Any, topics: Topics) -> None:
     sql(f"CREATE TABLE tgt (a INT) {topics.with_options(two)}")
     hint = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
     sql(f"CREATE VIEW permanent AS SELECT x.a, default.src.b FROM src {hint} JOIN src {hint} AS x ON x.a = src.a")
-    sql(f"CREATE OR REPLACE TEMPORARY VIEW temporary_view AS SELECT b AS c FROM src {hint} WHERE src.a > 1")
+    sql(f"CREATE OR REPLACE TEMPORARY VIEW temporary_view (c) AS SELECT b FROM src {hint} WHERE src.a > 1")
+    other = hint.replace("earliest", "latest")
+    counts = f"SELECT 'all' AS k, count(*) AS c FROM src {hint} UNION ALL SELECT 'new', count(*) FROM src {other}"
+    sql(f"CREATE VIEW two_hints (kind, n) AS {counts}")
     try:
+        assert sorted(map(tuple, sql("SELECT * FROM two_hints").collect())) == [("all", 2), ("new", 0)]
         assert sql("SELECT a FROM src").collect() == []
         assert sql("SELECT * FROM permanent ORDER BY a").collect() == [(1, 2), (2, 3)]
         assert spark.table("temporary_view").collect() == [(3,)]
         assert "__" not in str(sql("SHOW TABLES").collect() + sql("SHOW VIEWS").collect())
         assert "__" not in str(spark.catalog.listTables())
-        for view in ("permanent", "temporary_view"):
+        for view in ("permanent", "temporary_view", "two_hints"):
             ((created,),) = sql(f"SHOW CREATE VIEW {view}").collect()
             assert f"`spark_catalog`.`default`.`src` {hint}" in created
             sql(f"DROP VIEW {view}")
             sql(created)
         assert sql("SELECT * FROM permanent ORDER BY a").collect() == [(1, 2), (2, 3)]
+        assert sql("SELECT n FROM two_hints ORDER BY n").collect() == [(0,), (2,)]
 
         sql("SET 'execution.runtime-mode' = 'streaming'")
         assert finish(spark, sql("INSERT INTO tgt SELECT c FROM temporary_view")) == ["insert-into_default.tgt"]
@@ -301,6 +307,23 @@ def test_hints_in_views(spark: Any, streaming: Any, topics: Topics) -> None:
         sql("SET 'execution.runtime-mode' = 'batch'")
         sql("DROP VIEW IF EXISTS temporary_view")
         sql("DROP VIEW IF EXISTS permanent")
+        sql("DROP VIEW IF EXISTS two_hints")
+
+
+def test_a_stream_of_two_hints_on_one_table(spark: Any, streaming: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    topics.produce(one, b'{"a": 1}', b'{"a": 2}')
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(one)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(two)}")
+    offsets = "'scan.startup.mode' = 'specific-offsets', 'scan.startup.specific-offsets' = 'partition:0,offset:1'"
+    second = f"/*+ OPTIONS({offsets}) */"
+    earliest = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
+    insert = f"INSERT INTO tgt SELECT a FROM src {earliest} UNION ALL SELECT a * 10 FROM src {second}"
+    finish(spark, streaming(insert))
+    assert sorted(row["a"] for row in values(topics, two, 3)) == [1, 2, 20]
+    topics.produce(one, b'{"a": 3}')
+    finish(spark, streaming(insert))
+    assert sorted(row["a"] for row in values(topics, two, 5)) == [1, 2, 3, 20, 30]
 
 
 def test_names_with_catalogs(sql: Any, topics: Topics) -> None:
@@ -326,8 +349,13 @@ def test_flinks_statements_about_catalogs_and_views(sql: Any, topics: Topics) ->
         (["current catalog name"], [("spark_catalog",)]),
         (["current database name"], [("default",)]),
     ]
-    sql("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
-    assert sql("SHOW CREATE VIEW v").collect() == [("CREATE TEMPORARY VIEW `v` AS SELECT 1 AS a",)]
+    sql("CREATE TEMPORARY VIEW v (x COMMENT 'it''s x', `y z`) AS SELECT 1 AS a, 2 AS b")
+    ((created,),) = sql("SHOW CREATE VIEW v").collect()
+    assert created.startswith("CREATE TEMPORARY VIEW `v` (`x` COMMENT ")
+    assert created.endswith(", `y z`) AS SELECT 1 AS a, 2 AS b")
+    sql("DROP TEMPORARY VIEW v")
+    sql(created)
+    assert sql("SHOW CREATE VIEW v").collect() == [(created,)]
     sql("DROP TEMPORARY VIEW v")
     sql("CREATE VIEW v AS SELECT 2 AS a")
     ((created,),) = sql("SHOW CREATE VIEW default_catalog.default_database.v").collect()

@@ -6,7 +6,9 @@ SELECT count(*) FROM t /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */;
 SELECT x.b FROM t /*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */ AS x;
 --> 2
 SELECT count(*) FROM t /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */ AS l, t /*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */ AS e;
---! OPTIONS
+--> 0
+SELECT (SELECT count(*) FROM t /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */) AS l, (SELECT count(*) FROM t /*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */) AS e;
+--> 0 | 1
 SELECT * FROM t /*+ OPTIONS('scan.startup.mod' = 'latest-offset') */;
 --! did you mean 'scan.startup.mode'
 SELECT * FROM t /*+ OPTIONS('connector' = 'upsert-kafka') */;

@@ -14,6 +14,7 @@ from kafka_sql.sql.recognize.classify import (
     DropTemporaryView,
     Execute,
     Explain,
+    FlinkStatement,
     ResetOption,
     SetOption,
     ShowColumns,
@@ -242,6 +243,28 @@ def test_explain_execute_and_statement_sets(sql: str, expected: Statement | None
 )
 def test_job_statements(sql: str, expected: Statement | None) -> None:
     assert classify(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "verb"),
+    [
+        ("COMPILE PLAN 'f' FOR INSERT INTO t SELECT 1", "COMPILE PLAN"),
+        ("compile and execute plan 'f' FOR INSERT INTO t SELECT 1", "COMPILE PLAN"),
+        ("EXECUTE PLAN 'f'", "EXECUTE PLAN"),
+        ("CREATE OR ALTER MATERIALIZED TABLE m AS SELECT 1", "CREATE MATERIALIZED TABLE"),
+        ("/* c */ ALTER MATERIALIZED TABLE m SUSPEND", "ALTER MATERIALIZED TABLE"),
+        ("DROP MATERIALIZED TABLE IF EXISTS m", "DROP MATERIALIZED TABLE"),
+        ("CREATE TEMPORARY MODEL m", "CREATE MODEL"),
+        ("CREATE TABLE model (a INT) USING parquet", None),
+        ("CREATE MATERIALIZED VIEW v AS SELECT 1", None),
+        ("DROP TABLE materialized", None),
+        ("EXECUTE IMMEDIATE 'SELECT 1'", None),
+        ("COMPILE", None),
+    ],
+)
+def test_statements_that_only_flink_has(sql: str, verb: str | None) -> None:
+    statement = classify(sql)
+    assert (statement.verb if isinstance(statement, FlinkStatement) else None) == verb
 
 
 def test_repr_omits_option_values() -> None:
