@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import changelog_keys, growth
+from benchmarks import changelog_keys, growth, streams
 from benchmarks.changelogs import measure_changelogs
 from benchmarks.cluster import Cluster
 from benchmarks.comparison import Result, count_noun
@@ -41,6 +41,7 @@ class Bench:
     folder: Path
     scale: float
     runs: int
+    backlog: int
     kafka_sql: PeerProcess
     spark: PeerProcess
     flink: PeerProcess
@@ -144,6 +145,18 @@ def streaming(bench: Bench) -> Iterator[Result]:
         yield from measure_latency(rate, int(15 * bench.scale) + 5, peers, bench.cluster, bench.folder, bench.runs)
 
 
+def draining(bench: Bench) -> Iterator[Result]:
+    """Measure streams that read a backlog."""
+    records, warm_up = int(bench.backlog * bench.scale), int(streams.WARM_UP * bench.scale)
+    topics = [
+        streams.fill(name, n, bench.kafka_sql, bench.cluster)
+        for name, n in (("backlog", records), ("warm_up", warm_up))
+    ]
+    with launch.start_flink(bench.folder, 2, "streaming") as flink:
+        peers = [bench.kafka_sql, bench.spark, flink]
+        yield from streams.measure_streams(topics[0], topics[1], peers, bench.cluster, bench.folder, bench.runs)
+
+
 def changelogs(bench: Bench) -> Iterator[Result]:
     """Measure continuous queries over changelogs."""
     with launch.start_flink(bench.folder, 2, "streaming") as flink:
@@ -200,6 +213,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "write": writing,
     "start": starting,
     "latency": streaming,
+    "stream": draining,
     "changelogs": changelogs,
     "changelog-keys": many_keys,
     "floor": without_spark,
@@ -216,6 +230,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run, few comparisons")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run (default: all)")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--backlog", type=int, default=10_000_000, help="records that part 'stream' reads (10,000,000)")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
     arguments.out.mkdir(exist_ok=True)
@@ -227,7 +242,8 @@ def main() -> int:
         peers = [
             stack.enter_context(s(folder)) for s in (launch.start_kafka_sql, launch.start_spark, launch.start_flink)
         ]
-        bench = Bench(cluster, folder, 0.1 if arguments.quick else 1, 1 if arguments.quick else arguments.runs, *peers)
+        scale, runs = (0.1, 1) if arguments.quick else (1, arguments.runs)
+        bench = Bench(cluster, folder, scale, runs, arguments.backlog, *peers)
         print(" · ".join(f"{k} {v}" for k, v in describe_machine().items()), flush=True)
         parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
         for measure in parts.values():

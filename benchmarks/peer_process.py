@@ -23,6 +23,7 @@ class PeerProcess:
 
     Attributes:
         name: name of the peer.
+        pid: id of the process.
         memory: memory of the process and its children.
     """
 
@@ -40,7 +41,8 @@ class PeerProcess:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(environment)
             )
-        self.memory = MemoryWatch(self._process.pid)
+        self.pid = self._process.pid
+        self.memory = MemoryWatch(self.pid)
         self._receive()
 
     def request(self, do: str, **arguments: Any) -> Any:

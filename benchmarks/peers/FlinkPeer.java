@@ -37,6 +37,11 @@ public final class FlinkPeer {
         try {
             String text = JSON.readTree(request).get("text").asText();
             long started = System.nanoTime();
+            if (text.startsWith("SET ")) {
+                String[] setting = text.substring(4).split(" = ", 2);
+                tables.getConfig().set(setting[0], setting[1]);
+                return Map.of("seconds", 0.0, "rows", List.of());
+            }
             TableResult result = tables.executeSql(text);
             List<List<String>> rows = text.startsWith("SELECT") ? rows(result) : List.of();
             if (text.startsWith("INSERT")) {

@@ -96,6 +96,25 @@ class RequestHandler:
         writer.option("kafka.compression.type", compression).option("topic", topic).save()
         return {"seconds": time.perf_counter() - started}
 
+    def drain_stream(self, query: str, columns: str, source: str, target: str, bootstrap: str, checkpoint: str) -> Json:
+        """Read what is in a topic of JSON rows as a stream with Spark's own source, and write a query's rows as JSON.
+
+        Args:
+            query: over the temporary views ``<source>`` and ``<source>_timed``; the second one has a watermark.
+        """
+        spark, started = self._spark, time.perf_counter()
+        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": source, "startingOffsets": "earliest"}
+        records = spark.readStream.format("kafka").options(**options).load()
+        rows = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS r").select("r.*")
+        rows.createOrReplaceTempView(source)
+        timed = rows.selectExpr("*", "timestamp_millis(ts) AS event_time").withWatermark("event_time", "5 seconds")
+        timed.createOrReplaceTempView(f"{source}_timed")
+        writer = spark.sql(query).selectExpr("to_json(struct(*)) AS value").writeStream.format("kafka")
+        writer = writer.option("kafka.bootstrap.servers", bootstrap).option("topic", target)
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        writer.start().awaitTermination()
+        return {"seconds": time.perf_counter() - started}
+
     def start_stream(self, table: str | None, options: Json, checkpoint: str) -> str:
         """Start a streaming query over a topic whose values are the send times in seconds.
 
