@@ -27,7 +27,7 @@ WARM_UP: Final = 500_000  # records that each peer reads before the measured bac
 _PARTITIONS: Final = 4
 _WINDOW: Final = 10_000  # milliseconds; there is a record per millisecond
 _DELAY: Final = 5_000  # milliseconds of the watermark
-_CHECKPOINTS: Final = "10 s"  # the interval of Flink's
+_CHECKPOINTS: Final = "1 s"  # Flink's interval: at its end, a job waits for the next one
 _EVENT_TIME: Final = (
     ", event_time AS TO_TIMESTAMP_LTZ(ts, 3), WATERMARK FOR event_time AS event_time - INTERVAL '5' SECOND"
 )
