@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
+from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
@@ -78,7 +79,9 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     query, name = declaration.query or "", declaration.name
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
-    schema = run(rewrite_query(tables, query, settings.is_streaming(spark)).text).schema
+    is_classic = spark_context(spark) is not None
+    rewrite = rewrite_query(tables, query, settings.is_streaming(spark), joins_versions=is_classic)
+    schema = run(rewrite.text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)

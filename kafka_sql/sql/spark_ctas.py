@@ -37,7 +37,7 @@ def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql)
     if ctas is None:
         return run(text)
     query = text[ctas.query_start :]
-    rewrite = rewrite_query(tables, query, is_streaming)
+    rewrite = rewrite_query(tables, query, is_streaming, joins_versions=spark_context(spark) is not None)
     if rewrite.kafka_tables and (is_streaming or rewrite.uses_stream_keyword):
         return _start(spark, tables, ctas, text, rewrite, run)
     if is_streaming:

@@ -38,8 +38,8 @@ from kafka_sql.sql.rewrite.temporal_joins import (
     remove_lookup_hints,
     replace_proctime,
 )
-from kafka_sql.sql.rewrite.versions import stream_versions, table_versions, view_versions
-from kafka_sql.sql.rewrite.views import find_view, view_columns
+from kafka_sql.sql.rewrite.versions import stream_versions, stream_view_versions, table_versions, view_versions
+from kafka_sql.sql.rewrite.views import ViewDefinition, find_view, view_columns
 
 # Queries in batch mode without any of these are passed to Spark unread.
 _MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG|\bSYSTEM_TIME\b|\bPROCTIME\b", re.IGNORECASE)
@@ -197,16 +197,15 @@ def _edit_temporal_join(
         if streaming:
             result.streamed_tables.append(read)
         text = stream_versions(tables, read, as_of.time) if streaming else table_versions(tables, read, time)
-    elif view is not None and streaming:
-        raise UnsupportedSqlError(
-            f"View '{name}': FOR SYSTEM_TIME AS OF an event time over a view is not supported in a continuous query. "
-            "Write its rows into an 'upsert-kafka' table with a WATERMARK and the key as PRIMARY KEY, and join that "
-            "table.",
-            table=name,
-        )
     elif view is not None:
-        rows = rewrite_query(tables, view.text, False, view.database).text
-        text = view_versions(name, rows, view_columns(tables, reference.name), time)
+        columns = view_columns(tables, reference.name)
+        if streaming:
+            text = stream_view_versions(
+                name, view.text, columns, as_of.time, functools.partial(_read_streams, tables, view, result)
+            )
+        else:
+            rows = rewrite_query(tables, view.text, False, view.database).text
+            text = view_versions(name, rows, columns, time)
     else:
         raise UnsupportedSqlError(
             f"Table '{name}' has no versions. FOR SYSTEM_TIME AS OF an event time needs an 'upsert-kafka' table, a "
@@ -215,6 +214,15 @@ def _edit_temporal_join(
         )
     alias = "" if reference.has_alias else f" AS {quote(reference.name[-1])}"
     return [(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")]
+
+
+def _read_streams(tables: Tables, view: ViewDefinition, result: QueryRewrite, query: str) -> str:
+    """Return a query over a view's tables that reads them as streams."""
+    rewritten = rewrite_query(tables, query, True, view.database)
+    result.kafka_tables += rewritten.kafka_tables
+    result.streamed_tables += rewritten.streamed_tables
+    result.static_tables += rewritten.static_tables
+    return rewritten.text
 
 
 def _no_stream_error(reference: TableReference) -> UnsupportedSqlError:

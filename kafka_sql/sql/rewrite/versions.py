@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from typing import Final
 
 from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
@@ -94,12 +95,32 @@ def stream_versions(tables: Tables, entry: CatalogTable, time: Sequence[str]) ->
         UnsupportedSqlError: the table has no primary key or no watermark.
     """
     _check_is_versioned(entry)
-    return f"SELECT * FROM ({stream_query(tables, entry)}) AS {quote(_STREAM_MARK + json.dumps(list(time)))}"
+    return _mark_stream(stream_query(tables, entry), time, (), "")
 
 
-def marked_time(alias: str) -> list[str] | None:
-    """Return the parts of the name of a join's time if an alias is the mark of ``stream_versions``, or None."""
-    return list(json.loads(alias.removeprefix(_STREAM_MARK))) if alias.startswith(_STREAM_MARK) else None
+def _mark_stream(query: str, time: Sequence[str], key: Sequence[str], version_time: str) -> str:
+    mark = _STREAM_MARK + json.dumps([list(time), list(key), version_time])
+    return f"SELECT * FROM ({query}) AS {quote(mark)}"
+
+
+@dataclass(frozen=True)
+class StreamMark:
+    """What ``changelog.temporal_joins`` needs to know about a join with the versions of a stream.
+
+    Attributes:
+        time: the parts of the name of the left table's time.
+        key: the key of a view of the latest rows; empty for a table.
+        version_time: the column with the time of the view's rows; empty for a table.
+    """
+
+    time: Sequence[str]
+    key: Sequence[str] = ()
+    version_time: str = ""
+
+
+def read_mark(alias: str) -> StreamMark | None:
+    """Return the mark that an alias is, or None."""
+    return StreamMark(*json.loads(alias.removeprefix(_STREAM_MARK))) if alias.startswith(_STREAM_MARK) else None
 
 
 def _valid_versions(
@@ -137,6 +158,40 @@ def view_versions(name: str, view: str, columns: Sequence[str], time: str) -> st
     Raises:
         UnsupportedSqlError: the view does not return the latest row of each key.
     """
+    latest = _find_latest_rows(name, view, columns)
+    return _valid_versions(columns, latest.key, quote(latest.time), _rename_rows(latest.all_rows, columns), time)
+
+
+def stream_view_versions(
+    name: str, view: str, columns: Sequence[str], time: Sequence[str], rewrite: Callable[[str], str]
+) -> str:
+    """Return the query that reads the rows of a view as a stream and marks them for a join with their versions.
+
+    Args:
+        name: as in ``view_versions``, as are the next two.
+        view: the view's query.
+        columns: its columns.
+        time: as in ``stream_versions``.
+        rewrite: returns a query over the view's tables that reads them as streams.
+
+    Raises:
+        UnsupportedSqlError: see ``view_versions``.
+    """
+    latest = _find_latest_rows(name, view, columns)
+    rows = _rename_rows(rewrite(latest.unranked_rows), columns)
+    return _mark_stream(rows, time, latest.key, latest.time)
+
+
+def _rename_rows(rows: str, columns: Sequence[str]) -> str:
+    return f"SELECT * FROM ({rows}) AS __rows({', '.join(map(quote, columns))})"
+
+
+def _find_latest_rows(name: str, view: str, columns: Sequence[str]) -> _LatestRows:
+    """Return the parts of a view's query, with the names of its columns.
+
+    Raises:
+        UnsupportedSqlError: see ``view_versions``.
+    """
     latest = _parse_latest_rows(view, list(lexer.tokenize_spark(view)))
     names = {column.lower(): column for column in columns}
     if latest is None or not {*latest.key, latest.time} <= names.keys():
@@ -146,8 +201,7 @@ def view_versions(name: str, view: str, columns: Sequence[str], time: str) -> st
             "UNION around the subquery. It must return the columns of the key and the time.",
             table=name,
         )
-    rows = f"SELECT * FROM ({latest.all_rows}) AS __rows({', '.join(map(quote, columns))})"
-    return _valid_versions(columns, [names[part] for part in latest.key], quote(names[latest.time]), rows, time)
+    return with_fields(latest, key=tuple(names[part] for part in latest.key), time=names[latest.time])
 
 
 @dataclass(frozen=True)
@@ -158,11 +212,13 @@ class _LatestRows:
         key: the columns of the key, in lower case.
         time: the column by which a row is the latest one, in lower case.
         all_rows: the query without its condition, so that it returns the earlier rows, too.
+        unranked_rows: the same without the row number.
     """
 
     key: tuple[str, ...]
     time: str
     all_rows: str
+    unranked_rows: str
 
 
 def _parse_latest_rows(sql: str, tokens: Sequence[Token]) -> _LatestRows | None:
@@ -192,7 +248,10 @@ def _parse_latest_rows(sql: str, tokens: Sequence[Token]) -> _LatestRows | None:
     expressions = (*ranking.keys, sql[tokens[order[0]].start : tokens[order[-1]].end])
     selected = [selected_column(tokens, inner, expression) for expression in expressions]
     *key, time = (selected_column(tokens, outer, quote(column)) if column else "" for column in selected)
-    return _LatestRows(tuple(key), time, sql[: tokens[where.start - 1].start]) if all((*key, time)) else None
+    end = tokens[where.start - 1].start
+    first, last = tokens[ranking.item.start], tokens[ranking.item.stop - 1]
+    unranked = f"{sql[: first.start]}1 AS {quote(ranking.name)}{sql[last.end : end]}"
+    return _LatestRows(tuple(key), time, sql[:end], unranked) if all((*key, time)) else None
 
 
 def _follows_common_table_expressions(tokens: Sequence[Token], index: int) -> bool:

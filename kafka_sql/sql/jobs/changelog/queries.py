@@ -87,9 +87,9 @@ def plan_changelog(
     plan = analyzed_plan(rows)
     changelogs = [s for s in sources if s.definition.has_changes and not s.definition.has_row_kind_column]
     joins_versions = has_temporal_join(catalyst, plan)
-    if not changelogs and catalyst.supports_append_mode(plan):
+    if not changelogs and not joins_versions and catalyst.supports_append_mode(plan):
         return ChangelogQuery(rows)
-    if not changelogs and not sink.accepts_changes:
+    if not changelogs and not joins_versions and not sink.accepts_changes:
         raise _not_accepted(sink.name, "update changes which is produced by an aggregate without a watermark")
 
     def read_changes(source: CatalogTable) -> Plan:
@@ -107,7 +107,8 @@ def plan_changelog(
     states = tuple(rewriter.states)
     if joins_versions and not relation.is_insert_only:
         raise rewriter.refuse(
-            "an aggregate, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event time",
+            "an aggregate without a window, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event "
+            "time",
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )

@@ -23,6 +23,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     class_name,
     column_id,
     elements,
+    groups_by_event_time,
     output,
     show,
 )
@@ -244,6 +245,8 @@ class PlanRewriter:
 
     def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
+        if relation.is_insert_only and self.states and groups_by_event_time(plan):  # over a temporal join
+            return Relation(self._with_inputs(plan, [relation]))
         if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):
             relation = self._with_inserts(relation)
         if relation.mode == Mode.RETRACT and not relation.is_aggregated:
@@ -357,6 +360,10 @@ class PlanRewriter:
         left = self.rewrite(join.left)
         keeps_old_rows, self._keeps_old_rows, self._keeps_watermarks = self._keeps_old_rows, False, True
         right = self.rewrite(join.versions)
+        if join.mark.key and right.is_insert_only:
+            right = self._with_inserts(right)
+            ids = {str(column.name()): column_id(column) for column in right.columns}
+            right = with_fields(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.refuse)
         self.states.append(described)

@@ -30,7 +30,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
 from kafka_sql.sql.jobs.changelog.relation import Key, Relation, key_column, references
 from kafka_sql.sql.jobs.query_fingerprint import Json, describe_temporal_join
 from kafka_sql.sql.jobs.streaming_plan import read_operator
-from kafka_sql.sql.rewrite.versions import marked_time
+from kafka_sql.sql.rewrite.versions import StreamMark, read_mark
 from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_BEFORE
 
 _TIME = "time"
@@ -45,7 +45,7 @@ class TemporalJoin:
     Attributes:
         left: the plan of the left table.
         versions: the plan of the versioned table.
-        time_name: the name of the left table's time.
+        mark: its mark, with the name of the left table's time.
         time: its column; None if the left table has no such column.
         condition: the conjuncts of ON.
         is_outer: whether it is a LEFT JOIN.
@@ -53,10 +53,15 @@ class TemporalJoin:
 
     left: Plan
     versions: Plan
-    time_name: str
+    mark: StreamMark
     time: Attribute | None
     condition: Sequence[Node]
     is_outer: bool
+
+    @property
+    def time_name(self) -> str:
+        """The name of the left table's time."""
+        return ".".join(self.mark.time)
 
 
 @dataclass(frozen=True)
@@ -71,16 +76,16 @@ def find_temporal_join(catalyst: Catalyst, plan: Plan) -> TemporalJoin | None:
     """Return the temporal join that an operator is; None if it is another operator."""
     if class_name(plan) != "Join":
         return None
-    name, mark = None, plan.right()
-    while name is None and class_name(mark) in ("SubqueryAlias", "Project"):
-        name = marked_time(str(mark.alias())) if class_name(mark) == "SubqueryAlias" else None
-        mark = mark.child()
-    if name is None:
+    mark, right = None, plan.right()
+    while mark is None and class_name(right) in ("SubqueryAlias", "Project"):
+        mark = read_mark(str(right.alias())) if class_name(right) == "SubqueryAlias" else None
+        right = right.child()
+    if mark is None:
         return None
     condition = _conjuncts(plan.condition().get()) if plan.condition().isDefined() else []
-    time = catalyst.find_column(plan.left(), name)
+    time = catalyst.find_column(plan.left(), mark.time)
     is_outer = str(plan.joinType().sql()) == "LEFT OUTER"
-    return TemporalJoin(plan.left(), plan.right(), ".".join(name), time, condition, is_outer)
+    return TemporalJoin(plan.left(), plan.right(), mark, time, condition, is_outer)
 
 
 def has_temporal_join(catalyst: Catalyst, plan: Plan) -> bool:
@@ -157,7 +162,7 @@ def join_versions(
             "as rows",
             "such a table has no versions. Declare the table without this column",
         )
-    version_time = _find_version_time(right, refuse)
+    version_time = _find_version_time(join, right, refuse)
     time = _check_time(join, left, version_time, refuse)
     pairs, others = _split_condition(join.condition, left, right.key)
     _check_key(join, pairs, right, refuse)
@@ -186,8 +191,14 @@ def _types(columns: Sequence[Attribute]) -> dict[int, str]:
     return {column_id(column): _type(column) for column in columns}
 
 
-def _find_version_time(right: Relation, refuse: Refuse) -> Attribute:
+def _find_version_time(join: TemporalJoin, right: Relation, refuse: Refuse) -> Attribute:
     times = [column for column in right.columns if column.metadata().contains(WATERMARK_METADATA)]
+    if join.mark.key and join.mark.version_time not in [str(column.name()) for column in times]:
+        raise refuse(
+            f"FOR SYSTEM_TIME AS OF {join.time_name} over a view that is ordered by {join.mark.version_time}",
+            "this is not an event time. Use ROW_NUMBER() OVER (... ORDER BY time DESC) with the column of the "
+            "WATERMARK of the view's table",
+        )
     if len(times) != 1:
         raise refuse(
             "FOR SYSTEM_TIME AS OF an event time over a table without one event time",
@@ -274,8 +285,8 @@ def _changes(
         hidden.append(catalyst.column(right.row_order).alias(ROW_ORDER_NAME))
     values = catalyst.columns(keys)
     rows = _inputs(catalyst, columns, right.plan, values, catalyst.column(time), "r", hidden)
-    rows = rows.where(F.col(ROW_KIND_NAME) != KINDS[UPDATE_BEFORE])
-    return rows.dropna(subset=[f"k{i}" for i in range(len(keys))])
+    is_joined = [F.col(f"k{i}").isNotNull() for i in range(len(keys))]
+    return rows.where(reduce(lambda a, b: a & b, is_joined, F.col(ROW_KIND_NAME) != KINDS[UPDATE_BEFORE]))
 
 
 def _inputs(

@@ -26,7 +26,8 @@ QUERIES = {
     "upserts_inner": JOIN.format("JOIN", "rates"),
     "changes_left": JOIN.format("LEFT JOIN", "cdc_rates"),
     "changes_inner": JOIN.format("JOIN", "cdc_rates"),
-    "condition": JOIN.format("LEFT JOIN", "rates") + " AND o.price > r.rate",
+    "view_left": JOIN.format("LEFT JOIN", "latest_rates"),
+    "more_conditions": JOIN.format("LEFT JOIN", "rates") + " AND o.price > r.rate",
 }
 TABLES = f"""
 CREATE TABLE orders (id INT, currency STRING, price INT, ts TIMESTAMP_LTZ(3),
@@ -35,7 +36,11 @@ CREATE TABLE rates (currency STRING, rate INT, valid TIMESTAMP_LTZ(3), WATERMARK
 PRIMARY KEY (currency) NOT ENFORCED) {{rates}};
 CREATE TABLE cdc_rates (currency STRING, rate INT,
 valid TIMESTAMP_LTZ(3) METADATA FROM 'value.source.timestamp' VIRTUAL,
-WATERMARK FOR valid AS valid - {DELAY}, PRIMARY KEY (currency) NOT ENFORCED) {{cdc}}
+WATERMARK FOR valid AS valid - {DELAY}, PRIMARY KEY (currency) NOT ENFORCED) {{cdc}};
+CREATE TABLE history (currency STRING, rate INT, valid TIMESTAMP_LTZ(3), WATERMARK FOR valid AS valid - {DELAY})
+{{history}};
+CREATE TEMPORARY VIEW latest_rates AS SELECT currency, rate, valid FROM (SELECT *, ROW_NUMBER() OVER (
+PARTITION BY currency ORDER BY valid DESC) AS row_num FROM history) WHERE row_num = 1
 """
 
 
@@ -77,8 +82,8 @@ def write_rates(topics: Topics, topic: str, randoms: random.Random) -> None:
     put("last", 1, LAST)
 
 
-def write_changes(topics: Topics, topic: str, randoms: random.Random) -> None:
-    """Write inserts, updates and deletes, each with its own time."""
+def write_changes(topics: Topics, topic: str, history: str, randoms: random.Random) -> None:
+    """Write inserts, updates and deletes, each with its own time; and the new rows as a history."""
     rows: dict[str, dict[str, Any]] = {}
     times = [*sorted(_time(randoms, number) for number in range(0, COUNT, 2)), datetime.fromisoformat(LAST[:-1])]
     for number, time in enumerate(times):
@@ -89,15 +94,17 @@ def write_changes(topics: Topics, topic: str, randoms: random.Random) -> None:
         rows |= {} if after is None else {currency: after}
         source = {"ts_ms": int((time - datetime(1970, 1, 1)).total_seconds() * 1000)}
         topics.produce(topic, json.dumps({"before": before, "after": after, "op": op, "source": source}).encode())
+        if after is not None:
+            topics.produce(history, json.dumps({**after, "valid": _format(time)}).encode())
 
 
 @pytest.mark.timeout(1800)
 def test_temporal_joins(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
-    names = {name: topics.create() for name in ("orders", "rates", "cdc")}  # one partition each
+    names = {name: topics.create() for name in ("orders", "rates", "cdc", "history")}  # one partition each
     randoms = random.Random(11)
     write_orders(topics, names["orders"], randoms)
     write_rates(topics, names["rates"], randoms)
-    write_changes(topics, names["cdc"], randoms)
+    write_changes(topics, names["cdc"], names["history"], randoms)
 
     def declare(**options: str) -> list[str]:
         bounded = {"scan.bounded.mode": "latest-offset", **options}
@@ -105,6 +112,7 @@ def test_temporal_joins(spark: Any, streaming: Any, topics: Topics, tmp_path: Pa
             orders=topics.with_options(names["orders"], **bounded),
             rates=topics.with_upsert_options(names["rates"], **bounded),
             cdc=topics.with_options(names["cdc"], format="debezium-json", **bounded),
+            history=topics.with_options(names["history"], **bounded),
         )
         return [statement.strip() for statement in tables.split(";")]
 
@@ -132,4 +140,5 @@ def test_temporal_joins(spark: Any, streaming: Any, topics: Topics, tmp_path: Pa
         print(f"{name}: {len(mine)} rows, Flink {len(flinks)}, {sum(row[2] is None for row in mine)} without a rate")
         if mine != flinks or len(mine) < COUNT // 3:
             differences[name] = sorted(mine - flinks, key=str)[:5], sorted(flinks - mine, key=str)[:5]
+    streaming("DROP VIEW latest_rates")
     assert differences == {}

@@ -19,7 +19,9 @@ JOIN = """SELECT o.id, r.rate FROM orders AS o
 class Pipeline:
     """Orders, the versions of rates, and the table of their join."""
 
-    def __init__(self, spark: Any, streaming: Any, topics: Topics, time_type: str = "TIMESTAMP(3)") -> None:
+    def __init__(
+        self, spark: Any, streaming: Any, topics: Topics, time_type: str = "TIMESTAMP(3)", **sink_options: str
+    ) -> None:
         self.spark, self.sql, self.topics = spark, streaming, topics
         self.orders, self.rates, self.result = topics.create(2), topics.create(2), topics.create()
         self.sql(
@@ -31,7 +33,7 @@ class Pipeline:
             WATERMARK FOR valid AS valid, PRIMARY KEY (currency) NOT ENFORCED)
             {topics.with_upsert_options(self.rates)}"""
         )
-        self.sql(f"CREATE TABLE result (id INT, rate INT) {topics.with_options(self.result)}")
+        self.sql(f"CREATE TABLE result (id INT, rate INT) {topics.with_options(self.result, **sink_options)}")
         self.count = 0
         self.suffix = "Z" if "LTZ" in time_type else ""
 
@@ -96,7 +98,9 @@ def test_a_left_join(pipeline: Pipeline) -> None:
     pipeline.process((10, None))
 
 
-def test_an_inner_join_continues_after_a_restart(pipeline: Pipeline) -> None:
+def test_an_inner_join_continues_after_a_restart(spark: Any, streaming: Any, topics: Topics) -> None:
+    exactly_once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": topics.create()}
+    pipeline = Pipeline(spark, streaming, topics, **exactly_once)
     pipeline.start(JOIN.format("JOIN"))
     pipeline.rate("EUR", 114, "09:00:00")
     pipeline.rate("EUR", 119, "10:15:00")
@@ -149,6 +153,8 @@ def test_refused(pipeline: Pipeline, topics: Topics) -> None:
         PRIMARY KEY (currency) NOT ENFORCED) {topics.with_upsert_options(pipeline.rates)}"""
     )
     sql("CREATE TEMPORARY VIEW all_rates AS SELECT * FROM rates")
+    latest = "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY {} DESC) AS n FROM orders)"
+    sql(f"CREATE TEMPORARY VIEW latest_ids AS {latest.format('id')} WHERE n = 1")
     join = "SELECT o.id, r.rate FROM {} AS o JOIN {} FOR SYSTEM_TIME AS OF o.ts AS r ON {}"
     key = "o.currency = r.currency"
     shifted = "(SELECT id, currency, ts + INTERVAL '1' SECOND AS ts FROM orders)"
@@ -163,10 +169,86 @@ def test_refused(pipeline: Pipeline, topics: Topics) -> None:
         ]:
             with pytest.raises(UnsupportedSqlError, match=message):
                 sql(f"INSERT INTO result {join.format(left, right, condition)}")
+        with pytest.raises(UnsupportedSqlError, match="a view that is ordered by id"):
+            sql(f"INSERT INTO result {join.format('orders', 'latest_ids', key).replace('r.rate', 'r.price')}")
     finally:
         sql("DROP VIEW all_rates")
+        sql("DROP VIEW latest_ids")
     changing = join.format("rates", "rates", key).replace("o.ts", "o.valid").replace("o.id", "o.rate")
     with pytest.raises(UnsupportedSqlError, match="for rows that change"):
         sql(f"INSERT INTO result {changing}")
     with pytest.raises(UnsupportedSqlError, match="must be an INSERT INTO"):
         sql(JOIN.format("JOIN"))
+
+
+def test_aggregates_of_the_result(pipeline: Pipeline, topics: Topics) -> None:
+    window = f"""SELECT cast(sum(rate) AS INT), cast(count(*) AS INT) FROM (SELECT o.ts, r.rate FROM
+        {JOIN.partition("FROM")[2].format("LEFT JOIN")}) GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)"""
+    pipeline.start(window)
+    pipeline.rate("EUR", 1, "09:00:00")
+    pipeline.rate("EUR", 10, "09:00:30")
+    pipeline.order(1, "EUR", "09:00:10")
+    pipeline.order(2, "EUR", "09:00:40")
+    pipeline.order(3, "EUR", "09:01:40")
+    pipeline.rate("EUR", 100, "09:01:35")
+    pipeline.process((11, 2))
+    pipeline.query.stop()
+    totals = topics.create()
+    pipeline.sql(
+        f"""CREATE TABLE totals (currency STRING, rates BIGINT, PRIMARY KEY (currency) NOT ENFORCED)
+        {topics.with_upsert_options(totals)}"""
+    )
+    (job,) = pipeline.sql(
+        f"""INSERT INTO totals SELECT currency, sum(rate) FROM (SELECT o.currency, r.rate FROM
+        {JOIN.partition("FROM")[2].format("LEFT JOIN")}) GROUP BY currency"""
+    ).collect()
+    query = pipeline.spark.streams.get(job[0])
+    query.processAllAvailable()
+    pipeline.sql("SET 'execution.runtime-mode' = 'batch'")
+    assert [tuple(row) for row in pipeline.sql("SELECT * FROM totals").collect()] == [("EUR", 11)]
+
+
+def test_a_view_of_the_latest_rows(pipeline: Pipeline, topics: Topics) -> None:
+    topic = topics.create()
+    pipeline.sql(
+        f"""CREATE TABLE history (currency STRING, rate INT, valid TIMESTAMP(3), WATERMARK FOR valid AS valid)
+        {topics.with_options(topic)}"""
+    )
+    pipeline.sql(
+        """CREATE TEMPORARY VIEW latest AS SELECT currency, rate, valid FROM (SELECT *, ROW_NUMBER()
+        OVER (PARTITION BY currency ORDER BY valid DESC) AS n FROM history) WHERE n = 1"""
+    )
+    try:
+        pipeline.start(JOIN.format("LEFT JOIN").replace("rates", "latest"))
+        for rate, time in ((1, "09:00:00"), (3, "11:00:00"), (2, "10:00:00")):
+            row = {"currency": "EUR", "rate": rate, "valid": f"2026-01-01 {time}"}
+            topics.produce(topic, json.dumps(row).encode())
+        for id, time in enumerate(("08:00:00", "09:30:00", "10:30:00", "11:00:00", "12:00:00")):
+            pipeline.order(id, "EUR", time)
+        pipeline.process((0, None), (1, 1), (2, 2), (3, 3))
+    finally:
+        pipeline.sql("DROP VIEW latest")
+
+
+def test_a_table_that_rarely_changes(pipeline: Pipeline) -> None:
+    policy = "spark.sql.streaming.multipleWatermarkPolicy"
+    pipeline.sql(f"SET '{policy}' = 'max'")
+    try:
+        pipeline.start(JOIN.format("JOIN"))
+    finally:
+        pipeline.spark.conf.unset(policy)
+    pipeline.rate("EUR", 114, "09:00:00")
+    pipeline.order(1, "EUR", "10:00:00")
+    pipeline.order(2, "EUR", "10:10:00")
+    pipeline.process((1, 114))
+
+
+def test_create_table_as(pipeline: Pipeline, topics: Topics) -> None:
+    pipeline.result = topics.create()
+    with_options = topics.with_options(pipeline.result)
+    (job,) = pipeline.sql(f"CREATE TABLE joined {with_options} AS {JOIN.format('JOIN')}").collect()
+    pipeline.query = pipeline.spark.streams.get(job[0])
+    pipeline.rate("EUR", 114, "09:00:00")
+    pipeline.order(1, "EUR", "09:00:00")
+    pipeline.order(2, "EUR", "09:00:05")
+    pipeline.process((1, 114))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.rewrite.versions import marked_time, view_versions
+from kafka_sql.sql.rewrite.versions import StreamMark, read_mark, stream_view_versions, view_versions
 
 VIEW = """SELECT k, b, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k, `b` ORDER BY ts DESC) AS rn FROM t)
     WHERE rn = 1"""
@@ -68,6 +68,10 @@ def test_other_views_have_no_versions(view: str) -> None:
         view_versions("v", view, ["k", "b", "ts"], "o.ts")
 
 
-def test_the_mark_of_a_stream_names_the_time() -> None:
-    assert marked_time('__versions_at ["o", "Time `of` day"]') == ["o", "Time `of` day"]
-    assert marked_time("__versions") is None
+def test_the_mark_of_a_stream() -> None:
+    assert read_mark("__versions") is None
+    query = stream_view_versions("v", VIEW, ["K", "b", "ts"], ["o", '`time` of "day"'], lambda text: f"<{text}>")
+    rows, _, mark = query.rpartition(" AS ")
+    unranked = VIEW.replace("ROW_NUMBER() OVER (PARTITION BY k, `b` ORDER BY ts DESC) AS rn", "1 AS `rn`")
+    assert rows == f"SELECT * FROM (SELECT * FROM (<{unranked.replace('WHERE rn = 1', '')}>) AS __rows(`K`, `b`, `ts`))"
+    assert read_mark(mark[1:-1].replace("``", "`")) == StreamMark(["o", '`time` of "day"'], ["K", "b"], "ts")
