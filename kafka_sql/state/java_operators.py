@@ -50,6 +50,6 @@ def _load_operators(spark: SparkSession) -> Any:
 
 def _no_java(where: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
-        f"The query needs an operator in Java (changes with old rows, or aggregates with retraction), which cannot be "
-        f"added to Spark {where}. Run the query in a classic session."
+        "The query needs an operator in Java (changes with old rows, aggregates with retraction, or temporal joins), "
+        f"which cannot be added to Spark {where}. Run the query in a classic session."
     )
