@@ -1,4 +1,4 @@
-"""Write the records and the content of a changelog to tables of a lakehouse until the process is killed.
+"""Write the records, the content and the history of a changelog to tables of a lakehouse until the process is killed.
 
 As a program, with PySpark 4.1: ``python -m tests.lakehouse_driver delta BOOTSTRAP_SERVERS FOLDER TOPIC [finish]``. With
 ``finish``, it ends when all is written, and prints the tables.
@@ -19,7 +19,7 @@ from tests.topics import Topics
 
 
 def main(lakehouse: str, bootstrap: str, folder: str, topic: str, mode: str = "") -> None:
-    """Start both queries; wait, or finish them and print what they wrote."""
+    """Start all queries; wait, or finish them and print what they wrote."""
     spark = create_session(lakehouse, folder)
     create_tables(spark, lakehouse, Topics(bootstrap), folder, topic)
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
@@ -28,6 +28,7 @@ def main(lakehouse: str, bootstrap: str, folder: str, topic: str, mode: str = ""
         """EXECUTE STATEMENT SET BEGIN
         INSERT INTO merged SELECT concat(h, '-', k) AS id, h, k, g, v FROM changes;
         INSERT INTO appended SELECT line FROM records;
+        INSERT INTO history (h, k, g, v, __START_AT) SELECT h, k, g, v, timestamp_seconds(o) FROM changes;
         END"""
     ).collect()
     print("started", flush=True)
@@ -41,23 +42,30 @@ def main(lakehouse: str, bootstrap: str, folder: str, topic: str, mode: str = ""
     spark.sql("SET 'execution.runtime-mode' = 'batch'")
     merged = [[*row[:3], str(row[3])] for row in spark.sql("SELECT h, k, g, v FROM merged").collect()]
     appended = [row[0] for row in spark.sql("SELECT line FROM appended").collect()]
-    print(json.dumps({"merged": merged, "appended": appended}))
+    times = "unix_seconds(__START_AT), unix_seconds(__END_AT)"
+    history = [
+        [*row[:3], str(row[3]), *row[4:]] for row in spark.sql(f"SELECT h, k, g, v, {times} FROM history").collect()
+    ]
+    print(json.dumps({"merged": merged, "appended": appended, "history": history}))
 
 
 def create_tables(spark: SparkSession, lakehouse: str, topics: Topics, folder: str, topic: str) -> None:
     """Declare the topic's tables, and create those of the lakehouse unless an earlier process did."""
     options = topics.with_options(topic, format="debezium-json")
-    spark.sql(f"CREATE TABLE changes ({COLUMNS}, PRIMARY KEY (h, k) NOT ENFORCED) {options}")
+    offset = "o BIGINT METADATA FROM 'offset' VIRTUAL"  # as the time of a change: each has its own
+    spark.sql(f"CREATE TABLE changes ({COLUMNS}, {offset}, PRIMARY KEY (h, k) NOT ENFORCED) {options}")
     spark.sql(f"CREATE TABLE records (line STRING) {topics.with_options(topic, format='raw')}")
     columns = {
         "merged": f"id STRING NOT NULL, {COLUMNS}",
         "appended": "line STRING",
+        "history": f"{COLUMNS}, __START_AT TIMESTAMP, __END_AT TIMESTAMP",
     }
+    history = " TBLPROPERTIES ('primary-key' = 'h, k', 'scd-type' = '2')"
+    keys = {"merged": declare_key(lakehouse, "merged"), "appended": "", "history": history}
     for name, declared in columns.items():
         # Iceberg's catalog of files keeps its tables; Delta's tables are found by their location
         location = "" if lakehouse == "iceberg" else f" LOCATION '{folder}/{name}'"
-        key = declare_key(lakehouse, name) if name == "merged" else ""
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({declared}) USING {lakehouse}{location}{key}")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({declared}) USING {lakehouse}{location}{keys[name]}")
     if lakehouse == "iceberg":
         spark.sql("ALTER TABLE merged SET IDENTIFIER FIELDS id")
 

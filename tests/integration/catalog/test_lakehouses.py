@@ -18,6 +18,9 @@ from pyspark.sql import SparkSession
 import kafka_sql
 from tests.changelog_histories import (
     PARTITIONS,
+    Change,
+    Key,
+    Row,
     decimal,
     expected_values,
     final_content,
@@ -93,6 +96,7 @@ def environment(pyspark: Path) -> dict[str, str]:
 KILLS = 6
 CHANGES_PER_KILL = 6  # of each history
 HISTORIES = 30
+DRIVER_TABLES = ("merged", "appended", "history")
 
 
 @pytest.mark.long
@@ -101,9 +105,10 @@ HISTORIES = 30
 def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp_path: Path) -> None:
     rng = random.Random(lakehouse)
     by_history = [make_history(number, CHANGES_PER_KILL * KILLS) for number in range(HISTORIES)]
+    parts = [slice(CHANGES_PER_KILL * kill, CHANGES_PER_KILL * (kill + 1)) for kill in range(KILLS)]
     cdc, upserts = topics.create(PARTITIONS), topics.create(PARTITIONS)
     program = [sys.executable, "-m", "tests.lakehouse_driver", lakehouse, topics.bootstrap, str(tmp_path), cdc]
-    for kill in range(KILLS):
+    for part in parts:
         with (
             (tmp_path / "driver.err").open("ab") as errors,
             subprocess.Popen(
@@ -119,8 +124,11 @@ def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp
             assert process.stdout is not None
             started = any(line == "started\n" for line in process.stdout)
             assert started, (tmp_path / "driver.err").read_text()[-3000:]
-            part = slice(CHANGES_PER_KILL * kill, CHANGES_PER_KILL * (kill + 1))
+            offsets = tmp_path / "checkpoints" / f"insert-into_default.{rng.choice(DRIVER_TABLES)}" / "offsets"
+            planned = count_batches(offsets)
             write(topics, cdc, upserts, interleave(by_history, part))
+            while process.poll() is None and count_batches(offsets) == planned:
+                time.sleep(0.1)
             time.sleep(rng.uniform(0, 8))  # at a random point of a micro-batch
             assert process.poll() is None, (tmp_path / "driver.err").read_text()[-3000:]
             os.killpg(process.pid, signal.SIGKILL)
@@ -133,6 +141,28 @@ def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp
     content = [row for history in by_history for row in final_content(history).values()]
     assert sorted(result["merged"]) == sorted([row["h"], row["k"], row["g"], str(decimal(row))] for row in content)
     assert sorted(result["appended"]) == sorted(to_debezium(change).decode() for change in changes)
+    written = [change for part in parts for change in interleave(by_history, part)]
+    rows = [(h, k, row["g"], str(decimal(row)), start, end) for (h, k), row, start, end in row_versions(written)]
+    assert sorted(map(tuple, result["history"]), key=str) == sorted(rows, key=str)
+
+
+def count_batches(offsets: Path) -> int:
+    return len([*offsets.glob("[0-9]*")])
+
+
+def row_versions(changes: list[Change]) -> list[tuple[Key, Row, int, int | None]]:
+    """Return each version of each row, with the offsets of the changes that began and ended it."""
+    versions: list[tuple[Key, Row, int, int | None]] = []
+    for partition in range(PARTITIONS):
+        current: dict[Key, tuple[Row, int]] = {}
+        own = [change for change in changes if sum(change[0]) % PARTITIONS == partition]
+        for offset, (key, _, new) in enumerate(own):
+            if key in current and new != current[key][0]:
+                versions.append((key, *current.pop(key), offset))
+            if new is not None:
+                current.setdefault(key, (new, offset))
+        versions += [(key, *version, None) for key, version in current.items()]
+    return versions
 
 
 @pytest.mark.long  # starts Spark applications with three more JVMs
