@@ -77,6 +77,7 @@ print(sorted(row.a for row in reader.load().collect()))
 """
 
 
+@pytest.mark.long
 def test_a_program_whose_environment_is_not_activated(topics: Topics, tmp_path: Path) -> None:
     python3 = tmp_path / "python3"  # without site-packages, and so without kafka_sql
     python3.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")

@@ -102,6 +102,7 @@ def test_clients_of_a_server_do_not_see_each_others_tables(server: Server, topic
     run_module("tests.connect_isolation", server, topics, tmp_path)
 
 
+@pytest.mark.long
 def test_functions_of_the_session_and_lineage(server: Server, topics: Topics, tmp_path: Path) -> None:
     run_module("tests.connect_functions", server, topics, tmp_path)
 

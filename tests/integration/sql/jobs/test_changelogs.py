@@ -134,7 +134,7 @@ def test_a_filter_of_upserts_writes_what_changes(spark: Any, streaming: Any, top
         streaming("INSERT INTO tgt SELECT name, n, id FROM src")
 
 
-@pytest.mark.parametrize("has_fingerprint", [True, False])
+@pytest.mark.parametrize("has_fingerprint", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_filter_without_state_continues_without_state(
     spark: Any, streaming: Any, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_fingerprint: bool
 ) -> None:
