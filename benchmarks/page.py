@@ -37,7 +37,7 @@ def update_page(text: str) -> str:
             " · ".join(f"{name} {value}" for name, value in machine.items()) + ".",
             "",
             "The last columns are ratios to a peer: the throughput of kafka_sql divided by the peer's (higher is",
-            "better), or for values in milliseconds, the time of kafka_sql divided by the peer's (lower is better).",
+            "better), or for times in ms and us, the time of kafka_sql divided by the peer's (lower is better).",
             "",
             format_table(results),
             *(f"Peak memory of {peer} while it reads JSON: {sizes}.\n" for peer, sizes in peak_memory.items()),
