@@ -113,8 +113,10 @@ def changes_provider(entry: CatalogTable) -> str:
 def create_table_statement(entry: CatalogTable, owner: str) -> str:
     """Return the CREATE TABLE of the data source. It lists the columns, so that Spark need not ask a Python worker."""
     columns = ", ".join(map(_column_sql, _source_columns(entry.definition)))
+    in_session_catalog = entry.source_catalog == SESSION_CATALOG
+    name = quoted_name(entry.storage_name) if in_session_catalog else entry.sql_name
     return (
-        f"CREATE TABLE {quoted_name(entry.storage_name)} ({columns}) USING {quote(entry.provider)}"
+        f"CREATE TABLE {name} ({columns}) USING {quote(entry.provider)}"
         f"{_comment_sql(entry.table.comment)} "
         f"TBLPROPERTIES ({string_literal(OWNER)} = {string_literal(owner)})"
     )
