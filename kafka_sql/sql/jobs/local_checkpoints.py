@@ -1,6 +1,6 @@
 """Let Spark write checkpoints on a local disk without starting other processes.
 
-Hadoop's local file system runs the commands chmod and readlink for each file, which takes a third of the time of a
+Hadoop's local file system runs the commands chmod and readlink for each file, which takes half of the time of a
 small micro-batch. In local mode, ``LocalCheckpointFileManager`` writes them instead.
 """
 

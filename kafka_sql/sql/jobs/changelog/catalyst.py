@@ -106,7 +106,7 @@ class Catalyst:
         )
 
     def find_column(self, plan: Plan, name: Sequence[str]) -> Attribute | None:
-        """Return the column of a plan with a name, as SQL finds it; None if there is none."""
+        """Resolve the name of a column in a plan, as Spark SQL does. Return None if it is not a column."""
         resolver = self._spark._jsparkSession.sessionState().conf().resolver()
         found = plan.resolve(self._sequence(name), resolver)
         return found.get() if found.isDefined() and class_name(found.get()) == "AttributeReference" else None
