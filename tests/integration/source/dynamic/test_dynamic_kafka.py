@@ -11,6 +11,7 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import MetadataServiceError, SchemaError, TopicNotFoundError, UnsupportedSqlError
+from tests.lakehouse_targets import forget_last_commit
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -199,10 +200,7 @@ def test_a_streaming_insert_resumes_from_its_checkpoint(
     topics.produce(name, b'{"id": 3}')
     other_topics.produce(name, b'{"id": 11}')
     insert([(1, 2, "a"), (3, 6, "a"), (11, 22, "b")])
-    commits = checkpoint / "commits"
-    last = max((path for path in commits.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
-    for path in (last, commits / f".{last.name}.crc"):  # as if the query had been killed before this commit
-        path.unlink(missing_ok=True)
+    forget_last_commit(checkpoint)
     other_topics.produce(name, b'{"id": 12}')
     repeated = [] if guarantee else [(3, 6, "a"), (11, 22, "b")]
     insert(sorted([(1, 2, "a"), (3, 6, "a"), (11, 22, "b"), (12, 24, "b"), *repeated]))

@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.jobs.job_registry import records_counted
+from tests.lakehouse_targets import forget_last_commit
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -104,10 +105,7 @@ def test_a_repeated_micro_batch_joins_the_rows_of_its_time(pipeline: Pipeline, t
     pipeline.start(LOOKUP)
     pipeline.order(1)
     pipeline.query.stop()
-    # as if the driver had been killed between the write and the commit of the micro-batch
-    commits = tmp_path / "insert-into_default.enriched" / "commits"
-    newest = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
-    (commits / str(newest)).unlink()
+    forget_last_commit(tmp_path / "insert-into_default.enriched")
     put(1, "new")
     pipeline.start(LOOKUP)
     pipeline.order(1)
