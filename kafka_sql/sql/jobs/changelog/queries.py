@@ -96,9 +96,10 @@ def plan_changelog(
         return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
 
     by_provider = {source.provider: source for source in sources}
+    needed_columns = dict(find_needed_columns(catalyst, plan)) if joins_versions else {}
     for keeps_old_rows in (False, True):
         rewriter = PlanRewriter(catalyst, sink.name, by_provider, read_changes, keeps_old_rows)
-        rewriter.needed_columns |= find_needed_columns(catalyst, plan)
+        rewriter.needed_columns |= needed_columns
         try:
             relation = _fit_to_sink(rewriter, sink, plan, rewriter.rewrite(plan), changelogs)
             break
