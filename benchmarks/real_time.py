@@ -112,9 +112,9 @@ def _send(producer: Producer, topic: str, rate: int, seconds: float) -> int:
 
 def _receive(consumer: Consumer, latencies: list[float], stopped: threading.Event) -> None:
     while not stopped.is_set():
-        for message in consumer.consume(500, 0.005):
-            if message.error() is None:
-                latencies.append(time.time() - json.loads(message.value() or b"{}")["sent"])
+        message = consumer.poll(0.1)  # consume(n, timeout) would wait for n messages or the timeout
+        if message is not None and message.error() is None:
+            latencies.append(time.time() - json.loads(message.value() or b"{}")["sent"])
 
 
 def _await(latencies: list[float], count: int) -> None:
