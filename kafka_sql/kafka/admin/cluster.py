@@ -125,6 +125,11 @@ class Cluster:
         """Return the first offset that each partition still holds."""
         return self._offsets(dict.fromkeys(partitions, EARLIEST), self._read_committed)
 
+    def request_earliest(self, partitions: Collection[TopicPartition]) -> Callable[[], Offsets]:
+        """Request what ``earliest`` returns, and return a function that waits for it."""
+        results = self.request_offsets(dict.fromkeys(partitions, EARLIEST), self._read_committed)
+        return lambda: {partition: result() for partition, result in results.items()}
+
     def latest(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Return the offset after the last record: under ``read_committed`` the last stable offset, else the high
         watermark.

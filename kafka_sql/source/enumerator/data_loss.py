@@ -28,18 +28,22 @@ class LostRange(NamedTuple):
     stop: int  # the end of the read
 
 
-def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
+def clamp_to_log_start(
+    definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets, earliest: Offsets | None = None
+) -> Offsets:
     """Return the start offsets, moved to the beginning of the log if they are before it.
 
     Args:
         starts: the next offset to read of each partition.
         stops: where the read ends. Records removed at or after the end do not count as lost.
+        earliest: the first offsets of the log, if the caller has them. They are requested if a partition is missing.
 
     Raises:
         DataLossError: offsets in the range were removed, and 'scan.fail-on-data-loss' is true.
     """
     to_read = {p: offset for p, offset in starts.items() if p in stops and offset < stops[p]}
-    earliest = cluster.earliest(to_read)
+    if earliest is None or not to_read.keys() <= earliest.keys():
+        earliest = cluster.earliest(to_read)
     new_starts = {p: min(earliest[p], stops[p]) for p, offset in to_read.items() if earliest[p] > offset}
     if not new_starts:
         return starts

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafka_sql.definition import Definition
 from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Split, TopicPartition
+from kafka_sql.kafka.types import Offsets, Split, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dynamic.clusters import Clusters, open_cluster
 from kafka_sql.source.enumerator.partitions import Discovery
@@ -64,6 +64,7 @@ class MicroBatchStream:
         self._topic_ids: Mapping[str, str] = {}
         self._available_now_ends: Mapping[TopicPartition, int] | None = None  # of Trigger.AvailableNow
         self._bytes_per_offset: dict[TopicPartition, float] = {}
+        self._await_earliest: Callable[[], Offsets] | None = None  # of the batch that was planned last
         self._await_max_timestamp: Callable[[], int | None] | None = None  # waits for the response to a request
         self._max_timestamp: int | None = None  # of the newest record of the last batch
         self._last_batch_time = -float("inf")
@@ -135,6 +136,8 @@ class MicroBatchStream:
         read_to_end: list[TopicPartition] = []  # partitions whose newest record is in the batch
         if self._available_now_ends is None:
             read_to_end = [p for p in ends if starts[p] < ends[p] == latest.get(p)]
+        # sent now, because Spark has work to do before it asks for the splits; tasks check the log's start again
+        self._await_earliest = cluster.request_earliest([p for p in ends if starts[p] < ends[p]])
         self._await_max_timestamp = cluster.newest_timestamp(read_to_end)
         new_starts = {p: starts[p] for p in ends if p not in start.offsets or p in restarts}
         return StreamOffset(ends, new_starts, start.stops, self._topic_ids)
@@ -154,8 +157,10 @@ class MicroBatchStream:
         check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), recreated_before_end)
         recreated_since_end = find_recreated_topics(end.ids, self._topic_ids)
         check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated_since_end)
+        await_earliest, self._await_earliest = self._await_earliest, None
+        earliest = await_earliest() if await_earliest is not None else None
         starts = resolve_batch_starts(
-            self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets)
+            self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets), earliest
         )
         return list(map(self._client().locate, make_splits(starts, end.offsets)))
 

@@ -19,12 +19,15 @@ from kafka_sql.source.stream.stream_offset import StreamOffset
 _LOG = logging.getLogger("kafka_sql.source")
 
 
-def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
+def resolve_batch_starts(
+    definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets, earliest: Offsets | None = None
+) -> Offsets:
     """Return where a micro-batch starts: at the checkpoint's offsets; see ``resolve_new_starts`` for new partitions.
 
     Args:
         starts: the offsets of the previous batch.
         stops: the end of the batch, for all its partitions.
+        earliest: see ``clamp_to_log_start``.
 
     Raises:
         OffsetError: the checkpoint belongs to another query, or a topic was recreated.
@@ -32,7 +35,7 @@ def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offse
     """
     known_starts = {p: offset for p, offset in starts.items() if p in stops}
     new_starts = resolve_new_starts(definition, cluster, starts, [p for p in stops if p not in starts])
-    return clamp_to_log_start(definition, cluster, {**known_starts, **new_starts}, stops)
+    return clamp_to_log_start(definition, cluster, {**known_starts, **new_starts}, stops, earliest)
 
 
 def resolve_resume(

@@ -194,7 +194,7 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     if port is not None:
         observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
     if query.is_real_time and isinstance(target, CatalogTable):
-        with active_session(spark):
+        with active_session(spark), write_directly(spark, checked.location):
             started = real_time.start(query.rows, target, checked.name, checked.location, interval)
         commit_offsets(spark, started.id, query.sources)
         job = register_job(spark, started)

@@ -48,6 +48,7 @@ class FakeCluster(Cluster):
         ids: topic ids.
         commits: group and offsets of each commit.
         listings: how often the topics were listed.
+        earliest_requests: how often earliest offsets were requested.
     """
 
     def __init__(self, logs: Mapping[TopicPartition, Log]) -> None:
@@ -56,6 +57,7 @@ class FakeCluster(Cluster):
         self.ids: dict[str, str] = {}
         self.commits: list[tuple[str, Mapping[TopicPartition, int]]] = []
         self.listings = 0
+        self.earliest_requests = 0
 
     def admin(self) -> Any:
         return self
@@ -86,7 +88,12 @@ class FakeCluster(Cluster):
         return {partition: partial(result, partition, spec) for partition, spec in specs.items()}
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Offsets:
+        self.earliest_requests += bool(partitions)
         return {p: self.logs[p].start for p in partitions}
+
+    def request_earliest(self, partitions: Collection[TopicPartition]) -> Callable[[], Offsets]:
+        offsets = self.earliest(partitions)
+        return lambda: offsets
 
     def latest(self, partitions: Collection[TopicPartition]) -> Offsets:
         return {p: self.logs[p].end for p in partitions}

@@ -176,7 +176,7 @@ def test_keys_metadata_computed_columns_and_restarts(
         real_time(insert)
 
 
-def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: Topics) -> None:
+def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
     """The end offsets of a batch are stored when it ends. A query that is stopped before reads its records again."""
     source, target = topics.create(), topics.create()
     real_time("SET 'execution.checkpointing.interval' = '1 min'")
@@ -193,6 +193,9 @@ def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: To
     records = topics.consume(target, 5)
     query.stop()
     assert [json.loads(m.value())["a"] for m in records] == [1, 2, 1, 2, 3]
+    logs = {file.name for file in tmp_path.glob("*/offsets/*")}
+    assert "0" in logs
+    assert ".0.crc" not in logs  # Hadoop's local file system would write a checksum
 
 
 def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:

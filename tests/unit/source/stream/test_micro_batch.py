@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kafka_sql.errors import OffsetError
+from kafka_sql.errors import DataLossError, OffsetError
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.stream import micro_batch
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
@@ -44,6 +44,30 @@ def test_batches_cover_each_offset_once(cluster: FakeCluster) -> None:
     second = reader.latest_offset(first, is_limited=True)
     assert second == StreamOffset({A: 60, B: 10}, {}, {}, {"t": "id-1"})
     assert splits(reader, first, second) == [(0, 50, 60)]
+
+
+def test_the_start_of_the_log_is_requested_with_the_end_of_the_batch(cluster: FakeCluster) -> None:
+    reader = stream()
+    first = reader.latest_offset(reader.initial_offset(), is_limited=True)
+    cluster.logs[A].end, cluster.logs[A].start = 60, 55
+    second = reader.latest_offset(first, is_limited=True)
+    cluster.earliest_requests = 0
+    with pytest.raises(DataLossError, match=r"t\[0\]@50: the earliest available offset is 55, 5 offsets are lost"):
+        splits(reader, first, second)
+    assert cluster.earliest_requests == 0
+    cluster.logs[A].start = 40
+    assert splits(reader, first, second) == [(0, 50, 60)]  # a batch that is planned again
+    assert cluster.earliest_requests == 1
+
+
+def test_the_start_of_the_log_is_requested_again_for_another_batch(cluster: FakeCluster) -> None:
+    reader = stream()
+    first = reader.latest_offset(reader.initial_offset(), is_limited=True)
+    cluster.logs[A].end = 60
+    second = reader.latest_offset(first, is_limited=True)  # reads only partition 0
+    cluster.logs[B].start = 3
+    with pytest.raises(DataLossError, match=r"t\[1\]@2: the earliest available offset is 3"):
+        splits(reader, StreamOffset({A: 50, B: 2}, {}, {}, {"t": "id-1"}), second)
 
 
 def test_a_stream_on_an_empty_topic_waits(cluster: FakeCluster) -> None:
