@@ -136,9 +136,9 @@ class MicroBatchStream:
         read_to_end: list[TopicPartition] = []  # partitions whose newest record is in the batch
         if self._available_now_ends is None:
             read_to_end = [p for p in ends if starts[p] < ends[p] == latest.get(p)]
+        self._await_max_timestamp = cluster.newest_timestamp(read_to_end)
         # sent now, because Spark has work to do before it asks for the splits; tasks check the log's start again
         self._await_earliest = cluster.request_earliest([p for p in ends if starts[p] < ends[p]])
-        self._await_max_timestamp = cluster.newest_timestamp(read_to_end)
         new_starts = {p: starts[p] for p in ends if p not in start.offsets or p in restarts}
         return StreamOffset(ends, new_starts, start.stops, self._topic_ids)
 

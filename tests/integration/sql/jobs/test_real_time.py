@@ -193,9 +193,9 @@ def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: To
     records = topics.consume(target, 5)
     query.stop()
     assert [json.loads(m.value())["a"] for m in records] == [1, 2, 1, 2, 3]
-    logs = {file.name for file in tmp_path.glob("*/offsets/*")}
-    assert "0" in logs
-    assert ".0.crc" not in logs  # Hadoop's local file system would write a checksum
+    files = {file.name for file in tmp_path.glob("*/*")}
+    assert "metadata" in files
+    assert ".metadata.crc" not in files  # Hadoop's local file system would write a checksum
 
 
 def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
