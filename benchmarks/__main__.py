@@ -42,6 +42,7 @@ class Bench:
     scale: float
     runs: int
     backlog: int
+    rows: list[str]
     kafka_sql: PeerProcess
     spark: PeerProcess
     flink: PeerProcess
@@ -154,7 +155,7 @@ def draining(bench: Bench) -> Iterator[Result]:
     ]
     with launch.start_flink(bench.folder, 2, "streaming") as flink:
         peers = [bench.kafka_sql, bench.spark, flink]
-        yield from streams.measure_streams(topics[0], topics[1], peers, bench.cluster, bench.folder, bench.runs)
+        yield from streams.measure_streams(*topics, peers, bench.cluster, bench.folder, bench.runs, bench.rows)
 
 
 def changelogs(bench: Bench) -> Iterator[Result]:
@@ -231,6 +232,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run (default: all)")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--backlog", type=int, default=10_000_000, help="records that part 'stream' reads (10,000,000)")
+    parser.add_argument(
+        "--rows", nargs="+", choices=streams.QUERIES, default=list(streams.QUERIES), help="queries of part 'stream'"
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
     arguments.out.mkdir(exist_ok=True)
@@ -243,7 +247,7 @@ def main() -> int:
             stack.enter_context(s(folder)) for s in (launch.start_kafka_sql, launch.start_spark, launch.start_flink)
         ]
         scale, runs = (0.1, 1) if arguments.quick else (1, arguments.runs)
-        bench = Bench(cluster, folder, scale, runs, arguments.backlog, *peers)
+        bench = Bench(cluster, folder, scale, runs, arguments.backlog, arguments.rows, *peers)
         print(" · ".join(f"{k} {v}" for k, v in describe_machine().items()), flush=True)
         parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
         for measure in parts.values():

@@ -6,7 +6,7 @@ was in the topic at their start. CPU time is that of the peer's processes and of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -74,14 +74,21 @@ def fill(name: str, records: int, writer: PeerProcess, cluster: Cluster) -> Topi
 
 
 def measure_streams(
-    backlog: Topic, warm_up: Topic, processes: Sequence[PeerProcess], cluster: Cluster, folder: Path, runs: int
+    backlog: Topic,
+    warm_up: Topic,
+    processes: Sequence[PeerProcess],
+    cluster: Cluster,
+    folder: Path,
+    runs: int,
+    queries: Collection[str] = tuple(QUERIES),
 ) -> Iterator[Result]:
     """Let each peer read a backlog with each query and delivery guarantee.
 
     Args:
-        backlog, warm_up: filled topics; the second one is read before each comparison.
+        backlog, warm_up: filled topics; the second one is read before each query is measured, once per guarantee.
         processes: this project, which also verifies what is written, Spark, and Flink in streaming mode.
         folder: for checkpoints.
+        queries: keys of ``QUERIES``.
     """
     by_name = {process.name: process for process in processes}
     by_name[FLINK].request("sql", text=f"SET execution.checkpointing.interval = {_CHECKPOINTS}")
@@ -90,7 +97,8 @@ def measure_streams(
             for statement in _declare_source(process.name, topic):
                 process.request("sql", text=statement)
     guarantees = {"at-least-once": (AT_LEAST_ONCE, by_name), "exactly-once": (EXACTLY_ONCE, _without(by_name, SPARK))}
-    for query_name, query in QUERIES.items():
+    for query_name in queries:
+        query, comparisons = QUERIES[query_name], []
         for guarantee, (options, peers) in guarantees.items():
             cpu: dict[str, list[float]] = {name: [] for name in peers}
             runs_of = {
@@ -102,10 +110,11 @@ def measure_streams(
             }
             for _ in measure_alternately("stream", query_name, runs_of[warm_up.name], warm_up.records, 0, 1):
                 pass
+            comparisons.append((f"{query_name}, {guarantee}", runs_of[backlog.name], cpu))
+        for comparison, backlog_runs, cpu in comparisons:  # after both warm-ups: the second guarantee is no warmer
             for values in cpu.values():
                 values.clear()
-            comparison = f"{query_name}, {guarantee}"
-            yield from measure_alternately("stream", comparison, runs_of[backlog.name], backlog.records, runs, 0)
+            yield from measure_alternately("stream", comparison, backlog_runs, backlog.records, runs, 0)
             for name, values in cpu.items():
                 yield Result("stream", f"{comparison}: CPU per record", name, values, unit=UNIT)
 
