@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kafka_sql.definition import Definition
@@ -21,6 +22,7 @@ _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
 _FORMATS: Final = ("avro", "csv", "json", "raw")
 _CALLBACK_HANDLER: Final = ".callback.handler.class"
 _NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
+_NO_BUFFER: Final = "each change of a row is written at once"
 _ONE_BATCH: Final = "a batch of real-time mode has a duration instead of a size"
 # options that change what is read or written, and the reason why they are rejected
 _SOURCE_REASONS: Final[dict[Option[Any], str]] = {
@@ -35,14 +37,19 @@ _SOURCE_REASONS: Final[dict[Option[Any], str]] = {
 _SINK_REASONS: Final[dict[Option[Any], str]] = {
     opt.SINK_PARALLELISM: "real-time mode does not repartition the rows",
     opt.TRANSACTIONAL_ID_PREFIX: "Spark's Kafka sink has no transactions",
+    opt.FLUSH_ROWS: _NO_BUFFER,
+    opt.FLUSH_INTERVAL: _NO_BUFFER,
 }
-# metadata that Spark's source has, with the types of their columns
+_HEADER_TYPES: Final = {"headers": ("MAP<STRING, BYTES>",), "header-list": ("ARRAY<ROW<STRING, BYTES>>",)}
+HEADER_KEYS: Final = frozenset(_HEADER_TYPES)
+# metadata that Spark's source has, with the types of their columns; its sink has headers only
 _READ_TYPES: Final = {
     "topic": ("STRING",),
     "partition": ("INT",),
     "offset": ("BIGINT",),
     "timestamp": ("TIMESTAMP_LTZ", "TIMESTAMP"),
     "timestamp-type": ("STRING",),
+    **_HEADER_TYPES,
 }
 
 
@@ -54,7 +61,10 @@ def check_source(definition: Definition) -> None:
         UnsupportedOptionError: an option has no equivalent.
         SchemaError: a metadata column has no equivalent.
     """
-    _check_table(definition)
+    _check_connector(definition)
+    if definition.has_changes:
+        raise _changelog_error(definition, "cannot be read")
+    _check_formats(definition)
     options = definition.options
     if options[opt.BOUNDED_MODE] != opt.UNBOUNDED:
         raise _option_error(definition, opt.BOUNDED_MODE, "a query in real-time mode never ends")
@@ -67,18 +77,21 @@ def check_source(definition: Definition) -> None:
     _check_options(definition, _SOURCE_REASONS)
     for column in definition.table.source_columns:
         if column.metadata is not None:
-            _check_read_metadata(definition, column)
+            _check_metadata(definition, column, _READ_TYPES, "read")
 
 
 def check_sink(definition: Definition) -> None:
     """Check that a table can be written in real-time mode.
 
     Raises:
-        UnsupportedSqlError: the table is a changelog.
+        UnsupportedSqlError: the table is a changelog, but not an upsert table.
         UnsupportedOptionError: an option has no equivalent.
         SchemaError: a column has no equivalent.
     """
-    _check_table(definition)
+    _check_connector(definition)
+    if definition.is_changelog:
+        raise _changelog_error(definition, "cannot be written, unless its connector is 'upsert-kafka'")
+    _check_formats(definition)
     options = definition.options
     if definition.is_exactly_once:
         reason = "Spark's Kafka sink has no transactions, and real-time mode sends rows before their batch ends"
@@ -89,16 +102,14 @@ def check_sink(definition: Definition) -> None:
             f"one 'topic', or {_MICRO_BATCHES}.",
             table=definition.name,
         )
-    if options[opt.PARTITIONER] != opt.DEFAULT:
+    if options.get(opt.PARTITIONER) not in (None, opt.DEFAULT):  # None: 'upsert-kafka' has no such option
         raise _option_error(definition, opt.PARTITIONER, "Spark's sink uses Kafka's default partitioner")
     if options[opt.SINK_CLIENT] != "auto":
         raise _option_error(definition, opt.SINK_CLIENT, "Spark's connector uses the Java client")
     _check_options(definition, _SINK_REASONS)
     for column in definition.table.persisted_columns:
         if column.metadata is not None:
-            raise _column_error(
-                definition, column, f"METADATA FROM '{column.metadata}' cannot be written. Declare it VIRTUAL"
-            )
+            _check_metadata(definition, column, _HEADER_TYPES, "written. Declare it VIRTUAL")
         type = parse_declared_type(column.declared)
         if any(_has_low_precision(child) for child in type.children):
             raise _column_error(
@@ -129,7 +140,7 @@ def check_handler_class(definition: Definition, key: str, value: str, is_loadabl
         raise _property_error(definition, key, reason)
 
 
-def _check_table(definition: Definition) -> None:
+def _check_connector(definition: Definition) -> None:
     if definition.is_builtin or definition.is_dynamic:
         connector = definition.table.options[opt.CONNECTOR.key]
         raise UnsupportedSqlError(
@@ -137,14 +148,19 @@ def _check_table(definition: Definition) -> None:
             f"{_MICRO_BATCHES}.",
             table=definition.name,
         )
-    if definition.has_changes:
-        raise UnsupportedSqlError(
-            f"Table '{definition.name}' is a changelog, which real-time mode does not support. {_MICRO_BATCHES}.",
-            table=definition.name,
-        )
+
+
+def _check_formats(definition: Definition) -> None:
     for payload in (definition.value, definition.key):
         if payload is not None:
             _check_format(definition, payload)
+
+
+def _changelog_error(definition: Definition, reason: str) -> UnsupportedSqlError:
+    return UnsupportedSqlError(
+        f"Table '{definition.name}' is a changelog, which {reason} in real-time mode. {_MICRO_BATCHES}.",
+        table=definition.name,
+    )
 
 
 def _check_format(definition: Definition, payload: Payload) -> None:
@@ -182,16 +198,20 @@ def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> N
             raise _option_error(definition, option, reason)
 
 
-def _check_read_metadata(definition: Definition, column: Column) -> None:
-    type = parse_declared_type(column.declared)
-    name = {"TIMESTAMP WITH LOCAL TIME ZONE": "TIMESTAMP_LTZ", "INTEGER": "INT"}.get(type.name, type.name)
-    key = str(column.metadata)
-    if key not in _READ_TYPES:
-        raise _column_error(definition, column, f"METADATA FROM '{key}' cannot be read")
+def _check_metadata(definition: Definition, column: Column, types: Mapping[str, Sequence[str]], operation: str) -> None:
+    key, type = str(column.metadata), parse_declared_type(column.declared)
+    if key not in types:
+        raise _column_error(definition, column, f"METADATA FROM '{key}' cannot be {operation}")
     is_exact = key != "timestamp" or type.precision is None or type.precision >= 3
-    if name not in _READ_TYPES[key] or not is_exact or (key == "topic" and type.children):
-        expected = " or ".join(_READ_TYPES[key]) + ("(3)" if key == "timestamp" else "")
+    if _without_names(type) not in types[key] or not is_exact:
+        expected = " or ".join(types[key]) + ("(3)" if key == "timestamp" else "")
         raise _column_error(definition, column, f"METADATA FROM '{key}' must be {expected}, not {column.declared}")
+
+
+def _without_names(type: DeclaredType) -> str:
+    """Return a type without the names of fields, precisions and NOT NULL."""
+    name = {"TIMESTAMP WITH LOCAL TIME ZONE": "TIMESTAMP_LTZ", "INTEGER": "INT"}.get(type.name, type.name)
+    return f"{name}<{', '.join(map(_without_names, type.children))}>" if type.children else name
 
 
 def _has_low_precision(type: DeclaredType) -> bool:

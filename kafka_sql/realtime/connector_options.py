@@ -12,7 +12,7 @@ from kafka_sql.kafka.config.jaas import remove_escapes
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secret_references import resolve_all
-from kafka_sql.realtime.checks import check_property
+from kafka_sql.realtime.checks import HEADER_KEYS, check_property
 
 # properties that Spark sets itself; offsets are in its checkpoint, and this package commits them to the group
 _OF_SPARK: Final = frozenset(
@@ -74,6 +74,8 @@ def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] 
         for (topic, partition), offset in sorted(starts.items()):
             nested.setdefault(topic, {})[str(partition)] = offset
         options["startingOffsets"] = json.dumps(nested)
+    if any(column.metadata in HEADER_KEYS for column in definition.table.source_columns):
+        options["includeHeaders"] = "true"
     options["failOnDataLoss"] = str(definition.options[opt.FAIL_ON_DATA_LOSS]).lower()
     return options
 

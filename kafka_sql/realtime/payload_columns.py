@@ -13,11 +13,13 @@ from kafka_sql.definition import Definition
 from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
-from kafka_sql.realtime.checks import precision
+from kafka_sql.realtime.checks import HEADER_KEYS, precision
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
 from kafka_sql.source.reader.bad_records import how_to_tolerate
+from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME
 
 _RECORD: Final = ("topic", "partition", "offset")
+_METADATA: Final = (*_RECORD, "timestamp", "timestampType", "headers")
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
@@ -29,7 +31,7 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
         schema: the source columns in Spark's types.
     """
     key, value = definition.key, definition.value
-    metadata = [*_RECORD, "timestamp", "timestampType"]
+    metadata = [name for name in _METADATA if name in records.columns]
     rows = records
     keys = ["key"] if key is not None else []
     rows = rows.select(*metadata, *keys, F.explode(_decode(rows, definition, value, schema)).alias("__value"))
@@ -47,23 +49,38 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
 
 
 def encode_rows(rows: DataFrame, definition: Definition, schema: StructType) -> DataFrame:
-    """Return the columns ``key`` and ``value`` of Spark's Kafka sink.
+    """Return the columns ``key``, ``value`` and ``headers`` of Spark's Kafka sink. A delete becomes a tombstone.
 
     Args:
-        rows: the columns of the table that are written.
+        rows: the columns of the table that are written; with changes, also the row kind.
         schema: the source columns in Spark's types.
     """
-    payloads = [(definition.key, "key"), (definition.value, "value")]
-    return rows.select(
-        *(_encode(rows, definition, payload, schema).alias(name) for payload, name in payloads if payload is not None)
-    )
+    columns = {"value": _encode(rows, definition, definition.value, schema)}
+    if ROW_KIND_NAME in rows.columns:
+        columns["value"] = F.when(rows[ROW_KIND_NAME] != KINDS[DELETE], columns["value"])
+    if definition.key is not None:
+        columns["key"] = _encode(rows, definition, definition.key, schema)
+    for column in definition.table.persisted_columns:
+        if column.metadata in HEADER_KEYS and column.name in rows.columns:
+            headers = rows[quote_identifier(column.name)]
+            columns["headers"] = F.map_entries(headers) if column.metadata == "headers" else headers
+    return rows.select(*(column.alias(name) for name, column in columns.items()))
 
 
 def _metadata_column(key: str) -> Column:
+    if key in HEADER_KEYS:
+        headers = F.coalesce(F.col("headers"), F.array())
+        return headers if key == "header-list" else F.map_from_entries(F.filter(headers, _is_last))
     if key != "timestamp-type":
         return F.col(key)
     number, names = F.col("timestampType"), _TIMESTAMP_TYPES
     return F.when(number == 0, names[1]).when(number == 1, names[2]).otherwise(names[0])
+
+
+def _is_last(header: Column, index: Column) -> Column:
+    """Return whether no later header of a record has the same name; Flink keeps the last one."""
+    following = F.slice(F.col("headers"), index + 2, F.size("headers"))  # positions start at 1
+    return ~F.exists(following, lambda later: later["key"] == header["key"])
 
 
 def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:

@@ -159,11 +159,14 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         query = run(rewrite.text)
         if query.isStreaming and settings.is_real_time(spark):
             prepare_static_sides(spark, entry.definition.name, rewrite, query)
-            rows = real_time.prepare_query(entry, project_to_table(entry, query, statement))
+            rows = project_to_table(entry, query, statement)
+            real_time.check_query(entry, rows)
             stream = streaming.ContinuousQuery(
                 entry, rows, rewrite.streamed_tables, is_bounded=False, is_real_time=True
             )
-            return PreparedInsert(stream, "")
+            stream = _with_changes(spark, tables, entry, stream, query.columns, statement)
+            rows = real_time.prepare_query(stream.rows, stream.states, entry.definition.name)
+            return PreparedInsert(with_fields(stream, rows=rows), "")
         if query.isStreaming:
             prepare_static_sides(spark, entry.definition.name, rewrite, query)
             rows = project_to_table(entry, query, statement)

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.realtime.checks import check_handler_class, check_sink, check_source
@@ -25,8 +26,8 @@ from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resol
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
 from kafka_sql.sql.jobs.query_fingerprint import Json
-from kafka_sql.sql.jobs.real_time_joins import broadcast_tables
-from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan
+from kafka_sql.sql.jobs.real_time_operators import prepare_operators
+from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.rewrite.query import StreamReader
 
 SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source
@@ -39,10 +40,13 @@ _USE_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run
 # operators of analyzed plans; Spark allows more, which the tests do not cover
 _SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
-) | {"CTERelationRef", "CTERelationDef"}  # joins are checked in real_time_joins
+) | {"CTERelationRef", "CTERelationDef"}  # joins are checked in real_time_operators
+_AGGREGATES: Final = frozenset(("Aggregate", "Distinct"))
+_WINDOW: Final = "PreciseTimestampConversion"  # Spark's function that computes a window's start and end
+_SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
-    "Aggregate": "an aggregate",
+    "Aggregate": "an aggregate, a deduplication or a Top-N",
     "EventTimeWatermark": "a watermark",
     "Expand": "a sliding window",
     "Sort": "ORDER BY",
@@ -121,18 +125,40 @@ def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> St
     return read
 
 
-def prepare_query(entry: CatalogTable, rows: DataFrame) -> DataFrame:
-    """Return a query whose operators real-time mode supports, after checking them and the table to write.
+def check_query(entry: CatalogTable, rows: DataFrame) -> None:
+    """Check that real-time mode supports the table to write, and the operators of a query.
 
     Raises:
-        UnsupportedSqlError: an operator or a function is not supported.
+        UnsupportedSqlError: an operator or a function is not supported, or the session has too few cores.
         UnsupportedOptionError, SchemaError: see ``check_sink``.
         InvalidOptionError: the duration of a batch is too short.
     """
     check_sink(entry.definition)
     _check_interval(rows.sparkSession, entry.definition.name)
-    _check_plan(read_plan(rows), entry.definition.name)
-    return broadcast_tables(rows, entry.definition.name)
+    plan = read_plan(rows)
+    _check_plan(plan, entry.definition)
+    if any(operator.name in _AGGREGATES for operator in plan.walk()):
+        _check_cores(rows.sparkSession, entry.definition.name)
+
+
+def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFrame:
+    """Return a query as Spark runs it in real-time mode.
+
+    Args:
+        rows: the rows, with row kinds if they are deleted.
+        states: the stateful operators of this package in the query.
+        sink: the table that the query writes, for errors.
+
+    Raises:
+        UnsupportedSqlError: it has such operators; or see ``prepare_operators``.
+    """
+    if states:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': an aggregate function with DISTINCT, or another aggregate whose old rows are kept, "
+            f"is not supported in real-time mode. {_USE_MICRO_BATCHES}.",
+            table=sink,
+        )
+    return prepare_operators(rows, sink)
 
 
 def _check_interval(spark: SparkSession, sink: str) -> None:
@@ -148,22 +174,52 @@ def _check_interval(spark: SparkSession, sink: str) -> None:
         )
 
 
-def _check_plan(plan: Operator, sink: str) -> None:
+def _check_cores(spark: SparkSession, sink: str) -> None:
+    """Check that the tasks of an aggregate can run beside those of the sources. Only a local session's cores are fixed.
+
+    Raises:
+        UnsupportedSqlError: they cannot.
+    """
+    context = spark.sparkContext
+    partitions = int(spark.conf.get(_SHUFFLE_PARTITIONS) or 0)
+    if str(context.master).startswith("local") and partitions >= context.defaultParallelism:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': in real-time mode, each of the {partitions} partitions of an aggregate "
+            f"('{_SHUFFLE_PARTITIONS}') and each partition of the sources needs a core, and the session has "
+            f"{context.defaultParallelism}. SET 'parallelism.default' to fewer, start the session with more, such as "
+            f"local[8], or {_USE_MICRO_BATCHES}.",
+            table=sink,
+        )
+
+
+def _check_plan(plan: Operator, definition: Definition) -> None:
+    is_aggregated = any(operator.name in _AGGREGATES for operator in plan.walk())
+    supported = _SUPPORTED_OPERATORS | (_AGGREGATES if definition.is_upsert else frozenset())
     for operator in plan.walk():
         unsupported = None
         if not operator.children and operator.detail != _SPARK_SOURCE:
             unsupported = f"the source '{operator.detail or operator.name}'"
-        elif operator.name not in _SUPPORTED_OPERATORS:
+        elif operator.name not in supported:
             unsupported = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
-        for column in (*operator.columns, *filter(None, (operator.condition,))):
+        for column in (*operator.columns, *operator.keys, *filter(None, (operator.condition,))):
             for part in column.walk():
                 unsupported = unsupported or _UNSUPPORTED_FUNCTIONS.get(part.name)
+                if is_aggregated and part.name == _WINDOW:
+                    unsupported = unsupported or "an aggregate over windows, whose rows are final,"
         if unsupported is not None:
             raise UnsupportedSqlError(
-                f"INSERT INTO '{sink}': {unsupported} is not supported in real-time mode, which runs projections, "
-                f"filters, UNION ALL, LATERAL VIEW and joins with tables. {_USE_MICRO_BATCHES}.",
-                table=sink,
+                f"INSERT INTO '{definition.name}': {unsupported} is not supported in real-time mode, which runs "
+                "projections, filters, UNION ALL, LATERAL VIEW and joins with tables, and, into an 'upsert-kafka' "
+                f"table, aggregates, deduplication and Top-N. {_USE_MICRO_BATCHES}.",
+                table=definition.name,
             )
+
+
+def without_decoders(plan: Operator) -> Operator:
+    """Return a plan for a fingerprint, in which the tables are sources: how they are decoded does not matter."""
+    if plan.name == "SubqueryAlias" and plan.detail.endswith(SUFFIX):
+        return Operator(plan.name, columns=tuple(map(reference, plan.output)), detail=_SPARK_SOURCE)
+    return with_fields(plan, children=tuple(map(without_decoders, plan.children)))
 
 
 def describe_tables(sink: str, sources: Sequence[CatalogTable]) -> Json:

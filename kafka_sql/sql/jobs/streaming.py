@@ -144,7 +144,8 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     query = _as_checkpointed(query, checkpoint)
     definitions = {source.provider: source.definition for source in query.sources}
     definitions |= {changes_provider(source): source.definition for source in query.sources}
-    fingerprint = make_fingerprint(read_plan(query.rows), query.sink_description, definitions, query.states)
+    plan = real_time.without_decoders(read_plan(query.rows)) if query.is_real_time else read_plan(query.rows)
+    fingerprint = make_fingerprint(plan, query.sink_description, definitions, query.states)
     if query.is_real_time:
         fingerprint |= real_time.describe_tables(query.target_name, query.sources)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))

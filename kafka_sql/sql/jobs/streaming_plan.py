@@ -78,7 +78,7 @@ class Operator:
         columns: the columns that it returns, aliases or attributes; empty if it returns those of its inputs.
         keys: the grouping expressions of an aggregate, or the columns of a deduplication.
         condition: the condition of a filter or join; None if there is none.
-        detail: the provider of a source, or the type of a join.
+        detail: the provider of a source, the type of a join, or the name of a subquery.
     """
 
     name: str
@@ -198,6 +198,8 @@ def read_operator(plan: Any, definitions: Mapping[int, Any] = MappingProxyType({
             )
         case "Deduplicate" | "DeduplicateWithinWatermark":
             return with_fields(operator, keys=_read_all(plan.keys()))
+        case "SubqueryAlias":
+            return with_fields(operator, detail=str(plan.alias()))
     if children:
         return operator
     provider = str(plan.sourceName()) if name.startswith(_STREAM_LEAF) else name

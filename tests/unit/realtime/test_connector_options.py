@@ -137,7 +137,7 @@ def test_sinks_are_rejected_by_option(options: dict[str, str], expected: str) ->
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        (Column("h", "MAP<STRING, BINARY>", "MAP<STRING, BYTES>", metadata="headers"), "cannot be read"),
+        (Column("h", "MAP<STRING, STRING>", "MAP<STRING, STRING>", metadata="headers"), "must be MAP<STRING, BYTES>"),
         (Column("e", "INT", "INT", metadata="leader-epoch"), "cannot be read"),
         (Column("p", "BIGINT", "BIGINT", metadata="partition"), "must be INT, not BIGINT"),
         (Column("t", "TIMESTAMP", "TIMESTAMP_LTZ(0)", metadata="timestamp"), "must be TIMESTAMP_LTZ or TIMESTAMP(3)"),
@@ -154,20 +154,42 @@ def test_sinks_are_rejected_by_column() -> None:
     timestamp = Column("t", "TIMESTAMP", "TIMESTAMP_LTZ(3)", metadata="timestamp")
     with pytest.raises(KafkaSqlError, match="cannot be written"):
         check_sink(define(A, timestamp))
+    with pytest.raises(KafkaSqlError, match=r"must be MAP<STRING, BYTES>, not MAP<BYTES, BYTES>"):
+        check_sink(define(A, Column("h", "MAP<BINARY, BINARY>", "MAP<BYTES, BYTES>", metadata="headers")))
     check_sink(define(A, Column("t", "TIMESTAMP_NTZ", "TIMESTAMP(3)")))
     with pytest.raises(KafkaSqlError, match="fewer than 6 fractional digits"):
         check_sink(define(A, Column("t", "ARRAY<TIMESTAMP_NTZ>", "ARRAY<TIMESTAMP(3)>")))
 
 
-def test_changelogs_are_rejected() -> None:
-    options = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json", "topic": "orders"}
-    table = Table(
-        ("t",), (Column("a", "INT", "INT", nullable=False),), options | {"properties.bootstrap.servers": "h:1"}
-    )
-    upsert = validate_table(Table(table.name, table.columns, table.options, primary_key=("a",)))
+def test_headers_are_requested_if_a_column_has_them() -> None:
+    headers = Column("h", "MAP<STRING, BINARY>", "MAP<STRING, BYTES> NOT NULL", metadata="headers")
+    check_source(define(A, headers))
+    check_sink(define(A, headers))
+    assert "includeHeaders" not in reader_options(define(), None)
+    assert reader_options(define(A, headers), None)["includeHeaders"] == "true"
+
+
+def define_upsert(**options: str) -> Definition:
+    required = {
+        "connector": "upsert-kafka",
+        "properties.bootstrap.servers": "h:1",
+        "topic": "orders",
+        "key.format": "json",
+        "value.format": "json",
+    }
+    key = Column("a", "INT", "INT", nullable=False)
+    return validate_table(Table(("t",), (key,), required | options, primary_key=("a",)))
+
+
+def test_changelogs_are_rejected_but_upsert_sinks() -> None:
+    with pytest.raises(KafkaSqlError, match="is a changelog, which cannot be read"):
+        check_source(define_upsert())
+    check_sink(define_upsert())
+    with pytest.raises(KafkaSqlError, match="each change of a row is written at once"):
+        check_sink(define_upsert(**{"sink.buffer-flush.max-rows": "10", "sink.buffer-flush.interval": "1 s"}))
     for check in (check_source, check_sink):
         with pytest.raises(KafkaSqlError, match="is a changelog"):
-            check(upsert)
+            check(define(format="ogg-json"))
 
 
 @pytest.mark.parametrize("connector", ["datagen", "print", "blackhole"])

@@ -121,6 +121,10 @@ class Catalyst:
         hint = self._class(_LOGICAL, "HintInfo")(self._jvm.scala.Option.apply(strategy))
         return self._class(_LOGICAL, "ResolvedHint")(plan, hint)
 
+    def deduplicate(self, plan: Plan) -> Plan:
+        """Return the first of equal rows, as a stream of rows that do not change."""
+        return analyzed_plan(self.dataframe(plan).dropDuplicates())
+
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""
         return node.withNewChildren(self._sequence(inputs))

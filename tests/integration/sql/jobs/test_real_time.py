@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +75,6 @@ INVALID = [
     b'[{"i": 1}, 2, {"i": 3}]',
     b"[" * 1001,
 ]
-
-
-@pytest.fixture
-def real_time(spark: Any, streaming: Any) -> Iterator[Any]:
-    """Return ``sql`` in real-time mode, with short batches."""
-    streaming("SET 'execution.latency-mode' = 'real-time'")
-    streaming("SET 'execution.checkpointing.interval' = '1 s'")
-    spark.conf.set(MIN_BATCH, "1000")
-    yield streaming
-    spark.conf.unset(MIN_BATCH)
 
 
 def start(spark: Any, sql: Any, insert: str) -> Any:
@@ -332,3 +321,33 @@ def test_rejects_what_real_time_mode_does_not_support(
         real_time(f"INSERT INTO tgt {query}")
     assert expected in str(raised.value)
     assert spark.streams.active == []
+
+
+def test_headers_are_read_and_written(spark: Any, streaming: Any, topics: Topics) -> None:
+    source = topics.create()
+    streaming(
+        "CREATE TABLE src (a INT, h MAP<STRING, BYTES> METADATA FROM 'headers', "
+        f"l ARRAY<ROW<`key` STRING, `value` BYTES>> METADATA FROM 'header-list') {topics.with_options(source)}"
+    )
+    streaming(
+        "CREATE TABLE tgt (a INT, l ARRAY<ROW<`key` STRING, `value` BYTES>>, h MAP<STRING, BYTES> METADATA FROM "
+        f"'headers') {topics.with_options(topics.create())}"
+    )
+    for headers in ([("k", b"1"), ("j", None), ("k", b"2"), ("", b"")], []):
+        topics.produce(source, b'{"a": 1}', headers=headers)
+    written = []
+    for mode in ("micro-batch", "real-time"):
+        target = topics.create()
+        streaming(f"SET 'execution.latency-mode' = '{mode}'")
+        streaming(f"SET 'pipeline.name' = '{mode}'")
+        hint = f"/*+ OPTIONS('topic' = '{target}') */"
+        query = start(spark, streaming, f"INSERT INTO tgt {hint} (a, l, h) SELECT a, l, h FROM src")
+        if mode == "micro-batch":
+            query.processAllAvailable()
+        messages = topics.consume(target, 2)
+        query.stop()
+        written.append([(json.loads(m.value()), sorted(m.headers() or [], key=str)) for m in messages])
+    assert written[0] == written[1]
+    assert written[1][0][1] == [("", b""), ("j", None), ("k", b"2")]
+    assert [h["key"] for h in written[1][0][0]["l"]] == ["k", "j", "k", ""]
+    assert written[1][1] == ({"a": 1, "l": []}, [])

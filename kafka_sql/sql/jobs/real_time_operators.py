@@ -1,4 +1,4 @@
-"""Prepare joins of a stream with other tables for real-time mode, in which Spark supports broadcast hash joins only."""
+"""Prepare joins and DISTINCT for real-time mode, in which Spark has broadcast hash joins only."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _OPERATORS: Final = frozenset(
 _WHAT_TO_DO: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
 
 
-def broadcast_tables(rows: DataFrame, sink: str) -> DataFrame:
-    """Return a streaming query that broadcasts the tables that its streams join.
+def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
+    """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once.
+
+    Spark's DISTINCT is an aggregate, which would return a row again whenever an equal one arrives.
 
     Args:
         sink: the table that the query writes, for errors.
@@ -29,16 +31,18 @@ def broadcast_tables(rows: DataFrame, sink: str) -> DataFrame:
     """
     plan = analyzed_plan(rows)
     catalyst = Catalyst(rows.sparkSession)
-    broadcast = _broadcast(catalyst, plan, sink)
-    return rows if broadcast is plan else catalyst.dataframe(broadcast)
+    prepared = _prepare(catalyst, plan, sink)
+    return rows if prepared is plan else catalyst.dataframe(prepared)
 
 
-def _broadcast(catalyst: Catalyst, plan: Plan, sink: str) -> Plan:
-    """Return a plan with hints for the tables; the plan itself if it has no joins."""
+def _prepare(catalyst: Catalyst, plan: Plan, sink: str) -> Plan:
+    """Return a plan with hints for the tables; the plan itself if it has neither joins nor DISTINCT."""
     if not plan.isStreaming():
         return plan
     children = elements(plan.children())
-    inputs = [_broadcast(catalyst, child, sink) for child in children]
+    inputs = [_prepare(catalyst, child, sink) for child in children]
+    if class_name(plan) == "Distinct":
+        return catalyst.deduplicate(inputs[0])
     if class_name(plan) == "Join":
         stream_is_left, stream_is_right = (child.isStreaming() for child in children)
         if stream_is_left and stream_is_right:
