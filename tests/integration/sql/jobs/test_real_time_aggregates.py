@@ -84,6 +84,21 @@ def test_deduplication(
     started.stop()
 
 
+def test_top_n(spark: Any, one_partition: Any, topics: Topics) -> None:
+    source, _ = create_tables(one_partition, topics)
+    target = topics.create()
+    columns = "k STRING, n BIGINT, v INT, PRIMARY KEY (k, n) NOT ENFORCED"
+    one_partition(f"CREATE TABLE best ({columns}) {topics.with_upsert_options(target)}")
+    query = """INSERT INTO best SELECT k, n, v
+        FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM src) WHERE n <= 2"""
+    started = spark.streams.get(one_partition(query).collect()[0][0])
+    topics.produce(source, row("a", 1), row("a", 5), row("a", 3))
+    messages = topics.consume(target, 5)
+    started.stop()
+    rows = [json.loads(m.value() or b"") for m in messages]
+    assert [(r["n"], r["v"]) for r in rows] == [(1, 1), (1, 5), (2, 1), (1, 5), (2, 3)]
+
+
 def test_an_aggregate_of_rows_joined_with_a_table(spark: Any, one_partition: Any, topics: Topics) -> None:
     source, target = create_tables(one_partition, topics)
     insert = """INSERT INTO tgt SELECT name, COUNT(*) FROM src JOIN VALUES ('a', 'one'), ('b', 'one') AS t(id, name)
