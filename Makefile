@@ -66,7 +66,7 @@ test-integration: java $(INSTALLED) $(ARCHIVE) ## Start a real Kafka and run the
 chaos: java $(INSTALLED) ## Run all scenarios of docs/reliability.md (three to four hours)
 	$(PY) -m tests.chaos
 
-bench: java $(INSTALLED) ## Compare with Spark's own Kafka source and sink and with Flink SQL (35 minutes)
+bench: java $(INSTALLED) ## Compare with Spark's own Kafka source and sink and with Flink SQL (50 minutes)
 	$(PY) -m benchmarks
 
 bench-quick: java $(INSTALLED) ## Run a sample of the benchmark with a tenth of the records

@@ -1,5 +1,7 @@
 """Compare this project with Spark's own Kafka connector and Flink SQL: ``python -m benchmarks [--quick] [--only ...]``.
 
+The part 'engines', which runs only if it is named, compares it with other stream processors for Python.
+
 All peers run alternately on the same broker, after warm-up rounds. Their results are compared, and a difference fails
 the run. Only ratios are claimed; absolute values depend on the machine. Results are stored in ``benchmarks/results``.
 """
@@ -14,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import changelog_keys, growth, streams
+from benchmarks import changelog_keys, engines, growth, real_time, streams
 from benchmarks.changelogs import measure_changelogs
 from benchmarks.cluster import Cluster
 from benchmarks.comparison import Result, count_noun
@@ -22,7 +24,7 @@ from benchmarks.floor import measure_floor
 from benchmarks.latency import measure_latency
 from benchmarks.orders import Topic, create_table, select_rows
 from benchmarks.peer_process import PeerProcess
-from benchmarks.peers import launch
+from benchmarks.peers import environments, launch
 from benchmarks.reading import measure_reads
 from benchmarks.report import describe_machine, format_line, format_table, save
 from benchmarks.stages import measure_stages
@@ -30,6 +32,7 @@ from benchmarks.start_up import Start, measure_first_query, measure_small_querie
 from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE, measure_writes
 
 _FORMATS = ("raw", "json", "csv", "avro", "avro-confluent")
+_CODECS = ("lz4", "zstd")
 _SIZES = {"1 KB": (870, 400_000), "10 KB": (9_900, 40_000)}  # bytes of filler, records
 
 
@@ -52,6 +55,10 @@ class Bench:
         """All peers."""
         return [self.kafka_sql, self.spark, self.flink]
 
+    def selects(self, comparison: str) -> bool:
+        """Return whether a row of the parts with many of them is to be measured."""
+        return not self.rows or any(text in comparison for text in self.rows)
+
     def topic(
         self, format: str, records: int, partitions: int = 4, filler: int = 0, compression: str = "none"
     ) -> Topic:
@@ -73,14 +80,13 @@ class Bench:
 
 
 def reading(bench: Bench) -> Iterator[Result]:
-    """Measure each format."""
-    for format in _FORMATS:
-        yield from measure_reads(
-            "read", format, bench.topic(format, int(2_000_000 * bench.scale)), bench.all, bench.runs
-        )
-    for format in ("raw", "json"):
-        topic = bench.topic(format, int(2_000_000 * bench.scale), compression="lz4")
-        yield from measure_reads("read", f"{format}, lz4", topic, bench.all, bench.runs)
+    """Measure each format, and compressed records."""
+    rows = [(format, format, "none") for format in _FORMATS]
+    rows += [(f"{format}, {codec}", format, codec) for codec in _CODECS for format in ("raw", "json")]
+    for comparison, format, codec in rows:
+        if bench.selects(comparison):
+            topic = bench.topic(format, int(2_000_000 * bench.scale), compression=codec)
+            yield from measure_reads("read", comparison, topic, bench.all, bench.runs)
 
 
 def sizing(bench: Bench) -> Iterator[Result]:
@@ -115,20 +121,19 @@ def one_core(bench: Bench) -> Iterator[Result]:
 
 def writing(bench: Bench) -> Iterator[Result]:
     """Measure each delivery guarantee, with more rounds because these runs vary most."""
-    runs = bench.runs + 2
-    for format in ("json", "avro"):
-        template = Topic("", format, int(2_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
-        writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
-        yield from measure_writes(f"{format}, at-least-once", template, writers, bench.cluster, runs)
-        if format == "json":
-            writers = [
-                (bench.kafka_sql.name, bench.kafka_sql, EXACTLY_ONCE),
-                (bench.flink.name, bench.flink, EXACTLY_ONCE),
-            ]
-            yield from measure_writes(f"{format}, exactly-once", template, writers, bench.cluster, runs)
-            writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
-            compressed = replace(template, compression="lz4")
-            yield from measure_writes(f"{format}, lz4, at-least-once", compressed, writers, bench.cluster, runs)
+    with_guarantees = [bench.kafka_sql, bench.flink]
+    rows = [
+        ("json, at-least-once", "json", AT_LEAST_ONCE, bench.all, "none"),
+        ("json, exactly-once", "json", EXACTLY_ONCE, with_guarantees, "none"),
+        *((f"json, {codec}, at-least-once", "json", AT_LEAST_ONCE, bench.all, codec) for codec in _CODECS),
+        ("avro, at-least-once", "avro", AT_LEAST_ONCE, bench.all, "none"),
+    ]
+    servers = bench.cluster.bootstrap, bench.cluster.registry
+    for comparison, format, options, peers, codec in rows:
+        if bench.selects(comparison):
+            template = Topic("", format, int(2_000_000 * bench.scale), 4, *servers, compression=codec)
+            writers = [(process.name, process, options) for process in peers]
+            yield from measure_writes(comparison, template, writers, bench.cluster, bench.runs + 2)
 
 
 def starting(bench: Bench) -> Iterator[Result]:
@@ -146,6 +151,33 @@ def streaming(bench: Bench) -> Iterator[Result]:
         yield from measure_latency(rate, int(15 * bench.scale) + 5, peers, bench.cluster, bench.folder, bench.runs)
 
 
+def real_time_mode(bench: Bench) -> Iterator[Result]:
+    """Measure the latency from end to end, in real-time mode and in micro-batches."""
+    cores = real_time.CORES
+    with launch.start_kafka_sql(bench.folder, cores) as ours, launch.start_spark(bench.folder, cores) as spark:
+        yield from real_time.measure_real_time(
+            (20, 2_000), 8, int(15 * bench.scale) + 3, [ours, spark], bench.cluster, bench.folder, bench.runs
+        )
+
+
+def other_engines(bench: Bench) -> Iterator[Result]:
+    """Measure other stream processors for Python, as far as they can be installed."""
+    records, warm_up = int(1_000_000 * bench.scale), int(100_000 * bench.scale)
+    topics = [
+        streams.fill(name, n, bench.kafka_sql, bench.cluster)
+        for name, n in (("engine_records", records), ("engine_warm_up", warm_up))
+    ]
+    with ExitStack() as stack:
+        peers = [bench.kafka_sql]
+        for name in environments.MODULES:
+            try:
+                peers.append(stack.enter_context(environments.start_engine(name, bench.folder)))
+            except environments.InstallationError as e:
+                print(e, flush=True)
+        rows = [row for row in engines.ROWS if bench.selects(row)]
+        yield from engines.measure_engines(topics[0], topics[1], peers, bench.cluster, bench.folder, bench.runs, rows)
+
+
 def draining(bench: Bench) -> Iterator[Result]:
     """Measure streams that read a backlog."""
     records, warm_up = int(bench.backlog * bench.scale), int(streams.WARM_UP * bench.scale)
@@ -155,7 +187,10 @@ def draining(bench: Bench) -> Iterator[Result]:
     ]
     with launch.start_flink(bench.folder, 2, "streaming") as flink:
         peers = [bench.kafka_sql, bench.spark, flink]
-        yield from streams.measure_streams(*topics, peers, bench.cluster, bench.folder, bench.runs, bench.rows)
+        queries = [query for query in streams.QUERIES if bench.selects(query)]
+        yield from streams.measure_streams(
+            topics[0], topics[1], peers, bench.cluster, bench.folder, bench.runs, queries
+        )
 
 
 def changelogs(bench: Bench) -> Iterator[Result]:
@@ -214,7 +249,9 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "write": writing,
     "start": starting,
     "latency": streaming,
+    "real-time": real_time_mode,
     "stream": draining,
+    "engines": other_engines,
     "changelogs": changelogs,
     "changelog-keys": many_keys,
     "floor": without_spark,
@@ -222,19 +259,23 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "unused": unused_columns,
     "stages": profile,
 }
-SAMPLE = {"sample": sample}
+SAMPLE: dict[str, Callable[[Bench], Iterator[Result]]] = {"sample": sample}
+ON_DEMAND = ("engines",)  # installs about 2 GB
 
 
 def main() -> int:
     """Measure, and print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run, few comparisons")
-    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run (default: all)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run (default: all but 'engines')")
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        default=[],
+        help="rows of 'read', 'write', 'stream', 'engines' with these texts, as in: zstd",
+    )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--backlog", type=int, default=10_000_000, help="records that part 'stream' reads (10,000,000)")
-    parser.add_argument(
-        "--rows", nargs="+", choices=streams.QUERIES, default=list(streams.QUERIES), help="queries of part 'stream'"
-    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
     arguments.out.mkdir(exist_ok=True)
@@ -249,8 +290,8 @@ def main() -> int:
         scale, runs = (0.1, 1) if arguments.quick else (1, arguments.runs)
         bench = Bench(cluster, folder, scale, runs, arguments.backlog, arguments.rows, *peers)
         print(" · ".join(f"{k} {v}" for k, v in describe_machine().items()), flush=True)
-        parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
-        for measure in parts.values():
+        everything = SAMPLE if arguments.quick else {p: PARTS[p] for p in PARTS if p not in ON_DEMAND}
+        for measure in [PARTS[part] for part in arguments.only or ()] or everything.values():
             for result in measure(bench):
                 print(format_line(result), flush=True)
                 results = save(result, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +58,26 @@ def _measure_stream(rate: int, seconds: int, process: PeerProcess, cluster: Clus
     return response
 
 
-def send(producer: Producer, topic: str, rate: int, seconds: float) -> int:
-    """Send records with the current time as value. Return their number."""
+def send(
+    producer: Producer,
+    topic: str,
+    rate: int,
+    seconds: float,
+    value: Callable[[int], bytes] = lambda number: repr(time.time()).encode(),
+) -> int:
+    """Send records with the current time. Return their number.
+
+    Args:
+        producer: the client.
+        topic: the topic.
+        rate: records per second.
+        seconds: the duration.
+        value: number of a record, from 0 -> its value. By default, the value is the time.
+    """
     started, sent = time.time(), 0
     while (now := time.time()) < started + seconds:
         while sent < (now - started) * rate:
-            producer.produce(topic, repr(time.time()).encode())
+            producer.produce(topic, value(sent))
             sent += 1
         producer.poll(0)
         time.sleep(max(_PAUSE, 1 / rate))

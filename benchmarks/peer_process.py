@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks.memory import MemoryWatch
-
-RESPONSE_MARK = "@@ "  # marks responses, because libraries print to stdout, too
+from benchmarks.peers.serving import RESPONSE_MARK
 
 
 class PeerError(Exception):

@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.comparison import Result
+from benchmarks.peers.environments import engine_versions
 from benchmarks.peers.launch import OURS
+from benchmarks.setups import SETUPS, describe_setup
 from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+
+_PRECISE = 20  # milliseconds, below which tables show tenths
 
 
 def describe_machine() -> dict[str, Any]:
@@ -29,6 +33,7 @@ def describe_machine() -> dict[str, Any]:
         "kafka": KAFKA_VERSION,
         "flink": "2.2.0, connector 5.0.0-2.2",
         "spark connector": "spark-sql-kafka-0-10 4.2.0, kafka-clients 3.9.1",
+        **engine_versions(),
         **{name: version(name) for name in names},
     }
 
@@ -40,7 +45,7 @@ def format_line(result: Result) -> str:
     memory = " ".join(f"{process} {size} MiB" for process, size in result.memory.items())
     comparison = f"{result.group}: {result.comparison}"
     median = f"{result.median:8.3f} {result.unit}"
-    return f"{comparison:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
+    return f"{comparison:<60} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
 
 
 def ratio(ours: Result, peer: Result) -> float:
@@ -49,7 +54,7 @@ def ratio(ours: Result, peer: Result) -> float:
 
 
 def format_table(results: Sequence[Result]) -> str:
-    """Return a Markdown table: a row per comparison, a column per peer, and the ratios."""
+    """Return a Markdown table per group: its setup, a row per comparison, a column per peer, and the ratios."""
     lines = []
     for group, group_results in groupby(results, key=lambda r: r.group):
         rows = [
@@ -59,6 +64,8 @@ def format_table(results: Sequence[Result]) -> str:
         names = dict.fromkeys(r.peer for _, peer_results in rows for r in peer_results)
         peers = sorted(names, key=lambda name: name != OURS)  # kafka_sql first
         header = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
+        if setup := describe_setup(group, peers):
+            lines += ["", setup]
         lines += ["", f"| {group} | " + " | ".join(header) + " |", "|---" * (len(header) + 1) + "|"]
         for comparison, peer_results in rows:
             by_peer = {r.peer: r for r in peer_results}
@@ -78,7 +85,8 @@ def format_value(result: Result) -> str:
         return f"{result.median:.2f} {result.unit}"
     if result.records:
         return f"{result.records / result.median / 1000:,.0f} k/s"
-    return f"{result.median * 1000:,.0f} ms"
+    milliseconds = result.median * 1000
+    return f"{milliseconds:.1f} ms" if milliseconds < _PRECISE else f"{milliseconds:,.0f} ms"
 
 
 def save(result: Result, path: Path) -> list[Result]:
@@ -89,7 +97,7 @@ def save(result: Result, path: Path) -> list[Result]:
         results[keys.index(key)] = result
     else:
         results.append(result)
-        groups = [*dict.fromkeys(r.group for r in results)]
+        groups = [*dict.fromkeys([*SETUPS, *(r.group for r in results)])]
         results.sort(key=lambda r: groups.index(r.group))
     rows = [asdict(r) | {"median": r.median} for r in results]
     path.write_text(json.dumps({"machine": describe_machine(), "results": rows}, indent=1) + "\n")

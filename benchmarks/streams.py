@@ -19,6 +19,7 @@ from benchmarks.comparison import Result, Run, RunResult, measure_alternately
 from benchmarks.orders import COLUMNS, ROW, Topic, create_table
 from benchmarks.page_cache import warm_page_cache
 from benchmarks.peer_process import PeerProcess
+from benchmarks.peers.environments import MODULES
 from benchmarks.peers.launch import FLINK, OURS, SPARK
 from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE
 
@@ -44,17 +45,20 @@ class Query:
         columns: the columns of the target.
         sql: the query of this project and of Flink, with ``{source}`` for the table.
         spark_sql: the query of Spark.
+        minimum: a lower limit of the prices, for peers without SQL.
     """
 
     columns: str
     sql: str
     spark_sql: str
+    minimum: float | None = None
 
 
-_FILTER: Final = "SELECT * FROM {source} WHERE price > 250"
+_MINIMUM: Final = 250
+_FILTER: Final = f"SELECT * FROM {{source}} WHERE price > {_MINIMUM}"
 QUERIES: Final[Mapping[str, Query]] = {
     "pass-through": Query(COLUMNS, "SELECT * FROM {source}", "SELECT * FROM {source}"),
-    "filter": Query(COLUMNS, _FILTER, _FILTER),
+    "filter": Query(COLUMNS, _FILTER, _FILTER, _MINIMUM),
     "windows": Query(
         _SUMS,
         f"SELECT {_AGGREGATES.replace('sum(quantity)', 'sum(CAST(quantity AS BIGINT))')} FROM TABLE(TUMBLE(TABLE "
@@ -97,26 +101,42 @@ def measure_streams(
             for statement in _declare_source(process.name, topic):
                 process.request("sql", text=statement)
     guarantees = {"at-least-once": (AT_LEAST_ONCE, by_name), "exactly-once": (EXACTLY_ONCE, _without(by_name, SPARK))}
+    topics, verifier = (warm_up, backlog), by_name[OURS]
     for query_name in queries:
         query, comparisons = QUERIES[query_name], []
         for guarantee, (options, peers) in guarantees.items():
             cpu: dict[str, list[float]] = {name: [] for name in peers}
-            runs_of = {
-                topic.name: {
-                    name: _stream(process, query, topic, options, by_name[OURS], cluster, folder, cpu[name])
+            warm_ups, backlogs = (
+                {
+                    name: query_run(process, query, topic, options, verifier, cluster, folder, cpu[name])
                     for name, process in peers.items()
                 }
-                for topic in (warm_up, backlog)
-            }
-            for _ in measure_alternately("stream", query_name, runs_of[warm_up.name], warm_up.records, 0, 1):
+                for topic in topics
+            )
+            for _ in measure_alternately("stream", query_name, warm_ups, warm_up.records, 0, 1):
                 pass
-            comparisons.append((f"{query_name}, {guarantee}", runs_of[backlog.name], cpu))
-        for comparison, backlog_runs, cpu in comparisons:  # after both warm-ups: the second guarantee is no warmer
-            for values in cpu.values():
-                values.clear()
-            yield from measure_alternately("stream", comparison, backlog_runs, backlog.records, runs, 0)
-            for name, values in cpu.items():
-                yield Result("stream", f"{comparison}: CPU per record", name, values, unit=UNIT)
+            comparisons.append((f"{query_name}, {guarantee}", backlogs, cpu))
+        for comparison, backlogs, cpu in comparisons:  # after both warm-ups: the second guarantee is no warmer
+            yield from measure_backlogs("stream", comparison, backlogs, backlog.records, cpu, runs)
+
+
+def measure_backlogs(
+    group: str, comparison: str, peers: Mapping[str, Run], records: int, cpu: Mapping[str, list[float]], runs: int
+) -> Iterator[Result]:
+    """Let each peer read a backlog; measure the time and the CPU time per record.
+
+    Args:
+        group, comparison: names for the results.
+        peers: name of each peer -> its run.
+        records: number of records in the backlog.
+        cpu: name of each peer -> the list to which its run adds its CPU time.
+        runs: number of measured rounds.
+    """
+    for values in cpu.values():
+        values.clear()
+    yield from measure_alternately(group, comparison, peers, records, runs, 0)
+    for name, values in cpu.items():
+        yield Result(group, f"{comparison}: CPU per record", name, values, unit=UNIT)
 
 
 def _without(peers: Mapping[str, PeerProcess], name: str) -> dict[str, PeerProcess]:
@@ -130,7 +150,7 @@ def _declare_source(peer: str, topic: Topic) -> Iterator[str]:
     yield create_table(f"{name}_timed", topic).replace(topic.columns, topic.columns + _EVENT_TIME, 1)
 
 
-def _stream(
+def query_run(
     process: PeerProcess,
     query: Query,
     source: Topic,
@@ -140,12 +160,25 @@ def _stream(
     folder: Path,
     cpu: list[float],
 ) -> Run:
+    """Return a run that reads what is in a topic and writes the query's rows to a new topic.
+
+    Args:
+        process: the peer.
+        query: the query.
+        source: the topic.
+        options: the delivery options of this project's and Flink's target.
+        verifier: this project, which reads the target.
+        cluster: the cluster.
+        folder: for checkpoints.
+        cpu: list to which the CPU time per record is added.
+    """
+
     def run() -> RunResult:
         target = replace(source, name=f"streamed_{next(_NAMES)}")
         cluster.create(target.name, target.partitions)
         warm_page_cache(512)
         create = _create_target(target, query.columns, options)
-        if process.name != SPARK:
+        if process.name in (OURS, FLINK):
             process.request("sql", text=create)
         before = _cpu_seconds(process.pid)
         response: RunResult = _starter(process, query, source, target, folder)()
@@ -171,6 +204,9 @@ def _starter(process: PeerProcess, query: Query, source: Topic, target: Topic, f
             bootstrap=source.bootstrap,
             checkpoint=f"{checkpoints}/{target.name}",
         )
+    if process.name in MODULES:
+        names = {"bootstrap": source.bootstrap, "source": source.name, "target": target.name}
+        return lambda: process.request("stream", **names, records=source.records, minimum=query.minimum)
     insert = f"INSERT INTO {target.name} {query.sql.format(source=source.name)}"
     if process.name == FLINK:
         return lambda: process.request("sql", text=insert)

@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 import time
-import traceback
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import kafka_sql
-from benchmarks.peer_process import RESPONSE_MARK
+from benchmarks.peers.serving import serve
 
 Json = dict[str, Any]
 
 
 def main() -> int:
     """Process requests until the input ends."""
-    responses = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what Spark prints goes to stderr
     settings = json.loads(sys.argv[1])
-
-    def respond(response: object) -> None:
-        print(RESPONSE_MARK + json.dumps(response), file=responses, flush=True)
-
-    spark = create_session(settings)
-    handler = RequestHandler(spark)
-    respond("ready")
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            respond(getattr(handler, request.pop("do"))(**request))
-        except Exception as e:  # noqa: BLE001  # reported to the caller, whatever it is
-            traceback.print_exc()
-            respond({"error": str(e)[:2000]})
-    spark.stop()
+    serve(lambda: RequestHandler(create_session(settings))).stop_session()
     return 0
 
 
@@ -66,6 +48,10 @@ class RequestHandler:
         self._query: Any = None
         self._latencies: list[float] = []
         self._lock = threading.Lock()
+
+    def stop_session(self) -> None:
+        """Stop Spark."""
+        self._spark.stop()
 
     def sql(self, text: str) -> Json:
         """Run a statement and return its rows as strings."""
@@ -114,6 +100,44 @@ class RequestHandler:
         writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
         writer.start().awaitTermination()
         return {"seconds": time.perf_counter() - started}
+
+    def start_insert(self, text: str, settings: Json) -> str:
+        """Start a streaming INSERT with these settings of the session."""
+        for key, value in settings.items():
+            self._spark.sql(f"SET '{key}' = '{value}'")
+        (row,) = self._spark.sql(text).collect()
+        self._query = self._spark.streams.get(row[0])
+        return "started"
+
+    def start_copy(
+        self, columns: str, condition: str, source: str, target: str, bootstrap: str, checkpoint: str, real_time: bool
+    ) -> str:
+        """Start a query that copies JSON rows to another topic with Spark's own source and sink.
+
+        Args:
+            columns: names and types.
+            condition: the rows to copy.
+            source, target: topics.
+            bootstrap: bootstrap servers.
+            checkpoint: the checkpoint location.
+            real_time: whether to use real-time mode; else micro-batches.
+        """
+        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": source, "startingOffsets": "earliest"}
+        records = self._spark.readStream.format("kafka").options(**options).load()
+        rows = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS row").select("row.*")
+        values = rows.where(condition).selectExpr("to_json(struct(*)) AS value")
+        writer: Any = values.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+        writer = writer.option("topic", target).option("checkpointLocation", checkpoint).outputMode("update")
+        trigger = {"realTime": "5 minutes"} if real_time else {"processingTime": "0 seconds"}
+        self._query = writer.trigger(**trigger).start()
+        return "started"
+
+    def stop_query(self) -> str:
+        """Stop the query that was started last; fails if it has already stopped."""
+        if not self._query.isActive:
+            raise RuntimeError(f"the query has stopped: {self._query.exception()}")
+        self._query.stop()
+        return "stopped"
 
     def start_stream(self, table: str | None, options: Json, checkpoint: str) -> str:
         """Start a streaming query over a topic whose values are the send times in seconds.
