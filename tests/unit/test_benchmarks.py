@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from benchmarks import real_time
+from benchmarks import engines, real_time, streams
 from benchmarks.__main__ import ON_DEMAND, PARTS
-from benchmarks.comparison import Result
+from benchmarks.comparison import DisagreementError, Result
+from benchmarks.orders import Topic
 from benchmarks.page import RESULTS
 from benchmarks.peer_process import PeerError, PeerProcess
 from benchmarks.peers import environments
@@ -177,3 +179,80 @@ def test_results_are_stored_in_the_order_of_the_parts(tmp_path: Path) -> None:
         results = save(Result(group, "json", OURS, [1.0]), path)
     assert [r.group for r in results] == ["read", "stream", "engines"]
     assert [r["group"] for r in json.loads(path.read_text())["results"]] == ["read", "stream", "engines"]
+
+
+class FakePeer:
+    """Stands for the process of a peer: it records requests, and returns the same rows to all of them."""
+
+    def __init__(self, name: str, rows: object = (("1",),)) -> None:
+        self.name, self.pid, self.rows = name, os.getpid(), rows
+        self.requests: list[dict[str, Any]] = []
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        self.requests.append({"do": do, **arguments})
+        return {"seconds": 2.0, "rows": self.rows}
+
+
+class FakeCluster:
+    """Stands for a broker."""
+
+    def __init__(self) -> None:
+        self.topics: set[str] = set()
+
+    def create(self, topic: str, partitions: int) -> None:
+        self.topics.add(topic)
+
+    def delete(self, topic: str) -> None:
+        self.topics.remove(topic)
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> tuple[Topic, Topic]:
+    monkeypatch.setattr(streams, "warm_page_cache", lambda size: None)
+    backlog, warm_up = (Topic(name, "json", n, 4, "broker:9092") for name, n in (("backlog", 1000), ("warm_up", 10)))
+    return backlog, warm_up
+
+
+def test_engines_do_the_work_of_the_parts_read_and_stream(topics: tuple[Topic, Topic], tmp_path: Path) -> None:
+    ours, bytewax, cluster = FakePeer(OURS), FakePeer(environments.BYTEWAX), FakeCluster()
+    peers: Any = [ours, bytewax]
+    results = list(engines.measure_engines(*topics, peers, cast(Any, cluster), tmp_path, runs=2))
+    copies = ["pass-through, at-least-once", "filter, at-least-once"]
+    expected = [
+        ("read", 1000, "s"),
+        *((r, *u) for c in copies for r, u in ((c, (1000, "s")), (f"{c}: CPU per record", (0, "us")))),
+    ]
+    assert [(r.comparison, r.records, r.unit) for r in results] == [row for row in expected for _ in peers]
+    assert [r.peer for r in results] == [OURS, environments.BYTEWAX] * 5
+    assert {len(r.values) for r in results} == {2}
+    reads = [(r["topic"], r["records"], r["with_extremes"]) for r in bytewax.requests if r["do"] == "read"]
+    assert reads == [("warm_up", 10, True), ("warm_up", 10, False), *[("backlog", 1000, False)] * 2]
+    copied = [(r["source"], r["records"], r["minimum"]) for r in bytewax.requests if r["do"] == "stream"]
+    assert copied == [(t, n, m) for m in (None, 250) for t, n in (("warm_up", 10), *[("backlog", 1000)] * 2)]
+    inserts = [r["text"] for r in ours.requests if r["do"] == "insert_stream"]
+    assert [text.partition("SELECT ")[2] for text in inserts[:4:3]] == [
+        "* FROM warm_up",
+        "* FROM warm_up WHERE price > 250",
+    ]
+    assert cluster.topics == set()  # the targets are deleted
+
+
+def test_rows_of_the_engines_can_be_selected(topics: tuple[Topic, Topic], tmp_path: Path) -> None:
+    peers: Any = [FakePeer(OURS), FakePeer(environments.QUIX)]
+    results = engines.measure_engines(*topics, peers, cast(Any, FakeCluster()), tmp_path, 1, [engines.READ])
+    assert [r.comparison for r in results] == ["read", "read"]
+
+
+def test_an_engine_with_another_result_fails_the_run(topics: tuple[Topic, Topic], tmp_path: Path) -> None:
+    peers: Any = [FakePeer(OURS), FakePeer(environments.PATHWAY, rows=[["2"]])]
+    with pytest.raises(DisagreementError, match=r"^engines, read: the peers returned different results"):
+        list(engines.measure_engines(*topics, peers, cast(Any, FakeCluster()), tmp_path, runs=1))
+
+
+def test_streams_of_spark_have_no_exactly_once(topics: tuple[Topic, Topic], tmp_path: Path) -> None:
+    peers: Any = [FakePeer(OURS), FakePeer(SPARK), FakePeer(FLINK)]
+    results = streams.measure_streams(*topics, peers, cast(Any, FakeCluster()), tmp_path, 1, ["filter"])
+    assert [(r.comparison, r.peer) for r in results if r.unit == "s"] == [
+        *(("filter, at-least-once", peer) for peer in (OURS, SPARK, FLINK)),
+        *(("filter, exactly-once", peer) for peer in (OURS, FLINK)),
+    ]
