@@ -29,15 +29,24 @@ pytestmark = [
 SECRET_FILE = "secret-of-a-file"
 
 
-def statements(folder: Path, source: str, target: str) -> list[str]:
-    """Return statements that copy a topic to another, given the tables' WITH clauses."""
+COPY = "INSERT INTO tgt SELECT a FROM src WHERE a >= 0"
+
+
+def statements(folder: Path, source: str, target: str, insert: str = COPY) -> list[str]:
+    """Return statements that read a topic and write another.
+
+    Args:
+        source: the WITH clause of src.
+        target: the rest of the table tgt, after its first column.
+    """
     settings = {"runtime-mode": "streaming", "latency-mode": "real-time", "checkpointing.interval": "2 s"}
     settings["checkpointing.dir"] = str(folder / "checkpoints")
     return [
         f"CREATE TABLE src (a INT) {source}",
-        f"CREATE TABLE tgt (a INT) {target}",
+        f"CREATE TABLE tgt (a INT{target}",
         *(f"SET 'execution.{key}' = '{value}'" for key, value in settings.items()),
-        "INSERT INTO tgt SELECT a FROM src WHERE a >= 0",
+        "SET 'parallelism.default' = '1'",
+        insert,
     ]
 
 
@@ -80,7 +89,7 @@ def test_nothing_is_lost_when_drivers_and_brokers_are_killed(tmp_path: Path) -> 
                 topics.produce(source, *(f'{{"a": {a}}}'.encode() for a in numbers), partition=partition)
             sent += count
 
-        lines = statements(tmp_path, topics.with_options(source), topics.with_options(target))
+        lines = statements(tmp_path, topics.with_options(source), f") {topics.with_options(target)}")
         for round_ in range(4):
             with running_driver(tmp_path, lines):
                 for delay in (0.3, 0.9, 1.7):
@@ -98,6 +107,34 @@ def test_nothing_is_lost_when_drivers_and_brokers_are_killed(tmp_path: Path) -> 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_counts_are_exact_when_drivers_are_killed(tmp_path: Path) -> None:
+    """Spark stores the counts and the offsets of a batch together: a repeated batch counts no record twice."""
+    groups, sent = 7, 0
+    with EmbeddedKafka() as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        source, target = topics.create(2), topics.create(spark.KEYS)
+        insert = f"INSERT INTO tgt SELECT a % {groups}, COUNT(*) FROM src GROUP BY a % {groups}"
+        options = topics.with_upsert_options(target)
+        rest = f", n BIGINT, PRIMARY KEY (a) NOT ENFORCED) {options}"
+        lines = statements(tmp_path, topics.with_options(source), rest, insert)
+
+        def counts() -> dict[int, int]:
+            return {row["a"]: row["n"] for row in spark.committed_rows(kafka.bootstrap_servers, target)}
+
+        for delay in (2.9, 4.2, 6.1, 3.5):  # the batches last two seconds
+            with running_driver(tmp_path, lines):
+                for _ in range(4):
+                    for partition in range(2):
+                        numbers = range(sent + partition, sent + 140, 2)
+                        topics.produce(source, *(f'{{"a": {a}}}'.encode() for a in numbers), partition=partition)
+                    sent += 140
+                    time.sleep(delay / 4)
+        with running_driver(tmp_path, lines):
+            wait_until(lambda: counts() == dict.fromkeys(range(groups), sent // groups), "the counts")
+
+
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_spark_shows_no_secret(secured: SecuredBroker, tmp_path: Path) -> None:
     source, target = (f"realtime-secrets-{name}-{os.getpid()}" for name in ("source", "target"))
@@ -105,7 +142,7 @@ def test_spark_shows_no_secret(secured: SecuredBroker, tmp_path: Path) -> None:
         secured.topics.create_named(topic)
     secured.allow("user", ResourceType.TOPIC, "realtime-secrets*", AclOperation.READ, AclOperation.WRITE)
     properties = secured.properties("BOTH", "SCRAM-SHA-512") | {"ssl.key.password": SECRET_FILE}
-    lines = statements(tmp_path, secured.table(properties, source), secured.table(properties, target))
+    lines = statements(tmp_path, secured.table(properties, source), f") {secured.table(properties, target)}")
     secured.topics.produce(source, *(f'{{"a": {a}}}'.encode() for a in (1, -1, 2)))
     try:
         with running_driver(tmp_path, lines) as driver:
