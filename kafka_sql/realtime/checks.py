@@ -19,7 +19,7 @@ from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.table.declaration import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
-_FORMATS: Final = ("avro", "csv", "json", "raw")
+_FORMATS: Final = ("avro", "avro-confluent", "csv", "json", "json-confluent", "raw")
 _CALLBACK_HANDLER: Final = ".callback.handler.class"
 _NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
 _NO_BUFFER: Final = "each change of a row is written at once"

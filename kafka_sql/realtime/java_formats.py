@@ -10,12 +10,18 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.resolution import resolve_schemas
+from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 from kafka_sql.formats.csv import options as csv
 from kafka_sql.formats.json import options as json
 from kafka_sql.formats.json.fallback import has_decimal
+from kafka_sql.formats.json_confluent.options import RENAMED_JSON_OPTIONS
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw import options as raw
+from kafka_sql.options import Options
+from kafka_sql.realtime.decode_plans import plan_json, serve_plans
 from kafka_sql.realtime.java_charsets import java_charset
 
 _IS_CSV_FLAG: Final = {
@@ -38,6 +44,7 @@ class JavaPayload:
         payload: the key or value of a table's records.
         types: its fields in Spark's types.
         schema: its fields in Arrow's types.
+        table_schema: the table's columns in Arrow's types.
         precisions: digits of the fractional seconds of each field.
         table: the table's name.
     """
@@ -46,6 +53,7 @@ class JavaPayload:
     payload: Payload
     types: StructType
     schema: pa.Schema
+    table_schema: pa.Schema
     precisions: Sequence[int]
     table: str
 
@@ -83,15 +91,26 @@ def create_encoder(java: JavaPayload) -> Any:
 
 
 def _json_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.classes.JsonDecoder(java.java_types, _json_rules(java), errors)
+    return java.classes.JsonDecoder(java.java_types, _json_rules(java, java.payload.options), errors)
 
 
 def _json_encoder(java: JavaPayload) -> Any:
-    return java.classes.JsonEncoder(java.java_types, java.java_precisions, _json_rules(java), java.table)
+    rules = _json_rules(java, java.payload.options)
+    return java.classes.JsonEncoder(java.java_types, java.java_precisions, rules, java.table)
 
 
-def _json_rules(java: JavaPayload) -> Any:
-    options = java.payload.options
+def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
+    rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
+    return java.classes.JsonConfluentDecoder(java.java_types, rules, errors)
+
+
+def _json_confluent_encoder(java: JavaPayload) -> Any:
+    rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
+    encoder = java.classes.JsonEncoder(java.java_types, java.java_precisions, rules, java.table)
+    return _with_header(java, _registry_encoder(java), encoder)
+
+
+def _json_rules(java: JavaPayload, options: Options) -> Any:
     return java.classes.JsonRules(
         options[json.FAIL_ON_MISSING_FIELD],
         options[json.IGNORE_PARSE_ERRORS],
@@ -121,7 +140,8 @@ def _csv_rules(java: JavaPayload) -> Any:
 
 
 def _avro_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.classes.AvroDecoder(java.java_types, _avro_schema(java), errors)
+    avro = parse_schema(_avro_schema(java))
+    return java.classes.AvroDecoder(java.java_types, plan_json(resolve_schemas(avro, avro, java.schema)), errors)
 
 
 def _avro_encoder(java: JavaPayload) -> Any:
@@ -130,6 +150,29 @@ def _avro_encoder(java: JavaPayload) -> Any:
 
 def _avro_schema(java: JavaPayload) -> str:
     return derive_schema(java.schema, java.payload.options[LEGACY_TIMESTAMPS])
+
+
+def _avro_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
+    java.payload.create_decoder(java.table_schema)  # checks the columns and the registry's settings
+    name = serve_plans(java.gateway, java.payload, java.table_schema)
+    return java.classes.WireFormatDecoder(java.java_types, name, errors)
+
+
+def _avro_confluent_encoder(java: JavaPayload) -> Any:
+    registered = _registry_encoder(java)
+    encoder = java.classes.AvroEncoder(java.java_types, java.java_precisions, registered.text)
+    return _with_header(java, registered, encoder)
+
+
+def _registry_encoder(java: JavaPayload) -> WireFormatEncoder:
+    encoder = java.payload.create_encoder(java.table_schema)
+    assert isinstance(encoder, WireFormatEncoder)
+    return encoder
+
+
+def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any) -> Any:
+    """Return an encoder with a header, after registering its schema."""
+    return java.classes.WireFormatEncoder(java.java_types, bytearray(registered.header()), encoder)
 
 
 def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
@@ -150,7 +193,9 @@ def _raw_rules(java: JavaPayload) -> tuple[str, bool]:
 
 _FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[JavaPayload], Any]]]] = {
     "avro": (_avro_decoder, _avro_encoder),
+    "avro-confluent": (_avro_confluent_decoder, _avro_confluent_encoder),
     "json": (_json_decoder, _json_encoder),
+    "json-confluent": (_json_confluent_decoder, _json_confluent_encoder),
     "csv": (_csv_decoder, _csv_encoder),
     "raw": (_raw_decoder, _raw_encoder),
 }

@@ -107,8 +107,9 @@ def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, sch
     declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
     context: Any = rows.sparkSession.sparkContext
     precisions = [precision(declared[column]) for column in payload.columns]
-    fields = payload.field_schema(to_arrow_schema(schema, timezone="UTC"))
-    return JavaPayload(context._gateway, payload, _payload_type(payload, schema), fields, precisions, definition.name)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    types, fields = _payload_type(payload, schema), payload.field_schema(arrow)
+    return JavaPayload(context._gateway, payload, types, fields, arrow, precisions, definition.name)
 
 
 def _payload_type(payload: Payload, schema: StructType) -> StructType:

@@ -61,10 +61,14 @@ class AvroDecoder:
 
 
 class AvroReader:
-    """Decodes payloads of one writer's schema. Remembers how much capacity the columns needed."""
+    """Decodes payloads of one writer's schema. Remembers how much capacity the columns needed.
+
+    Attributes:
+        plan: the operations that decode a payload.
+    """
 
     def __init__(self, plan: DecodePlan) -> None:
-        self._plan, self._tables = plan, plan.tables()
+        self.plan, self._tables = plan, plan.tables()
         self._capacity = CapacityEstimate(plan.tree, plan.slot_count)
 
     def read(
@@ -88,7 +92,7 @@ class AvroReader:
                 report_or_raise(errors, error)
             indices = _without_failures(indices, failures)
             try:
-                return [buffers.to_arrow(node) for node in self._plan.tree], indices
+                return [buffers.to_arrow(node) for node in self.plan.tree], indices
             except OverflowError as e:
                 slot, entries = e.args
                 failures = self._decimal_errors(buffers, slot, entries, indices)
@@ -101,7 +105,7 @@ class AvroReader:
     ) -> tuple[ColumnBuffers, list[DecodeError]]:
         """Return the filled buffers, and the errors of malformed payloads; stop at the first one if ``strict``."""
         failure, count = np.zeros(3, np.int64), len(indices)
-        remaining = np.zeros(self._plan.max_depth + 1, np.int64)
+        remaining = np.zeros(self.plan.max_depth + 1, np.int64)
         offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
         while True:
             buffers = self._capacity.allocate(count)
@@ -125,7 +129,7 @@ class AvroReader:
             )
             failures: list[DecodeError] = []
             while (position := decode_rows(batch)) < count and failure[REASON] < opcodes.FULL:
-                buffers.truncate(self._plan.tree, position - len(failures))
+                buffers.truncate(self.plan.tree, position - len(failures))
                 failures.append(self._error(failure, int(indices[position]), data, offsets))
                 if strict:
                     return buffers, failures
@@ -139,8 +143,8 @@ class AvroReader:
         self, buffers: ColumnBuffers, slot: int, entries: Indices, indices: Indices
     ) -> list[DecodeError]:
         """Return the errors of decimals beyond the precision of a column that is NOT NULL."""
-        rows = np.unique(buffers.row_indices(self._plan.tree, slot, entries))
-        paths = (self._plan.paths[k] for k, cells in enumerate(self._plan.operations) if cells[opcodes.SLOT] == slot)
+        rows = np.unique(buffers.row_indices(self.plan.tree, slot, entries))
+        paths = (self.plan.paths[k] for k, cells in enumerate(self.plan.operations) if cells[opcodes.SLOT] == slot)
         path = max(paths, key=len)  # the operation that makes a whole struct null has the struct's shorter path
         reason = "is a decimal beyond the column's precision, and null is not allowed"
         return [DecodeError(int(index), path, reason) for index in indices[rows]]
@@ -149,11 +153,11 @@ class AvroReader:
         reason, operation, offset = int(failure[REASON]), int(failure[OPERATION]), int(failure[DETAIL])
         payload = data[offsets[index] : offsets[index + 1]].tobytes()
         if reason == opcodes.FAILED:
-            message = self._plan.reasons[self._plan.operations[operation][opcodes.A]]
+            message = self.plan.reasons[self.plan.operations[operation][opcodes.A]]
         else:
             message = f"{_REASONS[reason]} (byte {max(offset, 0)} of {len(payload)})"
         excerpt = payload[:_EXCERPT_SIZE].hex(" ") + (" ..." if len(payload) > _EXCERPT_SIZE else "")
-        return DecodeError(index, self._plan.paths[operation] or None, f"{message}; the payload is: {excerpt}")
+        return DecodeError(index, self.plan.paths[operation] or None, f"{message}; the payload is: {excerpt}")
 
 
 def _without_failures(indices: Indices, failures: list[DecodeError]) -> Indices:

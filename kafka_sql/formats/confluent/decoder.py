@@ -67,8 +67,7 @@ class WireFormatDecoder(SupportsReadCheck):
         """
         self._schema, self._registry, self._create_reader = schema, registry, create_reader
         self._subject, self._metadata = subject, metadata
-        self._readers: dict[int, PayloadReader] = {}
-        self._unreadable: dict[int, str] = {}  # schema ids and reasons
+        self._readers: dict[int, PayloadReader | str] = {}  # by schema id: the reader, or why there is none
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
@@ -128,23 +127,27 @@ class WireFormatDecoder(SupportsReadCheck):
         self, schema_id: int, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
         """Decode payloads of one schema."""
-        reader = self._reader(schema_id)
-        if reader is not None:
+        reader = self.find_reader(schema_id)
+        if not isinstance(reader, str):
             return reader.read(data, offsets, indices, HEADER_SIZE, errors)
         for index in indices.tolist():
-            report_or_raise(errors, DecodeError(index, None, self._unreadable[schema_id]))
+            report_or_raise(errors, DecodeError(index, None, reader))
         return [pa.array([], field.type) for field in self._schema], indices[:0]
 
-    def _reader(self, schema_id: int) -> PayloadReader | None:
-        """Return the reader of a schema, None if the schema cannot be read."""
-        if schema_id not in self._readers and schema_id not in self._unreadable:
+    def find_reader(self, schema_id: int) -> PayloadReader | str:
+        """Return the reader of a schema, or why the schema cannot be read.
+
+        Raises:
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
+        """
+        if schema_id not in self._readers:
             try:
                 self._readers[schema_id] = self._create_reader(self._registry.schema_by_id(schema_id))
             except SchemaNotFoundError as e:
-                self._unreadable[schema_id] = str(e)
+                self._readers[schema_id] = str(e)
             except ValueError as e:
-                self._unreadable[schema_id] = f"the {self._registry.schema_type_name} schema of id {schema_id} {e}"
-        return self._readers.get(schema_id)
+                self._readers[schema_id] = f"the {self._registry.schema_type_name} schema of id {schema_id} {e}"
+        return self._readers[schema_id]
 
 
 def read_groups(

@@ -27,7 +27,11 @@ class PayloadWriter(Protocol):
 
 
 class WireFormatEncoder(SupportsWriteCheck):
-    """Encodes rows in Confluent's wire format. Registers the schema when the first row is encoded."""
+    """Encodes rows in Confluent's wire format. Registers the schema when the first row is encoded.
+
+    Attributes:
+        text: the schema.
+    """
 
     def __init__(self, writer: PayloadWriter, text: str, registry_options: RegistryOptions, options: Options) -> None:
         """
@@ -45,7 +49,7 @@ class WireFormatEncoder(SupportsWriteCheck):
                 f"exactly one topic. {registry_options.subject.doc}",
                 option=registry_options.subject.key,
             )
-        self._writer, self._subject, self._text = writer, subject, text
+        self._writer, self._subject, self.text = writer, subject, text
         settings = registry_settings(registry_options, options)
         self._registry = cached_registry(settings)
         self._schema_id = self._registry.register if settings.register else self._registry.look_up_id
@@ -59,7 +63,15 @@ class WireFormatEncoder(SupportsWriteCheck):
         """
         if not batch.num_rows:
             return pa.array([], pa.binary())
-        return self._writer.write(batch, encode_header(self._schema_id(self._subject, self._text)))
+        return self._writer.write(batch, self.header())
+
+    def header(self) -> bytes:
+        """Return what precedes each payload, after registering the schema.
+
+        Raises:
+            SchemaRegistryError: the registry rejects the schema, or is unavailable.
+        """
+        return encode_header(self._schema_id(self._subject, self.text))
 
     def check_compatible(self) -> str:
         """Check that the registry would accept the schema, without registering it; return a sentence that says so.
@@ -68,4 +80,4 @@ class WireFormatEncoder(SupportsWriteCheck):
             IncompatibleSchemaError: the registry would reject the schema.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
-        return self._registry.check_compatibility(self._subject, self._text)
+        return self._registry.check_compatibility(self._subject, self.text)

@@ -10,11 +10,16 @@ final class AvroInput {
 
     private final byte[] payload;
     private final ByteBuffer buffer;
-    private int position = 0;
+    private int position;
 
-    AvroInput(byte[] payload) {
+    AvroInput(byte[] payload, int position) {
         this.payload = payload;
         this.buffer = ByteBuffer.wrap(payload).order(ByteOrder.LITTLE_ENDIAN);
+        this.position = position;
+    }
+
+    int position() {
+        return position;
     }
 
     int readInt() {
@@ -28,7 +33,7 @@ final class AvroInput {
     private long readNumber(int size) {
         long bits = 0;
         for (int i = 0; ; i++) {
-            if (i == size) throw malformed("a number has too many bytes");
+            if (i == size) throw new NumberFormatException("a number has too many bytes");
             int next = readByte();
             bits |= (next & 0x7FL) << (7 * i);
             if (next >= 0) break;
@@ -38,50 +43,64 @@ final class AvroInput {
     }
 
     byte readByte() {
-        take(1);
+        skip(1);
         return payload[position - 1];
     }
 
     float readFloat() {
-        take(4);
+        skip(4);
         return buffer.getFloat(position - 4);
     }
 
     double readDouble() {
-        take(8);
+        skip(8);
         return buffer.getDouble(position - 8);
     }
 
     byte[] readBytes() {
-        long length = readLong();
-        if (length < 0) throw malformed("Malformed data: a length is negative");
-        take(length);
+        return readBytes(readLength());
+    }
+
+    byte[] readBytes(long length) {
+        skip(length);
         byte[] bytes = new byte[(int) length];
         System.arraycopy(payload, position - bytes.length, bytes, 0, bytes.length);
         return bytes;
     }
 
+    void skipBytes() {
+        skip(readLength());
+    }
+
+    private long readLength() {
+        long length = readLong();
+        if (length < 0) throw new NumberFormatException("Malformed data: a length is negative");
+        return length;
+    }
+
     /** Returns the number of elements in the next block of an array or map; 0 at its end. */
-    int readBlockSize() {
+    long readBlockSize() {
         long count = readLong();
         if (count < 0) { // the block's size in bytes follows
             count = -count;
             readLong();
         }
-        if (count < 0 || count > payload.length - position) throw truncated(); // each element takes at least a byte
-        return (int) count;
+        return count;
     }
 
-    private void take(long size) {
-        if (size > payload.length - position) throw truncated();
+    /** Skips the blocks of an array whose elements take no bytes. */
+    void skipBlocks() {
+        while (readBlockSize() != 0);
+    }
+
+    void checkRemaining(long size) {
+        if (size < 0 || size > payload.length - position) {
+            throw new NumberFormatException("the payload ends before the value does");
+        }
+    }
+
+    void skip(long size) {
+        checkRemaining(size);
         position += (int) size;
-    }
-
-    private NumberFormatException truncated() {
-        return malformed("the payload ends before the value does");
-    }
-
-    NumberFormatException malformed(String reason) {
-        return new NumberFormatException(reason + " (byte " + position + " of " + payload.length + ")");
     }
 }

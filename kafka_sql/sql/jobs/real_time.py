@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace as with_fields
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resol
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
 from kafka_sql.sql.jobs.query_fingerprint import Json
-from kafka_sql.sql.jobs.real_time_operators import prepare_operators
+from kafka_sql.sql.jobs.real_time_operators import prepare_operators, reads_kafka_tables
 from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.rewrite.query import StreamReader
 
@@ -37,6 +38,9 @@ _MIN_VERSION: Final = (4, 3)
 # Spark's key and default, in milliseconds
 _MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")
 _USE_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
+# Spark's check of physical operators, which has no scans of data sources. A table is scanned by
+# a separate job, before the tasks of the batch start.
+_ALLOWLIST_CHECK: Final = "spark.sql.streaming.realTimeMode.allowlistCheck"
 # operators of analyzed plans; Spark allows more, which the tests do not cover
 _SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
@@ -249,8 +253,24 @@ def start(rows: DataFrame, entry: CatalogTable, name: str, location: str, interv
     records = encode_rows(rows, definition, spark_schema(definition))
     writer: Any = records.writeStream.queryName(name).option("checkpointLocation", location)
     writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
-    query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds").start()
+    writer = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds")
+    with without_allowlist(spark) if reads_kafka_tables(rows) else nullcontext():
+        query: StreamingQuery = writer.start()
     return query
+
+
+@contextmanager
+def without_allowlist(spark: SparkSession) -> Iterator[None]:
+    """Start queries without Spark's check of physical operators, after ``prepare_query`` has checked theirs."""
+    previous = spark.conf.get(_ALLOWLIST_CHECK, None)
+    spark.conf.set(_ALLOWLIST_CHECK, "false")  # the query has a copy of the session's settings
+    try:
+        yield
+    finally:
+        if previous is None:
+            spark.conf.unset(_ALLOWLIST_CHECK)
+        else:
+            spark.conf.set(_ALLOWLIST_CHECK, previous)
 
 
 def _check_handler_classes(entry: CatalogTable, loader: Any) -> None:

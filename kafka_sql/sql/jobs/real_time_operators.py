@@ -15,6 +15,7 @@ _RIGHT_STREAM: Final = frozenset(("INNER", "CROSS", "RIGHT OUTER"))
 _OPERATORS: Final = frozenset(
     ("FileSourceScanExec", "FilterExec", "GenerateExec", "LocalTableScanExec", "ProjectExec", "RangeExec", "UnionExec")
 )
+_PYTHON_SOURCE: Final = "PythonTable"  # the class of the tables of Python data sources, such as Kafka tables
 _WHAT_TO_DO: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
 
 
@@ -33,6 +34,12 @@ def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
     catalyst = Catalyst(rows.sparkSession)
     prepared = _prepare(catalyst, plan, sink)
     return rows if prepared is plan else catalyst.dataframe(prepared)
+
+
+def reads_kafka_tables(rows: DataFrame) -> bool:
+    """Return whether a streaming query joins a Kafka table that is not read as a stream."""
+    nodes = walk(analyzed_plan(rows))
+    return any(class_name(node) == "DataSourceV2Relation" for node in nodes)
 
 
 def _prepare(catalyst: Catalyst, plan: Plan, sink: str) -> Plan:
@@ -93,15 +100,10 @@ def _check_table(catalyst: Catalyst, table: Plan, sink: str) -> None:
     while pending:
         operator = pending.pop()
         name = class_name(operator)
-        if name not in _OPERATORS:
-            found = (
-                "the scan of a Kafka table or another data source"
-                if name == "BatchScanExec"
-                else f"the operator {name}"
-            )
-            raise _error(
-                sink, f"a join with {found}", "The table can consist of files, such as parquet, or of VALUES. Or "
-            )
+        if name not in _OPERATORS and not (name == "BatchScanExec" and class_name(operator.table()) == _PYTHON_SOURCE):
+            found = "the scan of another data source" if name == "BatchScanExec" else f"the operator {name}"
+            advice = "The table can be a Kafka table, consist of files, such as parquet, or of VALUES. Or "
+            raise _error(sink, f"a join with {found}", advice)
         pending += elements(operator.children())
 
 

@@ -15,8 +15,9 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 from pyspark import __version__ as spark_version
 
-from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
 from tests.kills import spark
+from tests.registry_helpers import encode_avro, register
 from tests.secured_broker import PASSWORD, SecuredBroker
 from tests.topics import Topics
 from tests.waiting import wait_until
@@ -75,8 +76,14 @@ def rows(servers: str, topic: str) -> list[int]:
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_nothing_is_lost_when_drivers_and_brokers_are_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format_", ["json", "avro-confluent"])
+def test_nothing_is_lost_when_drivers_and_brokers_are_killed(
+    tmp_path: Path, registry: EmbeddedRegistry, format_: str
+) -> None:
     sent = 0
+    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+    options = {"format": format_} | ({} if format_ == "json" else {"avro-confluent.url": registry.url})
+    schema_id = 0 if format_ == "json" else register(registry, "killed", schema)
     with EmbeddedKafka() as kafka:
         servers = kafka.bootstrap_servers
         topics = Topics(servers)
@@ -85,11 +92,13 @@ def test_nothing_is_lost_when_drivers_and_brokers_are_killed(tmp_path: Path) -> 
         def send(count: int) -> None:
             nonlocal sent
             for partition in range(spark.KEYS):
-                numbers = range(sent + partition, sent + count, spark.KEYS)
-                topics.produce(source, *(f'{{"a": {a}}}'.encode() for a in numbers), partition=partition)
+                values = [{"a": a} for a in range(sent + partition, sent + count, spark.KEYS)]
+                texts = [json.dumps(value).encode() for value in values]
+                payloads = [encode_avro(schema_id, schema, value) for value in values] if schema_id else texts
+                topics.produce(source, *payloads, partition=partition)
             sent += count
 
-        lines = statements(tmp_path, topics.with_options(source), f") {topics.with_options(target)}")
+        lines = statements(tmp_path, topics.with_options(source, **options), f") {topics.with_options(target)}")
         for round_ in range(4):
             with running_driver(tmp_path, lines):
                 for delay in (0.3, 0.9, 1.7):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
@@ -18,12 +19,14 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.definition import Definition, validate_table
+from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.sql.declarations.create import parse_create
+from tests.registry_helpers import encode_avro, register
 from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.flink_values import load_cases
 
@@ -293,6 +296,126 @@ def test_avro_payloads_with_the_legacy_mapping(spark: Any) -> None:
     definition = define("ms TIMESTAMP(3), s STRING", format="avro")
     payloads = [b"\2\x80\x92\xf4\x01\2\2a", b"\2\1\0", b"\0\2\4ab", b"\2" + b"\xff" * 9 + b"\1\0"]
     assert check_format(spark, definition, payloads) == (3, 1)
+
+
+EVOLVED_COLUMNS = """l BIGINT, d DOUBLE, f FLOAT, s STRING, x BYTES, n DECIMAL(5, 2), ts TIMESTAMP(3),
+ltz TIMESTAMP_LTZ(6), t TIME(3), a ARRAY<BIGINT>, m MAP<STRING, INT>, r ROW<p BIGINT, q ARRAY<ROW<z STRING>>>"""
+NULLABLE_ROW = {
+    "type": "record",
+    "name": "Row",
+    "fields": [
+        {
+            "name": "q",
+            "type": {
+                "type": "array",
+                "items": [
+                    "null",
+                    {
+                        "type": "record",
+                        "name": "Q",
+                        "fields": [{"name": "y", "type": "int"}, {"name": "z", "type": "string"}],
+                    },
+                ],
+            },
+        }
+    ],
+}
+# schemas of writers, as fields and types, each with values
+EVOLVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+    ({"l": "int", "d": "float", "f": "long", "n": {"type": "fixed", "name": "F", "size": 3, "logicalType": "decimal",
+      "precision": 5, "scale": 2}}, [{"l": -1, "d": 0.5, "f": 2**40, "n": Decimal("-1.23")}]),
+    ({"d": "long", "s": {"type": "enum", "name": "E", "symbols": ["a", "b"]}, "x": {"type": "fixed", "name": "F",
+      "size": 2}}, [{"d": 2**60, "s": "b", "x": b"\1\2"}, {"d": 1, "s": "a", "x": b"ab"}]),
+    ({"other": {"type": "map", "values": {"type": "array", "items": ["null", "string"]}}, "s": ["string", "null"],
+      "more": ["null", "int", "double", {"type": "record", "name": "X", "fields": [{"name": "p", "type": "bytes"}]}],
+      "nothing": {"type": "array", "items": "null"}, "l": ["null", "long", "string"]},
+     [{"other": {"k": [None, "v"]}, "s": None, "more": {"p": b"x"}, "nothing": [None] * 3, "l": 5},
+      {"other": {}, "s": "é", "more": 0.5, "nothing": [], "l": "no number"}]),
+    ({"ts": {"type": "long", "logicalType": "local-timestamp-micros"}, "ltz": {"type": "long", "logicalType":
+      "timestamp-nanos"}, "t": {"type": "long", "logicalType": "time-micros"}},
+     [{"ts": 1_700_000_000_123_456, "ltz": -1, "t": 86_399_999_999}, {"ts": -1, "ltz": 2**62, "t": 86_400_000_000}]),
+    ({"a": {"type": "array", "items": "int"}, "m": ["null", {"type": "map", "values": ["null", "int"]}], "r": ["null",
+      NULLABLE_ROW]}, [{"a": [1, 2], "m": {"k": None, "j": 2}, "r": {"q": [None, {"y": 1, "z": "é"}]}},
+                       {"a": [], "m": None, "r": None}]),
+    ({"l": "string"}, [{"l": "not readable"}]),
+]  # fmt: skip
+
+
+def encode_evolved(registry: EmbeddedRegistry, subject: str) -> list[bytes]:
+    """Return payloads of several schemas of a registry."""
+    payloads = []
+    for k, (types, rows) in enumerate(EVOLVED):
+        schema = {"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in types.items()]}
+        number = register(registry, f"{subject}-{k}", schema)
+        payloads += [encode_avro(number, schema, row) for row in rows]
+    return payloads
+
+
+def test_avro_confluent_payloads_of_several_schemas(spark: Any, registry: EmbeddedRegistry) -> None:
+    definition = define(
+        EVOLVED_COLUMNS, format="avro-confluent", **{"avro-confluent.url": registry.url, "avro-confluent.subject": "ev"}
+    )
+    payloads = encode_evolved(registry, "evolved")
+    generator = random.Random(4)
+    malformed = [payload[:5] + bytes(damage(bytearray(payload[5:]), generator)) for payload in payloads * 40]
+    malformed += [b"", b"\0\0\0", b"{}", b"\1" + payloads[0][1:], b"\0\x7f\xff\xff\xff", payloads[0][:5]]
+    repeated_keys = payloads[8][:5] + b"\0" + b"\2\4\2k\0\2k\2\6\0" + b"\0"
+    rows, errors = check_format(spark, definition, [*payloads, None, repeated_keys, *malformed])
+    assert rows > 60
+    assert errors > 60
+
+
+@pytest.mark.parametrize("columns", AVRO_COLUMNS)
+def test_avro_confluent_payloads(spark: Any, registry: EmbeddedRegistry, columns: str) -> None:
+    options = {"avro-confluent.url": registry.url, "avro-confluent.subject": f"written-{len(columns)}"}
+    definition = define(columns, format="avro-confluent", **options)
+    schema = arrow_schema(spark_schema(definition))
+    generator = random.Random(3)
+    nulls = 0.2 if "NOT NULL" not in columns else 0.0
+    batch = pa.RecordBatch.from_pylist([random_row(schema, generator, nulls) for _ in range(150)], schema=schema)
+    payloads = definition.value.create_encoder(schema).encode(batch).to_pylist()
+    assert check_format(spark, definition, payloads) == (150, 0)
+
+
+def test_a_schema_in_the_options(spark: Any, registry: EmbeddedRegistry) -> None:
+    schema = {"type": "record", "name": "R", "fields": [
+        {"name": "i", "type": ["int", "null"]},
+        {"name": "s", "type": {"type": "enum", "name": "E", "symbols": ["a", "é"]}},
+        {"name": "x", "type": ["null", {"type": "fixed", "name": "F", "size": 2}]},
+        {"name": "n", "type": {"type": "fixed", "name": "D", "size": 5, "logicalType": "decimal", "precision": 9,
+                               "scale": 2}},
+        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-nanos"}},
+        {"name": "t", "type": {"type": "long", "logicalType": "time-micros"}}]}  # fmt: skip
+    options = {"avro-confluent.url": registry.url, "avro-confluent.subject": "own-schema"}
+    for k, text in enumerate((schema, ["null", schema])):
+        options |= {"avro-confluent.schema": json.dumps(text), "avro-confluent.subject": f"own-{k}"}
+        columns = "i INT, s STRING, x BYTES, n DECIMAL(9, 2), ts TIMESTAMP(6), t TIME(3)"
+        definition = define(columns, format="avro-confluent", **options)
+        arrow = arrow_schema(spark_schema(definition))
+        base = {"s": "é", "n": Decimal("-1234567.89"), "ts": dt.datetime(1960, 1, 1, microsecond=1), "t": dt.time(1)}
+        batch = pa.RecordBatch.from_pylist([{**base, "i": 1}, {**base, "x": b"ab", "n": Decimal("0.01")}], schema=arrow)
+        payloads = definition.value.create_encoder(arrow).encode(batch).to_pylist()
+        assert check_format(spark, definition, payloads) == (2, 0)
+        values = spark.sql(
+            "SELECT 1 i, 'z' s, X'01' x, CAST(1 AS DECIMAL(9, 2)) n, TIMESTAMP_NTZ'2020-01-01' ts, TIME'01:00:00' t"
+        )
+        with pytest.raises(Exception, match="'z' is not a symbol of the Avro enum"):
+            encode_rows(values, definition, spark_schema(definition)).collect()
+
+
+@pytest.mark.parametrize("ignores", ["false", "true"])
+def test_json_confluent_payloads(spark: Any, registry: EmbeddedRegistry, ignores: str) -> None:
+    options = {"url": registry.url, "subject": "json-written", "ignore-parse-errors": ignores}
+    options |= {"timestamp-format.standard": "ISO-8601"}
+    definition = define(
+        "i INT, s STRING, ts TIMESTAMP(3)",
+        format="json-confluent",
+        **{f"json-confluent.{key}": value for key, value in options.items()},
+    )
+    documents = [b'{"i": 1, "s": "x"}', b'[{"i": 2}, {"i": 3}]', b'{"ts": "2020-01-01T00:00:00.5"}', b"{", b"", b"7"]
+    payloads = [b"\0\0\0\0\1" + document for document in documents]
+    rows, errors = check_format(spark, definition, [*payloads, None, b"", b"\0\0", *documents])
+    assert (rows, errors) == (4, 0 if ignores == "true" else 10)
 
 
 def damage(payload: bytearray, generator: random.Random) -> bytearray:

@@ -98,10 +98,10 @@ def test_handler_classes_must_exist() -> None:
         ({"scan.parallelism": "1"}, "'scan.parallelism' = '1'"),
         ({"error-handling.mode": "log", "error-handling.log.target": "dead"}, "'error-handling.log.target' = 'dead'"),
         ({"format": "avro", "avro.encoding": "json"}, "'avro.encoding' = 'json'"),
-        ({"format": "json-confluent", "json-confluent.url": "http://r"}, "'json-confluent' is not supported"),
+        ({"format": "protobuf-confluent", "protobuf-confluent.url": "http://r"}, "'protobuf-confluent' is not supp"),
         (
-            {"key.format": "json-confluent", "key.fields": "a", "key.json-confluent.url": "http://r"},
-            "'json-confluent' is not supported",
+            {"key.format": "protobuf-confluent", "key.fields": "a", "key.protobuf-confluent.url": "http://r"},
+            "(option 'key.format') 'protobuf-confluent' is not supported",
         ),
         ({"key.format": "raw", "key.fields": "a", "key.raw.charset": "GBK"}, "'key.raw.charset' = 'GBK'"),
     ],

@@ -1,0 +1,54 @@
+package kafka_sql;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+
+/** Reads the tables of a decode plan, which Python sends as a JSON object. */
+final class PlanTables {
+    /** Returns the JSON object that Python sends. */
+    static Map parse(String text) {
+        try {
+            return (Map) JsonDocument.parse(text.getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Returns rows of numbers. */
+    static long[][] rows(Map plan, String key) {
+        List rows = (List) plan.get(key);
+        long[][] table = new long[rows.size()][];
+        for (int i = 0; i < table.length; i++) table[i] = numbers((List) rows.get(i));
+        return table;
+    }
+
+    static long[] numbers(List list) {
+        long[] numbers = new long[list.size()];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = Long.parseLong(((JsonDocument.Number) list.get(i)).text);
+        }
+        return numbers;
+    }
+
+    static String[] texts(Map plan, String key) {
+        return (String[]) ((List) plan.get(key)).toArray(new String[0]);
+    }
+
+    /** Returns bytes that are written as hexadecimal text; null for null. */
+    static byte[][] bytes(Map plan, String key) {
+        String[] texts = texts(plan, key);
+        byte[][] bytes = new byte[texts.length][];
+        for (int i = 0; i < bytes.length; i++) {
+            if (texts[i] == null) continue;
+            bytes[i] = new byte[texts[i].length() / 2];
+            for (int k = 0; k < bytes[i].length; k++) {
+                bytes[i][k] = (byte) Integer.parseInt(texts[i].substring(2 * k, 2 * k + 2), 16);
+            }
+        }
+        return bytes;
+    }
+
+    private PlanTables() {}
+}

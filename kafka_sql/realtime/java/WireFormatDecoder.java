@@ -1,0 +1,69 @@
+package kafka_sql;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Decodes Avro payloads in Confluent's wire format, each with the schema that it was written with.
+ *
+ * <p>The driver's Python process asks the registry, and resolves each schema against the table's columns.
+ */
+public final class WireFormatDecoder extends PayloadDecoder {
+    static final int HEADER_SIZE = 5; // a zero byte and the schema's id
+    // readers of this JVM, by table and schema id; the schema of an id never changes
+    private static final ConcurrentHashMap READERS = new ConcurrentHashMap();
+
+    private final StructType type;
+    private final String table;
+    private final ConcurrentHashMap unreadable = new ConcurrentHashMap(); // schema ids and reasons
+
+    /** table: the name under which Python answers requests, see DecodePlans. */
+    public WireFormatDecoder(StructType type, String table, ErrorHandling errors) {
+        super(errors);
+        this.type = type;
+        this.table = table;
+    }
+
+    void decodeRows(byte[] payload, List rows) {
+        if (payload == null) return;
+        checkHeader(payload);
+        rows.add(reader(schemaId(payload)).read(payload, HEADER_SIZE));
+    }
+
+    /** Throws Mismatch if a payload has no header. */
+    static void checkHeader(byte[] payload) {
+        if (payload.length < HEADER_SIZE || payload[0] != 0) {
+            throw new Mismatch(
+                "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a "
+                    + "schema id before the record; the payload is: " + AvroReader.hexadecimal(payload),
+                "",
+                false);
+        }
+    }
+
+    private static String schemaId(byte[] payload) {
+        long id = 0;
+        for (int i = 1; i < HEADER_SIZE; i++) id = id << 8 | payload[i] & 0xFF;
+        return Long.toString(id);
+    }
+
+    private AvroReader reader(String schemaId) {
+        String key = table + " " + schemaId;
+        AvroReader reader = (AvroReader) READERS.get(key);
+        if (reader != null) return reader;
+        String reason = (String) unreadable.get(schemaId);
+        if (reason == null) {
+            Map answer = DecodePlans.request(table, schemaId);
+            reason = (String) answer.get("reason");
+            if (reason == null) {
+                reader = new AvroReader(type, answer);
+                READERS.put(key, reader);
+                return reader;
+            }
+            unreadable.put(schemaId, reason);
+        }
+        throw new Mismatch(reason, "", false);
+    }
+}
