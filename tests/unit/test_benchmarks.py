@@ -256,3 +256,25 @@ def test_streams_of_spark_have_no_exactly_once(topics: tuple[Topic, Topic], tmp_
         *(("filter, at-least-once", peer) for peer in (OURS, SPARK, FLINK)),
         *(("filter, exactly-once", peer) for peer in (OURS, FLINK)),
     ]
+
+
+def test_latencies_are_measured_in_both_modes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    measured: list[tuple[str, int, str]] = []
+
+    def measure(mode: str, rate: int, warm_up: float, seconds: float, process: FakePeer, *rest: object) -> list[float]:
+        measured.append((mode, rate, process.name))
+        return [len(measured) / 1000] * 99 + [1.0]
+
+    monkeypatch.setattr(real_time, "_measure_copy", measure)
+    peers: Any = [FakePeer(OURS), FakePeer(SPARK)]
+    results = list(real_time.measure_real_time((20, 2000), 1, 1, peers, cast(Any, FakeCluster()), tmp_path, 2))
+    modes = ("real-time mode", "micro-batches")
+    assert measured == [(m, rate, peer) for m in modes for rate in (20, 2000) for peer in (OURS, SPARK) * 2]
+    assert [r.comparison for r in results[::2]] == [
+        f"{m}, p{percent} at {rate} records per second"
+        for m in modes
+        for rate in ("20", "2,000")
+        for percent in (50, 99)
+    ]
+    assert results[0].values == [0.001, 0.003]  # the medians of the first peer's measurements
+    assert results[3].values == [1.0, 1.0]
