@@ -55,8 +55,8 @@ IGNORE_NULL_FIELDS: Final = boolean(
 
 JSON_PARSER: Final = enum(
     "json.decode.json-parser.enabled",
-    "Whether Flink decodes with Jackson's JsonParser, its default. The other parser, which treats a few malformed "
-    "values differently, is not supported.",
+    "Whether Flink decodes with Jackson's JsonParser, its default. The older decoder is not supported: it reads "
+    "numbers into STRING and FLOAT, and values into MAP and BYTES, differently.",
     allowed=("true",),
     default="true",
 )
