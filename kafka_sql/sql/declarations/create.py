@@ -19,11 +19,11 @@ from kafka_sql.errors import (
 from kafka_sql.sql.declarations.computed_columns import translate_column
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
+from kafka_sql.sql.declarations.watermark_delay import watermark_delay
 from kafka_sql.sql.expressions.event_time import event_time_source
-from kafka_sql.sql.expressions.interval import parse_fixed_interval, sum_intervals
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
+from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.type_parser import FlinkParseError, shorten_name
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
@@ -274,7 +274,7 @@ def _build_watermark(declaration: Declaration, computed: Mapping[str, TypedExpre
             column=watermark.column,
         )
     has_time_zone = type.name == "TIMESTAMP_LTZ"
-    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text, has_time_zone, source)
+    return Watermark(watermark.column, watermark_delay(watermark, type), watermark.text, has_time_zone, source)
 
 
 def _event_time_advice(column: str, type: FlinkType | None) -> str:
@@ -286,32 +286,6 @@ def _event_time_advice(column: str, type: FlinkType | None) -> str:
         f" Add a computed column, such as 'event_time AS {functions[type.name].format(column)}', and declare the "
         "watermark for it."
     )
-
-
-def _watermark_delay(watermark: WatermarkDeclaration) -> str:
-    """Return the delay as a Spark interval without the keyword INTERVAL, such as ``'5' SECOND``."""
-    expression, context = watermark.expression, f"WATERMARK FOR {watermark.column}"
-    if _is_column(expression, watermark.column):
-        return "'0' SECOND"
-    delays = []
-    while isinstance(expression, exp.Sub) and isinstance(expression.right, exp.Interval):
-        delays.append(parse_fixed_interval(expression.right, context))
-        expression = expression.left
-    if delays and _is_column(expression, watermark.column):
-        delay = delays[0] if len(delays) == 1 else sum_intervals(delays)
-        if delay.microseconds < 0:
-            raise UnsupportedSqlError(
-                f"{context}: the delay INTERVAL {delay.sql} is negative. It must be zero or more."
-            )
-        return delay.sql
-    raise UnsupportedSqlError(
-        f"{context} AS {watermark.text}: Spark supports only the column minus a fixed delay. "
-        f"Write {watermark.column} - INTERVAL '5' SECOND, or just {watermark.column}."
-    )
-
-
-def _is_column(node: exp.Expr, name: str) -> bool:
-    return isinstance(node, exp.Column) and node.name == name
 
 
 def _build_column(

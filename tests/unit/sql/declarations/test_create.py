@@ -87,6 +87,17 @@ def test_named_column_primary_key() -> None:
         ("TIMESTAMP(3)", "ts - INTERVAL '1' MINUTE - INTERVAL '5' SECOND", "'65' SECOND"),
         ("TIMESTAMP(3)", "ts - INTERVAL '1' DAY - INTERVAL -'0.05' SECOND", "'86399.950' SECOND"),
         ("AS TO_TIMESTAMP_LTZ(b, 3)", "ts - INTERVAL '2' minutes", "'2' MINUTE"),
+        ("TIMESTAMP(3)", "ts + INTERVAL -'5' SECOND", "'5' SECOND"),
+        ("TIMESTAMP(3)", "INTERVAL -'5' SECOND + ts", "'5' SECOND"),
+        ("TIMESTAMP(3)", "ts - INTERVAL '1' MINUTE * 2", "'120' SECOND"),
+        ("TIMESTAMP(3)", "ts - 2 * INTERVAL '1.5' SECOND * (2 * 3)", "'18' SECOND"),
+        ("TIMESTAMP(3)", "(ts - (INTERVAL '1' MINUTE + INTERVAL '5' SECOND))", "'65' SECOND"),
+        ("TIMESTAMP(3)", "ts - (INTERVAL '1' MINUTE - - INTERVAL '5' SECOND)", "'65' SECOND"),
+        ("TIMESTAMP(3)", "ts - INTERVAL '1' MINUTE + INTERVAL '5' SECOND", "'55' SECOND"),
+        ("TIMESTAMP(3)", "TIMESTAMPADD(SECOND, -5, ts)", "'5' SECOND"),
+        ("TIMESTAMP_LTZ(3)", "TIMESTAMPADD(WEEK, -(1 * 2), ts - INTERVAL '1' SECOND)", "'1209601' SECOND"),
+        ("TIMESTAMP(3)", "CAST(ts AS TIMESTAMP(3)) - INTERVAL '5' SECOND", "'5' SECOND"),
+        ("TIMESTAMP_LTZ(3)", "CAST(ts - INTERVAL '5' SECOND AS TIMESTAMP_LTZ(6))", "'5' SECOND"),
         ("AS CAST(s AS TIMESTAMP(3))", "ts", "'0' SECOND"),
     ],
 )
@@ -160,7 +171,31 @@ def test_watermark_can_precede_its_column() -> None:
             UnsupportedSqlError,
             "the delay INTERVAL '-1' SECOND is negative",
         ),
-        ("a TIMESTAMP(3), WATERMARK FOR a AS a + INTERVAL '1' SECOND", UnsupportedSqlError, "minus a fixed delay"),
+        ("a TIMESTAMP(3), WATERMARK FOR a AS a + INTERVAL '1' SECOND", UnsupportedSqlError, "'-1' SECOND is negative"),
+        (
+            "a TIMESTAMP(3), WATERMARK FOR a AS TIMESTAMPADD(SECOND, 1, a)",
+            UnsupportedSqlError,
+            "'-1' SECOND is negative",
+        ),
+        (
+            "a TIMESTAMP(3), WATERMARK FOR a AS TIMESTAMPADD(MONTH, -1, a)",
+            UnsupportedSqlError,
+            "WATERMARK FOR a: INTERVAL '1' MONTH has no fixed length",
+        ),
+        *(
+            (f"a TIMESTAMP(3), b INT, WATERMARK FOR a AS {expression}", UnsupportedSqlError, "minus a fixed delay")
+            for expression in (
+                "CAST(a AS TIMESTAMP(0))",
+                "CAST(a AS TIMESTAMP_LTZ(3))",
+                "TIMESTAMPADD(SECOND, -b, a)",
+                "TIMESTAMPADD(SECOND, -1.5, a)",
+                "a - INTERVAL '1' SECOND * b",
+                "a - INTERVAL '1' SECOND / 2",
+                "COALESCE(a, a)",
+                "CASE WHEN b > 1 THEN a END",
+                "a - 5",
+            )
+        ),
         (
             "a TIMESTAMP(3), b TIMESTAMP(3), WATERMARK FOR a AS b",
             UnsupportedSqlError,
