@@ -23,6 +23,7 @@ from kafka_sql.sql.expressions.conditions import (
     translate_between,
     translate_distinct,
     translate_in,
+    translate_overlaps,
 )
 from kafka_sql.sql.expressions.constants import (
     translate_constant,
@@ -34,6 +35,7 @@ from kafka_sql.sql.expressions.functions.collections import translate_element_ac
 from kafka_sql.sql.expressions.functions.datetime import translate_ceil, translate_floor
 from kafka_sql.sql.expressions.functions.function_table import is_flink_function, translate_call
 from kafka_sql.sql.expressions.functions.regex import translate_like
+from kafka_sql.sql.expressions.functions.similar import translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
@@ -42,7 +44,7 @@ from kafka_sql.suggestions import did_you_mean
 
 _UNSUPPORTED: Final[dict[type[exp.Expr], str]] = {
     exp.Interval: "an INTERVAL is supported only as an operand of + or - with a timestamp or date",
-    exp.SimilarTo: "SIMILAR TO is not supported; use REGEXP",
+    exp.Tuple: "a pair is supported only as an operand of OVERLAPS",
 }
 
 
@@ -205,9 +207,29 @@ def _translate_like(node: exp.Like, context: Context) -> TypedExpression:
     return translate_like(_translate(node.this, context), _translate(node.expression, context), None)
 
 
-def _translate_like_escape(node: exp.Escape, context: Context) -> TypedExpression:
+def _translate_escape(node: exp.Escape, context: Context) -> TypedExpression:
     value, pattern = _translate(node.this.this, context), _translate(node.this.expression, context)
-    return translate_like(value, pattern, _translate(node.expression, context))
+    translator = translate_like if isinstance(node.this, exp.Like) else translate_similar
+    return translator(value, pattern, _translate(node.expression, context))
+
+
+def _translate_similar(node: exp.SimilarTo, context: Context) -> TypedExpression:
+    return translate_similar(_translate(node.this, context), _translate(node.expression, context), None)
+
+
+def _translate_overlaps(node: exp.Overlaps, context: Context) -> TypedExpression:
+    return translate_overlaps(_translate_period(node.left, context), _translate_period(node.right, context))
+
+
+def _translate_period(node: exp.Expr, context: Context) -> tuple[TypedExpression, TypedExpression]:
+    """Return both ends of ``(start, end)`` or ``(start, length)``."""
+    if not isinstance(node, exp.Tuple):
+        raise UntranslatableError("OVERLAPS requires pairs such as (start_time, end_time)")
+    start, end = node.expressions
+    first = _translate(start, context)
+    if isinstance(end, exp.Interval):
+        return first, _shift_timestamp(first, "+", end, context)
+    return first, _translate(end, context)
 
 
 def _translate_concatenation(node: exp.DPipe, context: Context) -> TypedExpression:
@@ -282,7 +304,9 @@ _TRANSLATORS: Final[dict[type[exp.Expr], Callable[[Any, Context], TypedExpressio
     exp.In: _translate_in,
     exp.Between: _translate_between,
     exp.Like: _translate_like,
-    exp.Escape: _translate_like_escape,
+    exp.Escape: _translate_escape,
+    exp.SimilarTo: _translate_similar,
+    exp.Overlaps: _translate_overlaps,
     exp.NullSafeEQ: _translate_distinct,
     exp.NullSafeNEQ: _translate_distinct,
     exp.Bracket: _translate_access,

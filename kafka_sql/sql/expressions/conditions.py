@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_sql.sql.expressions.arithmetic import coerce
-from kafka_sql.sql.expressions.binding import bind
+from kafka_sql.sql.expressions.binding import bind, bind2
 from kafka_sql.sql.expressions.typed import (
     BOOLEAN,
+    TIMESTAMPS,
     TypedExpression,
     UntranslatableError,
     common_type,
@@ -77,6 +78,29 @@ def translate_between(
     if symmetric:
         text = f"({text} OR {translate_between(value, high, low, symmetric=False).sql})"
     return TypedExpression(text, BOOLEAN)
+
+
+_Period = tuple[TypedExpression, TypedExpression]
+
+
+def translate_overlaps(left: _Period, right: _Period) -> TypedExpression:
+    """Translate ``(a, b) OVERLAPS (c, d)``. The ends of each period are sorted first; touching periods overlap."""
+    for value in (*left, *right):
+        if value_family(value) not in (*TIMESTAMPS, "date", "null"):
+            raise UntranslatableError(f"OVERLAPS requires dates or timestamps, but got {describe_type(value.type)}")
+    if len({value_family(value) for value in (*left, *right)} - {"null"}) > 1:
+        raise UntranslatableError("OVERLAPS requires four values of the same type; CAST them")
+
+    def overlaps(a: str, b: str, c: str, d: str) -> str:
+        first_end, second_end = f"if({a} <= {b}, {b}, {a})", f"if({c} <= {d}, {d}, {c})"
+        return f"({first_end} >= if({c} <= {d}, {c}, {d}) AND {second_end} >= if({a} <= {b}, {a}, {b}))"
+
+    return TypedExpression(
+        bind2(
+            left[0].sql, left[1].sql, lambda a, b: bind2(right[0].sql, right[1].sql, lambda c, d: overlaps(a, b, c, d))
+        ),
+        BOOLEAN,
+    )
 
 
 def build_case(conditions: Sequence[str], results: Sequence[TypedExpression]) -> TypedExpression:

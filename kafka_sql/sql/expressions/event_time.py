@@ -71,7 +71,9 @@ def _find_in_call(node: exp.Anonymous) -> _Source | None:
     path, unit = source
     second = arguments[1].name if len(arguments) > 1 else None
     match node.name.upper():
-        case "TO_TIMESTAMP_LTZ":
+        case "TO_TIMESTAMP_LTZ" if len(arguments) == 2 and arguments[1].is_string:
+            return source if _is_sortable(arguments[1].name) else None
+        case "TO_TIMESTAMP_LTZ" if len(arguments) < 3:  # with a time zone, times in a skipped hour are later
             microseconds = _MICROSECONDS.get(second or "3")
         case "FROM_UNIXTIME" if second is None or _is_sortable(second):
             microseconds = 1e6

@@ -88,6 +88,8 @@ class ExpressionParser(CallParser):
 
     def _read_comparison(self) -> exp.Expr:
         this = self._read_predicate()
+        if self.take_words("OVERLAPS"):
+            return exp.Overlaps(this=this, expression=self._read_predicate())
         if self._curr.token_type not in _COMPARISONS:
             return this
         node = _COMPARISONS[self._curr.token_type]
@@ -116,8 +118,10 @@ class ExpressionParser(CallParser):
                 this = exp.Escape(this=this, expression=self.read_operand())
         elif self.take_words("SIMILAR", "TO"):
             this = exp.SimilarTo(this=this, expression=self.read_operand())
+            if self.take_words("ESCAPE"):
+                this = exp.Escape(this=this, expression=self.read_operand())
         elif negated:
-            self.fail("expected BETWEEN, IN or LIKE after NOT")
+            self.fail("expected BETWEEN, IN, LIKE or SIMILAR TO after NOT")
         else:
             return this
         return exp.Not(this=this) if negated else this
@@ -167,9 +171,10 @@ class ExpressionParser(CallParser):
         if self._match(TokenType.L_PAREN):
             if self._curr.text.upper() in ("SELECT", "WITH", "VALUES"):
                 self.fail("a computed column cannot contain a subquery")
-            this = exp.Paren(this=self.read_expression())
+            this = self.read_expression()
+            second = self.read_expression() if self._match(TokenType.COMMA) else None
             self.expect(TokenType.R_PAREN, "expected ')'")
-            return this
+            return exp.Paren(this=this) if second is None else exp.Tuple(expressions=[this, second])
         if self._match(TokenType.IDENTIFIER):
             return exp.column(exp.to_identifier(self._prev.text, quoted=True))
         if self._curr.token_type != TokenType.VAR or self._curr.text.upper() in _RESERVED:

@@ -15,6 +15,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     check_argument_type,
     require_string_literal,
 )
+from kafka_sql.sql.expressions.functions.time_zones import to_timestamp_ltz_of_text
 from kafka_sql.sql.expressions.typed import (
     BIGINT,
     INT,
@@ -93,12 +94,23 @@ def _extract_function(name: str) -> Function:
     return function
 
 
-_FLOOR_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
+_YEARS: Final = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
+_FLOOR_DATE_UNITS = (*_YEARS, "YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 
 
 def _week(date: str) -> str:
     """Return SQL for the Sunday on or before a date."""
     return f"date_sub({date}, dayofweek({date}) - 1)"
+
+
+def _floor_date(date: str, unit: str) -> str:
+    """Return SQL for the first day of the unit that contains a date. A century starts with the year 1, a decade not."""
+    if unit == "WEEK":
+        return _week(date)
+    if unit not in _YEARS:
+        return f"trunc({date}, '{unit}')"
+    year = f"(year({date}) - {int(unit != 'DECADE')})"
+    return f"trunc(add_months({date}, -12 * ({year} % {_YEARS[unit]})), 'YEAR')"
 
 
 def _reject_early_date(name: str, date: str, body: str) -> str:
@@ -118,7 +130,7 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
             raise UntranslatableError(f"FLOOR(... TO {unit}) of a DATE is not supported")
         if unit == "WEEK":
             return TypedExpression(bind(value.sql, lambda x: _reject_early_date("FLOOR", x, _week(x))), value.type)
-        return value if unit == "DAY" else TypedExpression(f"trunc({value.sql}, '{unit}')", value.type)
+        return value if unit == "DAY" else TypedExpression(bind(value.sql, lambda x: _floor_date(x, unit)), value.type)
     if value_family(value) == "timestamp_ltz" and unit in _FLOOR_DATE_UNITS:
         raise UntranslatableError(
             f"FLOOR(... TO {unit}) of TIMESTAMP_LTZ is off by an hour in Flink across a DST change; "
@@ -128,8 +140,7 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
         return TypedExpression(f"date_trunc('{unit}', {value.sql})", value.type)
     if unit in _FLOOR_DATE_UNITS:
         date = f"CAST({value.sql} AS DATE)"
-        if unit != "DAY":
-            date = _week(date) if unit == "WEEK" else f"trunc({date}, '{unit}')"
+        date = date if unit == "DAY" else _floor_date(date, unit)
         return TypedExpression(f"CAST({date} AS TIMESTAMP_NTZ)", value.type)
     remainders = {"HOUR": "0, 0, minute({0}), extract(SECOND FROM {0})", "MINUTE": "0, 0, 0, extract(SECOND FROM {0})"}
     remainder = remainders.get(unit, "0, 0, 0, extract(SECOND FROM {0}) % 1")
@@ -153,7 +164,7 @@ def translate_floor(value: TypedExpression, unit: str) -> TypedExpression:
 def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
     """Translate ``CEIL(timestamp TO unit)``."""
     is_date = value_family(value) == "date"
-    units = ("YEAR", "MONTH") if is_date else ("YEAR", "MONTH", "WEEK", "DAY", *_TIME_PARTS)
+    units = (*_YEARS, "YEAR", "QUARTER", "MONTH") if is_date else (*_FLOOR_DATE_UNITS, *_TIME_PARTS)
     if unit not in units:
         raise UntranslatableError(
             f"CEIL(... TO {unit}){' of a DATE' if is_date else ''} is not supported; use {', '.join(units)}"
@@ -161,13 +172,17 @@ def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
     check_argument_type(f"CEIL(... TO {unit})", value, "timestamp", "date")
     if value.type is not None and not is_date and value.type.precision > 3:
         raise UntranslatableError("CEIL ignores fractions of a millisecond in Flink; CAST to TIMESTAMP(3) first")
-    step = "INTERVAL '7' DAY" if unit == "WEEK" else f"INTERVAL '1' {unit}"
+    step = {"WEEK": "INTERVAL '7' DAY", "QUARTER": "INTERVAL '3' MONTH"}.get(unit, f"INTERVAL '1' {unit}")
 
     def body(x: str) -> str:
         floor = translate_floor(TypedExpression(x, value.type), unit).sql
-        # for longer units than days, Flink ignores the time of day
-        start = f"CAST(CAST({x} AS DATE) AS TIMESTAMP_NTZ)" if unit in ("YEAR", "MONTH", "WEEK") and not is_date else x
-        ceiling = f"if({floor} = {start}, {start}, {floor} + {step})"
+        if unit in _YEARS:  # in Flink, the start of a decade is rounded up, too
+            ceiling = f"{floor} + INTERVAL '{_YEARS[unit]}' YEAR"
+        else:
+            # for longer units than days, Flink ignores the time of day
+            ignores_time = not is_date and unit not in ("DAY", *_TIME_PARTS)
+            start = f"CAST(CAST({x} AS DATE) AS TIMESTAMP_NTZ)" if ignores_time else x
+            ceiling = f"if({floor} = {start}, {start}, {floor} + {step})"
         return _reject_early_date("CEIL", x, ceiling) if is_date else ceiling
 
     return TypedExpression(bind(value.sql, body), value.type)
@@ -202,9 +217,12 @@ _MIN_EPOCH = {"0": -62135596800, "3": -62135596800000}
 
 
 def _to_timestamp_ltz(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TO_TIMESTAMP_LTZ", arguments, 1, 2)
+    check_argument_count("TO_TIMESTAMP_LTZ", arguments, 1, 3)
+    if value_family(arguments[0]) == "string":
+        return to_timestamp_ltz_of_text(arguments)
+    check_argument_count("TO_TIMESTAMP_LTZ of a number", arguments, 1, 2)
     value, precision = arguments[0], arguments[1].sql if len(arguments) > 1 else "3"
-    check_argument_type("TO_TIMESTAMP_LTZ", value, "integer")
+    check_argument_type("TO_TIMESTAMP_LTZ", value, "integer", "string")
     if precision not in _MAX_EPOCH:
         raise UntranslatableError("TO_TIMESTAMP_LTZ requires 0 (seconds) or 3 (milliseconds) as its second argument")
     function = {"0": "timestamp_seconds", "3": "timestamp_millis"}[precision]
@@ -235,7 +253,7 @@ def _from_unixtime(arguments: Sequence[TypedExpression]) -> TypedExpression:
     )
 
 
-_SECONDS_OF_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400}
+_SECONDS_OF_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 _MONTHS_OF_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
@@ -279,8 +297,9 @@ def _timestampdiff(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if unit.sql not in _SECONDS_OF_UNIT:
         units = ", ".join((*_SECONDS_OF_UNIT, *_MONTHS_OF_UNIT))
         raise UntranslatableError(f"TIMESTAMPDIFF({unit.sql}, ...) is not supported; use {units}")
-    if unit.sql == "DAY" and value_family(start) == value_family(end) == "date":
-        return TypedExpression(f"datediff({end.sql}, {start.sql})", INT)
+    if unit.sql in ("DAY", "WEEK") and value_family(start) == value_family(end) == "date":
+        days = f"datediff({end.sql}, {start.sql})"
+        return TypedExpression(days if unit.sql == "DAY" else _to_weeks(f"(CAST({days} AS BIGINT) * 86400)"), INT)
     for value in (start, end):
         check_argument_type("TIMESTAMPDIFF", value, *TIMESTAMPS)
     if start.type is not None and end.type is not None and start.type.name != end.type.name:
@@ -292,7 +311,14 @@ def _timestampdiff(arguments: Sequence[TypedExpression]) -> TypedExpression:
     seconds = f"CAST(CAST(({operands[0]} - {operands[1]}) AS INTERVAL SECOND) AS BIGINT)"
     if "timestamp_ltz" in (value_family(start), value_family(end)):  # Spark subtracts local times
         seconds = f"((unix_micros({operands[0]}) - unix_micros({operands[1]})) div 1000000)"
+    if unit.sql == "WEEK":
+        return TypedExpression(_to_weeks(seconds), INT)
     return TypedExpression(wrap_integer(f"({seconds} div {_SECONDS_OF_UNIT[unit.sql]})", INT), INT)
+
+
+def _to_weeks(seconds: str) -> str:
+    """Return SQL for the weeks of a BIGINT of seconds, which overflow an INT after 68 years in Flink."""
+    return f"CAST({wrap_integer(seconds, INT)} div {_SECONDS_OF_UNIT['WEEK']} AS INT)"
 
 
 _INTERVAL_OF_UNIT = {

@@ -16,8 +16,10 @@ from kafka_sql.sql.expressions.functions import (
     json_strings,
     maps,
     math,
+    printf,
     regex,
     strings,
+    time_zones,
     transcendental,
     urls,
 )
@@ -37,15 +39,16 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **json_strings.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
+    **printf.FUNCTIONS,
     **encodings.FUNCTIONS,
     **urls.FUNCTIONS,
     **datetime.FUNCTIONS,
+    **time_zones.FUNCTIONS,
 }
 _CLOCK = "is not supported: Spark's current time is fixed during a batch. Use CURRENT_TIMESTAMP"
 _VARIANT = "is not supported: a table has no columns of its type. Use it in the query"
 _UNSUPPORTED: Final[dict[str, str]] = {
     **dict.fromkeys(["PARSE_JSON", "TRY_PARSE_JSON", "OBJECT_OF", "OBJECT_UPDATE"], _VARIANT),
-    "PRINTF": "is not supported: Spark formats other values. Use CONCAT and LPAD",
     "TYPEOF": "is not supported: Spark's types have other names",
     **dict.fromkeys(["RAND", "RAND_INTEGER"], "is not supported: the same seed returns different numbers in Spark"),
     "JSON": "is supported only as an argument of JSON_OBJECT and JSON_ARRAY, as in Flink",
@@ -53,7 +56,6 @@ _UNSUPPORTED: Final[dict[str, str]] = {
     "CURRENT_WATERMARK": "is not supported: Spark expressions cannot access the watermark",
     "CURRENT_TIME": "is not supported: Flink truncates it to seconds. Use LOCALTIMESTAMP",
     "LOCALTIME": "is not supported: Flink truncates it to seconds. Use LOCALTIMESTAMP",
-    "CONVERT_TZ": "is not supported: Flink parses invalid timestamps differently. Use TIMESTAMP_LTZ",
 }
 
 

@@ -23,6 +23,7 @@ COLUMNS = (
         ("TO_TIMESTAMP_LTZ(n * 60 + 5, 0)", ("n",), 60e6),
         ("TO_TIMESTAMP_LTZ(CAST(s AS BIGINT), 0)", ("s",), 1e6),
         ("TO_TIMESTAMP(s)", ("s",), 1.0),
+        ("TO_TIMESTAMP_LTZ(s, 'yyyy-MM-dd HH:mm')", ("s",), 1.0),
         ("TO_TIMESTAMP(s, 'yyyy-MM-dd''T''HH:mm:ss')", ("s",), 1.0),
         ("TO_TIMESTAMP(CAST(n AS STRING), 'yyyyMMdd')", ("n",), None),
         ("CAST(s AS TIMESTAMP(3))", ("s",), 1.0),
@@ -43,6 +44,8 @@ def test_conversions_follow_a_column(expression: str, path: tuple[str, ...], uni
     [
         "TO_TIMESTAMP_LTZ(n + other, 3)",
         "TO_TIMESTAMP_LTZ(0 - n, 3)",
+        "TO_TIMESTAMP_LTZ(s, 'dd.MM.yyyy')",
+        "TO_TIMESTAMP_LTZ(s, 'yyyy-MM-dd HH:mm:ss', 'Europe/Berlin')",
         "TO_TIMESTAMP(s, 'dd.MM.yyyy')",
         "CASE WHEN n > 0 THEN TO_TIMESTAMP(s) END",
         "TO_TIMESTAMP(CONCAT(s, ' 00:00:00'))",

@@ -42,6 +42,8 @@ def tree(node: exp.Expr) -> str:
         ("a NOT LIKE 'x'", "Not(Like(a, 'x'))"),
         ("a SIMILAR TO 'x'", "SimilarTo(a, 'x')"),
         ("a NOT SIMILAR TO 'x'", "Not(SimilarTo(a, 'x'))"),
+        ("a SIMILAR TO 'x' ESCAPE '#'", "Escape(SimilarTo(a, 'x'), '#')"),
+        ("NOT (a, b) OVERLAPS (c, d)", "Not(Overlaps(Tuple(a, b), Tuple(c, d)))"),
         ("a IN (1, b + 1)", "In(a, 1, Add(b, 1))"),
         ("a NOT IN (1)", "Not(In(a, 1))"),
         ("a BETWEEN 1 AND 2 AND b", "And(Between(a, 1, 2), b)"),
@@ -98,7 +100,7 @@ def test_the_name_of_a_call_is_in_upper_case(expression: str, name: str) -> None
     ("expression", "message"),
     [
         ("a = b = c", "chained comparisons need parentheses"),
-        ("a NOT 1", "expected BETWEEN, IN or LIKE after NOT"),
+        ("a NOT 1", "expected BETWEEN, IN, LIKE or SIMILAR TO after NOT"),
         ("a IS 1", "expected NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM after IS [NOT]"),
         ("(VALUES 1)", "a computed column cannot contain a subquery"),
         ("a BETWEEN 1 OR 2", "expected AND in BETWEEN"),
