@@ -68,8 +68,11 @@ def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
 
 
 def _not_configured(spark: SparkSession, where: str) -> UnsupportedSqlError:
-    option = _OPTION + SESSION_CATALOG
+    option, setting = _OPTION + SESSION_CATALOG, f"--conf {_OPTION}{SOURCE_CATALOG}={_CLASS}"
+    advice = f"Start Spark with --jars $(kafka-sql-extension) {setting}."
+    if is_pipeline():  # the threads that run a pipeline do not see the classes of --jars
+        advice = f"Start it with SPARK_DIST_CLASSPATH=$(kafka-sql-extension) spark-pipelines {setting} run."
     return UnsupportedSqlError(
         f"Kafka tables with {option} = {spark.conf.get(option)} need a second catalog, which cannot be added {where}. "
-        f"Start Spark with --jars $(kafka-sql-extension) --conf {_OPTION}{SOURCE_CATALOG}={_CLASS}."
+        f"{advice}"
     )
