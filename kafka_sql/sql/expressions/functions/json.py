@@ -1,4 +1,4 @@
-"""Translate JSON_VALUE, JSON_QUERY and JSON_EXISTS with paths of names and indexes.
+"""Translate JSON_VALUE, JSON_QUERY and JSON_EXISTS.
 
 Spark's VARIANT has the values of a document and writes objects with sorted keys, as Flink does. See ``json_numbers``
 for the digits of numbers.
@@ -6,37 +6,19 @@ for the digits of numbers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.json_numbers import mark_numbers, unmark_document, unmark_text
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_type, require_string_literal
+from kafka_sql.sql.expressions.functions.json_paths import JsonPath, find_all, read_path, write_list
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_type
 from kafka_sql.sql.expressions.typed import BOOLEAN, DOUBLE, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
-_PATH: Final = re.compile(r"(?:(lax|strict) +)?(\$(?:\.[A-Za-z_][\w-]*|\[\d+\]|\['[^'\\\]]+'\])*)")
 _STRING_ARRAY: Final = FlinkType("ARRAY", elements=(STRING,))
+_NO_LIST: Final = "CAST(NULL AS ARRAY<VARIANT>)"
 _TYPES: Final = {"": STRING, "STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": INT, "DOUBLE": DOUBLE}
-
-
-class _Path(NamedTuple):
-    """A path in single quotes for Spark, and whether it is lax."""
-
-    sql: str
-    is_lax: bool
-
-
-def _read_path(name: str, argument: TypedExpression) -> _Path:
-    match = _PATH.fullmatch(require_string_literal(name, argument, "path"))
-    if match is None:
-        raise UntranslatableError(
-            f"{name} requires a path of names and indexes, such as '$.items[0].price' or 'lax $.name', but got "
-            f"{argument.sql}"
-        )
-    return _Path(string_literal(match[2]), match[1] == "lax")
 
 
 def is_json(s: str) -> str:
@@ -87,10 +69,14 @@ def _json_value(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_type("DEFAULT of JSON_VALUE", default, "string")
         if default.type is not None and result != STRING:
             raise UntranslatableError("DEFAULT of JSON_VALUE with RETURNING is not supported; use COALESCE")
-    path = _read_path("JSON_VALUE", path_argument)
+    path = read_path("JSON_VALUE", path_argument)
     empty = _behavior(empty_word, empty_default, "Empty result of JSON_VALUE function is not allowed")
     error = _behavior(error_word, error_default, "JSON_VALUE: the path does not lead to a value")
     missing = empty if path.is_lax else error
+    if path.has_wildcard:  # leads to a list, which is no scalar
+        return TypedExpression(
+            with_document(value.sql, lambda _, v: f"if(is_variant_null({v}), {error}, {missing})", missing), result
+        )
 
     def body(s: str, v: str) -> str:
         return bind(f"variant_get({v}, {path.sql}, 'variant')", lambda x: choose(s, v, x))
@@ -105,7 +91,7 @@ def _json_value(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(with_document(value.sql, body, missing), result)
 
 
-def _scalar_sql(s: str, x: str, path: _Path, result: str) -> str:
+def _scalar_sql(s: str, x: str, path: JsonPath, result: str) -> str:
     kind = f"schema_of_variant({x})"
     digits = unmark_text(f"variant_get(try_parse_json({mark_numbers(s)}), {path.sql}, 'string')")
     is_fraction = f"{kind} RLIKE '^(DECIMAL|DOUBLE|FLOAT)'"
@@ -123,12 +109,20 @@ def _json_query(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("JSON_QUERY", value, "string")
     if returning.sql not in ("", "STRING", "ARRAY<STRING>"):
         raise UntranslatableError(f"JSON_QUERY ... RETURNING {returning.sql} is not supported; use ARRAY<STRING>")
-    path, returns_array = _read_path("JSON_QUERY", path_argument), returning.sql == "ARRAY<STRING>"
+    path, returns_array = read_path("JSON_QUERY", path_argument), returning.sql == "ARRAY<STRING>"
     empty, error = (
         _query_behavior(word.sql, clause, returns_array)
         for word, clause in ((empty_word, "ON EMPTY"), (error_word, "ON ERROR"))
     )
     missing = empty if path.is_lax else error
+
+    if path.has_wildcard:
+        sql = with_document(
+            value.sql,
+            lambda s, v: _query_all(s, v, path, wrapper.sql == "UNCONDITIONAL", returns_array, error),
+            missing,
+        )
+        return TypedExpression(sql, _STRING_ARRAY if returns_array else STRING)
 
     def body(s: str, v: str) -> str:
         marked = f"variant_get(try_parse_json({mark_numbers(s)}), {path.sql}, 'variant')"
@@ -152,6 +146,28 @@ def _json_query(arguments: Sequence[TypedExpression]) -> TypedExpression:
         )
 
     return TypedExpression(with_document(value.sql, body, missing), _STRING_ARRAY if returns_array else STRING)
+
+
+def _query_all(s: str, v: str, path: JsonPath, is_wrapped: bool, returns_array: bool, error: str) -> str:
+    """Return SQL for the list that a path with a wildcard leads to."""
+    items = bind(f"try_parse_json({mark_numbers(s)})", lambda marked: find_all(marked, path, _NO_LIST))
+
+    def write(m: str) -> str:
+        document = unmark_document(write_list(m, lambda item: f"to_json({item})"))
+        if returns_array:
+            texts = f"transform({m}, e -> {_element_text('e')})"
+            found = f"array({document})" if is_wrapped else texts
+        else:
+            found = f"concat('[', {document}, ']')" if is_wrapped else document
+        return f"if({m} IS NULL, {_empty_list(is_wrapped, returns_array) if path.is_lax else error}, {found})"
+
+    return f"if(is_variant_null({v}), {error}, {bind(items, write)})"
+
+
+def _empty_list(is_wrapped: bool, returns_array: bool) -> str:
+    if returns_array:
+        return "array('[]')" if is_wrapped else "CAST(array() AS ARRAY<STRING>)"
+    return "'[[]]'" if is_wrapped else "'[]'"
 
 
 def _wrap(marked: str, is_array: str, is_conditional: bool, returns_array: bool) -> str:
@@ -195,11 +211,16 @@ def _query_behavior(word: str, clause: str, returns_array: bool) -> str:
 def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
     value, path_argument, error_word = arguments
     check_argument_type("JSON_EXISTS", value, "string")
-    path = _read_path("JSON_EXISTS", path_argument)
+    path = read_path("JSON_EXISTS", path_argument)
     error = {"TRUE": "TRUE", "UNKNOWN": "NULL", "ERROR": raise_error_sql("JSON_EXISTS: the path does not exist")}.get(
         error_word.sql, "FALSE"
     )
     missing = "FALSE" if path.is_lax else error
+
+    def body_of_list(_: str, v: str) -> str:
+        found = find_all(v, path, _NO_LIST, is_order_relevant=False)
+        exists = "TRUE" if path.is_lax else f"if({found} IS NULL, {error}, TRUE)"
+        return f"if(is_variant_null({v}), {error}, {exists})"
 
     def body(_: str, v: str) -> str:
         found = f"variant_get({v}, {path.sql}, 'variant')"
@@ -208,7 +229,7 @@ def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
             f"THEN {missing} ELSE TRUE END"
         )
 
-    return TypedExpression(with_document(value.sql, body, missing), BOOLEAN)
+    return TypedExpression(with_document(value.sql, body_of_list if path.has_wildcard else body, missing), BOOLEAN)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
