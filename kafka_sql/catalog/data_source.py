@@ -7,7 +7,7 @@ and toTable all work. (Spark loses options in its table metadata, or passes them
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,18 +19,24 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
-from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
-from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.source.stream.read_limits import check_admission_options
 from kafka_sql.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
+    from kafka_sql.source.spark_readers import BatchReader, StreamReader
 
 _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 
 
 class KafkaTable(DataSource):
-    """A declared table as a data source; each table has a subclass with its definition."""
+    """A declared table as a data source; each table has a subclass with its definition.
+
+    Readers and writers are imported when they are needed: Spark plans each step in another process, and the first query
+    of a session waits until all of them have imported this module.
+    """
 
     definition: ClassVar[Definition]
     spark_schema: StructType
@@ -46,27 +52,37 @@ class KafkaTable(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         """Return the reader of a batch query."""
+        from kafka_sql.source.spark_readers import BatchReader
+
         freeze_modules()
         _check_read_schema(self.definition, self.spark_schema, schema)
         return BatchReader(self.definition, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Return the reader of a streaming query."""
+        from kafka_sql.source.spark_readers import StreamReader
+
         _check_read_schema(self.definition, self.spark_schema, schema)
         check_stream_read(self.definition)
         return StreamReader(self.definition, arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return the writer of a batch query."""
+        from kafka_sql.sink.spark_writers import BatchWriter
+
         self._check_write(schema, overwrite)
         return BatchWriter(self.definition)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """Return the writer of a streaming query."""
+        from kafka_sql.sink.spark_writers import StreamWriter
+
         self._check_write(schema, overwrite, is_stream=True)
         return StreamWriter(self.definition)
 
     def _check_write(self, schema: StructType, overwrite: bool, is_stream: bool = False) -> None:
+        from kafka_sql.sink.spark_writers import check_sink
+
         freeze_modules()
         if overwrite:
             raise UnsupportedSqlError(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.options import Option, Options
+from kafka_sql.runtime import arrow_compute as pc
 
 ErrorSink: TypeAlias = "list[DecodeError] | None"
 ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink's terms

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_sql.errors import UnsupportedOptionError
-from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
 from kafka_sql.options.client import DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT
 from kafka_sql.options.option import Option
 
@@ -33,11 +32,15 @@ def choose_reader(setting: str, config: Mapping[str, str]) -> ClientChoice:
     Raises:
         UnsupportedOptionError: 'scan.client' is 'direct', and the direct client does not support the settings.
     """
+    from kafka_sql.kafka.direct.eligibility import read_obstacle  # lazy: imports the clients; planners wait for it
+
     return _choose(SCAN_CLIENT, setting, read_obstacle(config))
 
 
 def choose_writer(setting: str, config: Mapping[str, str]) -> ClientChoice:
     """Choose the client that writes a table. Parameters and errors are those of ``choose_reader``."""
+    from kafka_sql.kafka.direct.eligibility import write_obstacle  # lazy, as above
+
     return _choose(SINK_CLIENT, setting, write_obstacle(config))
 
 

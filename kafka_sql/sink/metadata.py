@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
 from kafka_sql.kafka.record_metadata import metadata_keys
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, write_cast
 

@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.callables import import_callable
+from kafka_sql.runtime import arrow_compute as pc
 
 Partitions = npt.NDArray[np.int32]
 _IMPORT_ADVICE: Final = (

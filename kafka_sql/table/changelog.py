@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.errors import EncodeError
+from kafka_sql.runtime import arrow_compute as pc
 
 ROW_KIND: Final = "row-kind"  # the metadata key: a column `METADATA FROM 'row-kind'`
 KINDS: Final = ("+I", "-U", "+U", "-D")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
+from kafka_sql.runtime import arrow_compute as pc
 
 # takes the array and the session's time zone, which only some casts need
 Cast: TypeAlias = Callable[[pa.Array, str], pa.Array]

@@ -20,6 +20,20 @@ def test_planning_imports_no_compiler() -> None:
     assert done.stdout == "[]\n"
 
 
+# each process needs some of these, but not all
+STEPS = ("pyarrow.compute", "confluent_kafka", "kafka_sql.sink", "kafka_sql.source.spark_readers")
+TABLE = f"""
+import sys
+import kafka_sql.catalog.data_source
+print([name for name in {STEPS} if name in sys.modules])
+"""
+
+
+def test_the_class_of_a_table_imports_neither_clients_nor_readers_nor_writers() -> None:
+    done = subprocess.run([sys.executable, "-c", TABLE], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 DECLARED = f"""
 import sys
 import pyarrow as pa

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException
-
 _UNKNOWN: Final = 'No such configuration property: "{}"'
 # what confluent-kafka takes for itself instead of passing it to librdkafka
 _PYTHON_KEYS: Final = frozenset(
@@ -46,6 +44,8 @@ def _rejection(config: Mapping[str, str]) -> str | None:
     confluent-kafka sets the properties in their order, stops at the first that is rejected, and only then creates a
     client. An invalid callback at the end prevents the latter.
     """
+    from confluent_kafka import Consumer, KafkaException  # lazy: planner processes import this module, but do not check
+
     # with oauth_cb, confluent-kafka does not look for AWS credentials
     settings: dict[str, Any] = {"group.id": "", "oauth_cb": _rejection, **config, "error_cb": None}
     try:

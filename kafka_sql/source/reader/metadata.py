@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError
@@ -22,6 +21,7 @@ from kafka_sql.kafka.record_metadata import (
 )
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND, UPDATE_AFTER
 from kafka_sql.table.declaration import Column

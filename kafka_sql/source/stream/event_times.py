@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.stream.event_time_order import UNKNOWN_TIME, EventTimeOrder, EventTimes, Numbers
 from kafka_sql.table.declaration import Column

@@ -119,6 +119,15 @@ def test_an_executor_without_a_home_uses_a_private_temporary_folder(loops: Path)
     assert len(list(loops.glob(f"tmp/kafka_sql-{os.getuid()}/compiled-loops.kernels-*/**/*.nbc"))) == 1
 
 
+@pytest.mark.large
+def test_a_cached_loop_is_loaded_without_the_declarations_that_compiling_needs(loops: Path) -> None:
+    """They take 0.5 s in each Spark worker. A loop for other types can be compiled afterwards."""
+    load = f"import sys; {RUN_LOOP}; print('numba.np.linalg' in sys.modules)"
+    assert run(load, loops) == "30 0\nTrue"
+    assert run(load, loops) == "30 1\nFalse"
+    assert run(f"{load}; print(loop(2.5), 'numba.np.linalg' in sys.modules)", loops) == "30 1\nFalse\n15.0 True"
+
+
 def test_every_module_with_compiled_loops_is_named_kernels() -> None:
     """The settings of the type checker and readers rely on the name."""
     package = Path(kafka_sql.__file__).parent

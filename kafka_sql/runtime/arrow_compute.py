@@ -1,0 +1,16 @@
+"""Give access to ``pyarrow.compute``, imported at first use.
+
+Importing it takes 30 ms. Spark's planner processes import modules that use it in tasks only, and the first query of a
+session waits for them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function of ``pyarrow.compute``, and store it here for later accesses."""
+    function = globals()[name] = getattr(importlib.import_module("pyarrow.compute"), name)
+    return function
