@@ -126,12 +126,14 @@ def writing(bench: Bench) -> Iterator[Result]:
         ("json, at-least-once", "json", AT_LEAST_ONCE, bench.all, "none"),
         ("json, exactly-once", "json", EXACTLY_ONCE, with_guarantees, "none"),
         *((f"json, {codec}, at-least-once", "json", AT_LEAST_ONCE, bench.all, codec) for codec in _CODECS),
+        ("json, headers, at-least-once", "json", AT_LEAST_ONCE, bench.all, "none"),
         ("avro, at-least-once", "avro", AT_LEAST_ONCE, bench.all, "none"),
     ]
     servers = bench.cluster.bootstrap, bench.cluster.registry
     for comparison, format, options, peers, codec in rows:
         if bench.selects(comparison):
-            template = Topic("", format, int(2_000_000 * bench.scale), 4, *servers, compression=codec)
+            records, has_headers = int(2_000_000 * bench.scale), "headers" in comparison
+            template = Topic("", format, records, 4, *servers, compression=codec, has_headers=has_headers)
             writers = [(process.name, process, options) for process in peers]
             yield from measure_writes(comparison, template, writers, bench.cluster, bench.runs + 2)
 
@@ -228,7 +230,7 @@ def growing(bench: Bench) -> Iterator[Result]:
     """Measure more partitions, more columns and more schemas."""
     yield from growth.measure_partitions((10, 100, 1000), [bench.kafka_sql, bench.spark], bench.cluster, bench.runs)
     yield from growth.measure_columns(
-        (1, 10, 100), int(200_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs
+        (1, 10, 100), int(200_000 * bench.scale), [bench.kafka_sql, bench.spark], bench.cluster, bench.runs
     )
     yield from growth.measure_schemas(
         (1, 100, 1000), int(200_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs

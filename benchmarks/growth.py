@@ -34,40 +34,53 @@ def measure_partitions(
 
 
 def measure_columns(
-    counts: Sequence[int], records: int, process: PeerProcess, cluster: Cluster, runs: int
+    counts: Sequence[int], records: int, processes: Sequence[PeerProcess], cluster: Cluster, runs: int
 ) -> Iterator[Result]:
     """Sum each of many BIGINT columns of JSON records."""
+    (ours,) = (p for p in processes if p.name == OURS)
     for count in counts:
-        name = _create_columns(count, records, process, cluster)
+        topic = _create_columns(count, records, ours, cluster)
+        for process in processes:
+            for statement in _declare(process.name, topic, _bigint_columns(count)):
+                process.request("sql", text=statement)
         sums = ", ".join(f"sum(c{i})" for i in range(count))
-        run = query_run(process, f"SELECT count(*), {sums} FROM {name}")
-        yield from measure_alternately("growth", count_noun(count, "column"), {OURS: run}, records, runs)
+        peers = {p.name: query_run(p, f"SELECT count(*), {sums} FROM {topic.name}") for p in processes}
+        yield from measure_alternately("growth", count_noun(count, "column"), peers, records, runs)
 
 
 def measure_unused_columns(
     count: int, records: int, process: PeerProcess, cluster: Cluster, runs: int
 ) -> Iterator[Result]:
     """Sum one of many BIGINT columns of JSON records; then the same in a table that declares only this column."""
-    name = _create_columns(count, records, process, cluster)
-    narrow = f"one_of_{name}"
-    process.request("sql", text=_create_table(narrow, Topic(name, "json", records, 2, cluster.bootstrap), "c0 BIGINT"))
-    peers = {peer: query_run(process, f"SELECT sum(c0) FROM {t}") for peer, t in ((OURS, name), (NARROW, narrow))}
+    topic = _create_columns(count, records, process, cluster)
+    narrow = f"one_of_{topic.name}"
+    process.request("sql", text=_create_table(narrow, topic, "c0 BIGINT"))
+    peers = {peer: query_run(process, f"SELECT sum(c0) FROM {t}") for peer, t in ((OURS, topic.name), (NARROW, narrow))}
     yield from measure_alternately("unused", f"1 of {count} columns", peers, records, runs)
 
 
-def _create_columns(count: int, records: int, process: PeerProcess, cluster: Cluster) -> str:
-    """Fill a topic with JSON records of BIGINT columns c0, c1, ...; return its name, which is also its table's."""
-    name = f"columns_{count}"
-    cluster.create(name, 2)
-    columns = ", ".join(f"c{i} BIGINT" for i in range(count))
-    process.request("sql", text=_create_table(name, Topic(name, "json", records, 2, cluster.bootstrap), columns))
+def _create_columns(count: int, records: int, process: PeerProcess, cluster: Cluster) -> Topic:
+    """Fill a topic with JSON records of BIGINT columns c0, c1, ..., and declare a table of the same name."""
+    topic = Topic(f"columns_{count}", "json", records, 2, cluster.bootstrap)
+    cluster.create(topic.name, 2)
+    for statement in _declare(process.name, topic, _bigint_columns(count)):
+        process.request("sql", text=statement)
     values = ", ".join(f"id + {i} AS c{i}" for i in range(count))
-    process.request("sql", text=f"INSERT INTO {name} SELECT {values} FROM range(0, {records}, 1, 2)")
-    return name
+    process.request("sql", text=f"INSERT INTO {topic.name} SELECT {values} FROM range(0, {records}, 1, 2)")
+    return topic
+
+
+def _bigint_columns(count: int) -> str:
+    return ", ".join(f"c{i} BIGINT" for i in range(count))
+
+
+def _declare(peer: str, topic: Topic, columns: str) -> list[str]:
+    """Return ``declare_statements`` with other columns."""
+    return [statement.replace(topic.columns, columns) for statement in declare_statements(peer, topic)]
 
 
 def _create_table(name: str, topic: Topic, columns: str) -> str:
-    return create_table(name, topic).replace(f"({topic.columns})", f"({columns})")
+    return create_table(name, topic).replace(topic.columns, columns)
 
 
 def measure_schemas(

@@ -35,6 +35,13 @@ _SELECT_LIST: Final = (
     "max(ts), " + ", ".join(f"sum(CAST(char_length({text}) AS BIGINT))" for text in ("product", "status", "country"))
 )
 _STRING_EXTREMES: Final = ", ".join(f"min({text}), max({text})" for text in ("product", "status", "country"))
+# two headers of each record: an array in Spark's own sink, a map in the tables of the others
+_HEADERS: Final = {
+    OURS: "map('trace', CAST(CAST(order_id AS STRING) AS BINARY), 'origin', CAST(country AS BINARY))",
+    SPARK: "array(named_struct('key', 'trace', 'value', CAST(CAST(order_id AS STRING) AS BINARY)), "
+    "named_struct('key', 'origin', 'value', CAST(country AS BINARY)))",
+    FLINK: "MAP['trace', CAST(CAST(order_id AS STRING) AS BYTES), 'origin', CAST(country AS BYTES)]",
+}
 _AVRO: Final = {"BIGINT": "long", "STRING": "string", "DOUBLE": "double", "INT": "int", "BOOLEAN": "boolean"}
 
 
@@ -51,6 +58,7 @@ class Topic:
         registry: URL of the schema registry.
         filler: size in bytes of an additional string column, for larger records.
         compression: the codec with which producers compress the records.
+        has_headers: whether the records have headers.
     """
 
     name: str
@@ -61,6 +69,7 @@ class Topic:
     registry: str = ""
     filler: int = 0
     compression: str = "none"
+    has_headers: bool = False
 
     @property
     def columns(self) -> str:
@@ -88,6 +97,7 @@ def create_table(table: str, topic: Topic, extra_options: Mapping[str, str] | No
         **(extra_options or {}),
     }
     columns = "`value` BYTES" if topic.format == "raw" else topic.columns
+    columns += ", headers MAP<STRING, BYTES> METADATA" if topic.has_headers else ""
     return f"CREATE TABLE {table} ({columns}) WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"
 
 
@@ -100,6 +110,11 @@ def select_rows(topic: Topic, numbers: str) -> str:
     """
     note = f", repeat('x', {topic.filler}) AS note" if topic.filler else ""
     return f"SELECT {ROW}{note} FROM {numbers}"
+
+
+def select_headers(peer: str, topic: Topic) -> str:
+    """Return what a peer adds to the select list over the rows of ``select_rows`` to write headers."""
+    return f", {_HEADERS[peer]} AS headers" if topic.has_headers else ""
 
 
 def select_list(topic: Topic) -> str:

@@ -8,7 +8,7 @@ from itertools import count
 
 from benchmarks.cluster import Cluster
 from benchmarks.comparison import Result, Run, RunResult, measure_alternately
-from benchmarks.orders import Topic, avro_schema, create_table, select_rows
+from benchmarks.orders import Topic, avro_schema, create_table, select_headers, select_rows
 from benchmarks.page_cache import warm_page_cache
 from benchmarks.peer_process import PeerProcess
 from benchmarks.peers.launch import FLINK, OURS, SPARK
@@ -55,9 +55,9 @@ def _insert(
         topic = replace(like, name=f"written_{next(_NAMES)}")
         cluster.create(topic.name, topic.partitions)
         warm_page_cache(_MEMORY)
+        rows, headers = select_rows(topic, numbers), select_headers(process.name, topic)
         if process.name == SPARK:
-            value = _payload(topic)
-            query = f"SELECT {value} AS value FROM ({select_rows(topic, numbers)})"
+            query = f"SELECT {_payload(topic)} AS value{headers} FROM ({rows})"
             target = {"bootstrap": topic.bootstrap, "topic": topic.name, "compression": topic.compression}
             response: RunResult = process.request("write", text=query, **target)
         else:
@@ -68,7 +68,8 @@ def _insert(
             if EXACTLY_ONCE.items() <= options.items():
                 table_options["sink.transactional-id-prefix"] = f"benchmark-{topic.name}"
             process.request("sql", text=create_table(topic.name, topic, table_options))
-            response = process.request("sql", text=f"INSERT INTO {topic.name} {select_rows(topic, numbers)}")
+            insert = f"INSERT INTO {topic.name} " + (f"SELECT *{headers} FROM ({rows})" if headers else rows)
+            response = process.request("sql", text=insert)
         content = _content(verifier, topic)
         cluster.delete(topic.name)
         return {"seconds": response["seconds"], "rows": content}
@@ -94,11 +95,12 @@ def _numbers(records: int) -> str:
 
 
 def _content(verifier: PeerProcess, topic: Topic) -> list[list[str]]:
-    """Return the number of committed records and the sum of their checksums."""
+    """Return the number of committed records and the sums of the checksums of their values and headers."""
     table = replace(topic, format="raw")
     verifier.request("sql", text="DROP TABLE IF EXISTS written")
     verifier.request("sql", text=create_table("written", table, {"properties.isolation.level": "read_committed"}))
-    query = "SELECT count(*), sum(crc32(CAST(value AS BINARY))) FROM written"
+    checksums = ["CAST(value AS BINARY)"] + ["headers['trace']", "headers['origin']"] * topic.has_headers
+    query = f"SELECT count(*), {', '.join(f'sum(crc32({data}))' for data in checksums)} FROM written"
     content: list[list[str]] = verifier.request("sql", text=query)["rows"]
     if content[0][0] != str(topic.records):
         raise RuntimeError(f"topic '{topic.name}' holds {content[0][0]} records, not {topic.records}")
