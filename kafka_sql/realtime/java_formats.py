@@ -100,6 +100,7 @@ def _json_encoder(java: JavaPayload) -> Any:
 
 
 def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
+    java.payload.create_decoder(java.table_schema)  # checks the columns and the options
     rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
     return java.classes.JsonConfluentDecoder(java.java_types, rules, errors)
 
