@@ -19,6 +19,7 @@ from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 _STEP: Final = r"\.[A-Za-z_][\w-]*|\[\d+\]|\['[^'\\\]]+'\]|\.\*|\[\*\]"
 _PATH: Final = re.compile(rf"(?:(lax|strict) +)?\$((?:{_STEP})*)")
 _WILDCARDS: Final = (".*", "[*]")
+_EMPTY: Final = "CAST(array() AS ARRAY<VARIANT>)"
 
 
 class JsonPath(NamedTuple):
@@ -77,9 +78,6 @@ def write_list(items: str, write: Callable[[str], str]) -> str:
     """Return SQL for the JSON of an ARRAY<VARIANT>, whose elements ``write`` writes."""
     item = f"if(is_variant_null(item), 'null', {write('item')})"
     return f"concat('[', array_join(transform({items}, item -> {item}), ','), ']')"
-
-
-_EMPTY: Final = "CAST(array() AS ARRAY<VARIANT>)"
 
 
 def _follow(items: str, steps: list[str], is_order_relevant: bool) -> str:
