@@ -6,11 +6,12 @@ session waits for them.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
     """Return a function of ``pyarrow.compute``, and store it here for later accesses."""
-    function = globals()[name] = getattr(importlib.import_module("pyarrow.compute"), name)
+    import pyarrow.compute
+
+    function = globals()[name] = getattr(pyarrow.compute, name)
     return function

@@ -37,7 +37,7 @@ _ADMIN_KEYS: Final = (
     *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
     *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
 )
-_CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HANDSHAKE)")
+_CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HANDSHAKE|SSL_HANDSHAKE)")
 _OTHER_PROTOCOL: Final = (
     "connections are closed immediately: the listener may use another 'properties.security.protocol'"
 )
