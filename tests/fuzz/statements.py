@@ -34,14 +34,21 @@ _BASE: Final = (
 # statements that are always handled by this package
 HANDLED: Final = (
     st.CreateTable,
+    st.DropTemporaryView,
     st.Execute,
     st.Explain,
+    st.FlinkStatement,
     st.ResetOption,
     st.SetOption,
+    st.ShowCreateView,
+    st.ShowCurrent,
     st.ShowJobs,
     st.ShowTables,
+    st.ShowViews,
     st.StatementSet,
     st.StopJob,
+    st.UseCatalog,
+    st.UseDatabase,
 )
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
@@ -91,6 +91,7 @@ def test_parsers_raise_only_kafka_sql_errors(sql: str) -> None:
 
 
 @examples(300)
+@example("EXECUTE PLAN", "batch")
 @given(TEXTS, st.sampled_from(["batch", "streaming"]))
 def test_spark_statements_are_passed_on_unchanged(sql: str, mode: str) -> None:
     is_passed_through(sql, mode)
