@@ -9,6 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.runtime.session_settings import changed_settings
 
 _PROVIDER_CONF: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -23,8 +24,6 @@ _DEFAULTS: Final = {
 def configure(spark: SparkSession) -> Iterator[None]:
     """Set the session's state store for a ``with`` block in which a query starts. What the user set stays.
 
-    A streaming query keeps the settings that its session had when the query started.
-
     Raises:
         UnsupportedSqlError: the user set another state store.
     """
@@ -35,10 +34,5 @@ def configure(spark: SparkSession) -> Iterator[None]:
             f"Spark needs RocksDB. Remove the setting, or set it to {_ROCKSDB}."
         )
     added = {key: value for key, value in _DEFAULTS.items() if spark.conf.get(key, None) is None}
-    for key, value in added.items():
-        spark.conf.set(key, value)
-    try:
+    with changed_settings(spark, added):
         yield
-    finally:
-        for key in added:
-            spark.conf.unset(key)

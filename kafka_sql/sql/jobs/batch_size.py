@@ -13,6 +13,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.runtime.session_settings import restore_settings
+
 _MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit, with which it does not sum
@@ -38,7 +40,7 @@ def limit_batches_by_rows(spark: SparkSession) -> Iterator[None]:
         with _LOCK:
             limits = previous_limits.pop()
             if not previous_limits:
-                _restore_limits(spark, limits)
+                restore_settings(spark, limits)
 
 
 def _set_limits(spark: SparkSession) -> dict[str, str | None]:
@@ -50,11 +52,3 @@ def _set_limits(spark: SparkSession) -> dict[str, str | None]:
     if rows is None or not 0 < int(rows) <= _MAX_ROWS:  # Spark treats 0 and less as no limit
         spark.conf.set(_MAX_ROWS_CONF, str(_MAX_ROWS))
     return {_MAX_BYTES_CONF: None, _MAX_ROWS_CONF: rows}
-
-
-def _restore_limits(spark: SparkSession, limits: dict[str, str | None]) -> None:
-    for key, value in limits.items():
-        if value is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, value)

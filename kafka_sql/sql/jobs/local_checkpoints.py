@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
+from kafka_sql.runtime.session_settings import changed_settings
 from kafka_sql.runtime.spark_context import spark_context
 
 _LOG: Final = logging.getLogger(__name__)
@@ -39,11 +40,8 @@ def write_directly(spark: SparkSession, location: str) -> Iterator[None]:
     if not _is_local(spark, location) or spark.conf.get(_CONF, None) is not None or not _load_manager(spark):
         yield
         return
-    spark.conf.set(_CONF, _CLASS)
-    try:
+    with changed_settings(spark, {_CONF: _CLASS}):
         yield
-    finally:
-        spark.conf.unset(_CONF)
 
 
 def _is_local(spark: SparkSession, location: str) -> bool:

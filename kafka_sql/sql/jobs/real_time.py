@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import replace as with_fields
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from kafka_sql.realtime.connector_options import java_properties, reader_options
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.runtime.java_classes import load_class
+from kafka_sql.runtime.session_settings import changed_settings
 from kafka_sql.runtime.spark_context import is_pipeline, spark_context
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
@@ -141,7 +141,7 @@ def check_query(entry: CatalogTable, rows: DataFrame) -> None:
     _check_interval(rows.sparkSession, entry.definition.name)
     plan = read_plan(rows)
     _check_plan(plan, entry.definition)
-    if any(operator.name in _AGGREGATES for operator in plan.walk()):
+    if _has_aggregate(plan):
         _check_cores(rows.sparkSession, entry.definition.name)
 
 
@@ -196,8 +196,12 @@ def _check_cores(spark: SparkSession, sink: str) -> None:
         )
 
 
+def _has_aggregate(plan: Operator) -> bool:
+    return any(operator.name in _AGGREGATES for operator in plan.walk())
+
+
 def _check_plan(plan: Operator, definition: Definition) -> None:
-    is_aggregated = any(operator.name in _AGGREGATES for operator in plan.walk())
+    is_aggregated = _has_aggregate(plan)
     supported = _SUPPORTED_OPERATORS | (_AGGREGATES if definition.is_upsert else frozenset())
     for operator in plan.walk():
         unsupported = None
@@ -254,23 +258,10 @@ def start(rows: DataFrame, entry: CatalogTable, name: str, location: str, interv
     writer: Any = records.writeStream.queryName(name).option("checkpointLocation", location)
     writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
     writer = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds")
-    with without_allowlist(spark) if reads_kafka_tables(rows) else nullcontext():
+    allowlist = {_ALLOWLIST_CHECK: "false"} if reads_kafka_tables(rows) else {}  # ``prepare_query`` has checked them
+    with changed_settings(spark, allowlist):
         query: StreamingQuery = writer.start()
     return query
-
-
-@contextmanager
-def without_allowlist(spark: SparkSession) -> Iterator[None]:
-    """Start queries without Spark's check of physical operators, after ``prepare_query`` has checked theirs."""
-    previous = spark.conf.get(_ALLOWLIST_CHECK, None)
-    spark.conf.set(_ALLOWLIST_CHECK, "false")  # the query has a copy of the session's settings
-    try:
-        yield
-    finally:
-        if previous is None:
-            spark.conf.unset(_ALLOWLIST_CHECK)
-        else:
-            spark.conf.set(_ALLOWLIST_CHECK, previous)
 
 
 def _check_handler_classes(entry: CatalogTable, loader: Any) -> None:
