@@ -89,9 +89,7 @@ class RequestHandler:
             query: over the temporary views ``<source>`` and ``<source>_timed``; the second one has a watermark.
         """
         spark, started = self._spark, time.perf_counter()
-        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": source, "startingOffsets": "earliest"}
-        records = spark.readStream.format("kafka").options(**options).load()
-        rows = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS r").select("r.*")
+        rows = self._read_json(source, columns, bootstrap)
         rows.createOrReplaceTempView(source)
         timed = rows.selectExpr("*", "timestamp_millis(ts) AS event_time").withWatermark("event_time", "5 seconds")
         timed.createOrReplaceTempView(f"{source}_timed")
@@ -100,6 +98,12 @@ class RequestHandler:
         writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
         writer.start().awaitTermination()
         return {"seconds": time.perf_counter() - started}
+
+    def _read_json(self, topic: str, columns: str, bootstrap: str) -> DataFrame:
+        """Return a stream of a topic's JSON rows, from its start."""
+        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"}
+        records = self._spark.readStream.format("kafka").options(**options).load()
+        return records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS r").select("r.*")
 
     def start_insert(self, text: str, settings: Json) -> str:
         """Start a streaming INSERT with these settings of the session."""
@@ -122,9 +126,7 @@ class RequestHandler:
             checkpoint: the checkpoint location.
             real_time: whether to use real-time mode; else micro-batches.
         """
-        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": source, "startingOffsets": "earliest"}
-        records = self._spark.readStream.format("kafka").options(**options).load()
-        rows = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS row").select("row.*")
+        rows = self._read_json(source, columns, bootstrap)
         values = rows.where(condition).selectExpr("to_json(struct(*)) AS value")
         writer: Any = values.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         writer = writer.option("topic", target).option("checkpointLocation", checkpoint).outputMode("update")

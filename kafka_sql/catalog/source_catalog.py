@@ -74,5 +74,5 @@ def _not_configured(spark: SparkSession, where: str) -> UnsupportedSqlError:
         advice = f"Start it with SPARK_DIST_CLASSPATH=$(kafka-sql-extension) spark-pipelines {setting} run."
     return UnsupportedSqlError(
         f"Kafka tables with {option} = {spark.conf.get(option)} need a second catalog, which cannot be added {where}. "
-        f"{advice}"
+        + advice
     )

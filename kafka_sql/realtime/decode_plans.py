@@ -53,7 +53,7 @@ def serve_plans(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
 
 
 class _Plans:
-    """Returns the plan of a schema id as JSON; or why there is none, or why the registry did not return it."""
+    """Returns the plan of a schema id as JSON, the reason that the schema cannot be read, or the registry's error."""
 
     class Java:
         implements: Final = ["java.util.function.Function"]

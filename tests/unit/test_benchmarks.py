@@ -182,7 +182,7 @@ def test_results_are_stored_in_the_order_of_the_parts(tmp_path: Path) -> None:
 
 
 class FakePeer:
-    """Stands for the process of a peer: it records requests, and returns the same rows to all of them."""
+    """A peer without a process. It records requests, and returns the same rows for each."""
 
     def __init__(self, name: str, rows: object = (("1",),)) -> None:
         self.name, self.pid, self.rows = name, os.getpid(), rows
@@ -194,7 +194,7 @@ class FakePeer:
 
 
 class FakeCluster:
-    """Stands for a broker."""
+    """A cluster without a broker. It has only the names of topics."""
 
     def __init__(self) -> None:
         self.topics: set[str] = set()

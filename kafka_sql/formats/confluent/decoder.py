@@ -67,7 +67,7 @@ class WireFormatDecoder(SupportsReadCheck):
         """
         self._schema, self._registry, self._create_reader = schema, registry, create_reader
         self._subject, self._metadata = subject, metadata
-        self._readers: dict[int, PayloadReader | str] = {}  # by schema id: the reader, or why there is none
+        self._readers: dict[int, PayloadReader | str] = {}  # by schema id; or the reason that it cannot be read
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.

@@ -144,7 +144,9 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     query = _as_checkpointed(query, checkpoint)
     definitions = {source.provider: source.definition for source in query.sources}
     definitions |= {changes_provider(source): source.definition for source in query.sources}
-    plan = real_time.without_decoders(read_plan(query.rows)) if query.is_real_time else read_plan(query.rows)
+    plan = read_plan(query.rows)
+    if query.is_real_time:
+        plan = real_time.without_decoders(plan)
     fingerprint = make_fingerprint(plan, query.sink_description, definitions, query.states)
     if query.is_real_time:
         fingerprint |= real_time.describe_tables(query.target_name, query.sources)
