@@ -46,7 +46,6 @@ class JavaPayload:
         schema: its fields in Arrow's types.
         table_schema: the table's columns in Arrow's types.
         precisions: digits of the fractional seconds of each field.
-        table: the table's name.
     """
 
     gateway: Any
@@ -55,7 +54,6 @@ class JavaPayload:
     schema: pa.Schema
     table_schema: pa.Schema
     precisions: Sequence[int]
-    table: str
 
     @property
     def classes(self) -> Any:
@@ -96,7 +94,7 @@ def _json_decoder(java: JavaPayload, errors: Any) -> Any:
 
 def _json_encoder(java: JavaPayload) -> Any:
     rules = _json_rules(java, java.payload.options)
-    return java.classes.JsonEncoder(java.java_types, java.java_precisions, rules, java.table)
+    return java.classes.JsonEncoder(java.java_types, java.java_precisions, rules)
 
 
 def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
@@ -107,7 +105,7 @@ def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
 
 def _json_confluent_encoder(java: JavaPayload) -> Any:
     rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
-    encoder = java.classes.JsonEncoder(java.java_types, java.java_precisions, rules, java.table)
+    encoder = java.classes.JsonEncoder(java.java_types, java.java_precisions, rules)
     return _with_header(java, _registry_encoder(java), encoder)
 
 

@@ -87,7 +87,7 @@ def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
     java = _java_payload(rows, definition, payload, schema)
     name, part = ("key", " (key)") if payload is definition.key else ("value", "")
     advice = f" ({how_to_tolerate(payload)})"
-    errors = java.classes.ErrorHandling(part, advice, definition.options[opt.ERROR_HANDLING])
+    errors = java.classes.ErrorHandling(definition.name, part, advice, definition.options[opt.ERROR_HANDLING])
     decoder = create_decoder(java, errors)
     untyped: Any = rows
     record = java.gateway.new_array(java.gateway.jvm.org.apache.spark.sql.Column, 4)
@@ -100,7 +100,11 @@ def _encode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
     java = _java_payload(rows, definition, payload, schema)
     pairs = zip(payload.columns, payload.fields, strict=True)
     struct: Any = F.struct(*(rows[quote_identifier(column)].alias(field) for column, field in pairs))
-    return _column(java.classes.RecordFormats.encode(struct._jc, create_encoder(java)))
+    columns = java.gateway.new_array(java.gateway.jvm.String, len(payload.columns))
+    for i, column in enumerate(payload.columns):
+        columns[i] = column
+    encoder = java.classes.RowEncoder(create_encoder(java), definition.name, columns)
+    return _column(java.classes.RecordFormats.encode(struct._jc, encoder))
 
 
 def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> JavaPayload:
@@ -109,7 +113,7 @@ def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, sch
     precisions = [precision(declared[column]) for column in payload.columns]
     arrow = to_arrow_schema(schema, timezone="UTC")
     types, fields = _payload_type(payload, schema), payload.field_schema(arrow)
-    return JavaPayload(context._gateway, payload, types, fields, arrow, precisions, definition.name)
+    return JavaPayload(context._gateway, payload, types, fields, arrow, precisions)
 
 
 def _payload_type(payload: Payload, schema: StructType) -> StructType:

@@ -49,10 +49,12 @@ class _Input:
 
     Attributes:
         steps: the column's index, then per step a child's index, "keys", "items" or "values".
+        path: the path of the column, for errors.
         symbols: of an enum.
     """
 
     steps: tuple[Any, ...]
+    path: str
     symbols: tuple[str, ...] = ()
 
 
@@ -160,7 +162,7 @@ def _emit_value(
         path: the column's path, for errors.
     """
     arrow_type, input_ = column.type, len(plan.inputs)
-    plan.inputs.append(_Input(steps))
+    plan.inputs.append(_Input(steps, path))
     non_null_type, null_branch, branch = _split_union(avro, path)
     union = plan.emit(path, encode_kernels.UNION, input_, depth, null_branch, branch)
     if (
@@ -185,7 +187,7 @@ def _emit_value(
     else:
         opcode, operand = _scalar_operation(arrow_type, non_null_type, path)
         if non_null_type.type_name == "enum":
-            plan.inputs[input_] = _Input(steps, non_null_type.symbols)
+            plan.inputs[input_] = _Input(steps, path, non_null_type.symbols)
         plan.emit(path, opcode, input_, depth, operand)
     plan.operations[union][encode_kernels.C] = len(plan.operations)
 
@@ -264,6 +266,10 @@ def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
         if codes.null_count > array.null_count:
             unknown_symbol = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
             symbols = ", ".join(input_.symbols)
-            raise EncodeError(f"'{unknown_symbol}' is not a symbol of the Avro enum. The symbols are: {symbols}.")
+            raise EncodeError(
+                f"Fail to serialize at field: {input_.path}. '{unknown_symbol}' is not a symbol of the Avro enum. The "
+                f"symbols are: {symbols}.",
+                field=input_.path,
+            )
         return codes
     return array

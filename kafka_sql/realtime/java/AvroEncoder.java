@@ -99,7 +99,9 @@ public final class AvroEncoder extends PayloadEncoder {
     private static int symbol(String text, AvroNode node) {
         Integer number = (Integer) node.symbols.get(text);
         if (number != null) return number.intValue();
-        throw Failures.encode("'" + text + "' is not a symbol of the Avro enum at field: " + node.path + ".");
+        throw Failures.encode(
+            "Fail to serialize at field: " + node.path + ". '" + text + "' is not a symbol of the Avro enum. The symbols "
+                + "are: " + String.join(", ", (Iterable) node.symbols.keySet()) + ".");
     }
 
     private static RuntimeException wrongSize(AvroNode node) {

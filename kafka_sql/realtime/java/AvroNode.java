@@ -1,7 +1,7 @@
 package kafka_sql;
 
 import java.io.Serializable;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.avro.NameValidator;
@@ -17,7 +17,7 @@ final class AvroNode implements Serializable {
     final long unitsPerMicro; // of a timestamp; a divisor is negative
     final long nanosPerUnit; // of a time
     final int size; // of a fixed; -1 for other types
-    final Map symbols; // of an enum, with their numbers; null for other types
+    final Map symbols; // of an enum, in order, with their numbers; null for other types
     final AvroNode[] children;
 
     private AvroNode(String path, DataType type, Schema schema) {
@@ -50,7 +50,7 @@ final class AvroNode implements Serializable {
     }
 
     private static Map numbers(List symbols) {
-        Map numbers = new HashMap();
+        Map numbers = new LinkedHashMap();
         for (int i = 0; i < symbols.size(); i++) numbers.put(symbols.get(i), Integer.valueOf(i));
         return numbers;
     }

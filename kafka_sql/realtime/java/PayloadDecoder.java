@@ -30,9 +30,10 @@ public abstract class PayloadDecoder implements Serializable {
             if (!errors.mode.equals("ignore")) {
                 String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
                 String where = topic + "[" + partition + "]@" + offset + errors.part;
-                RuntimeException error = Failures.decode(where + field + ": " + e.reason + errors.advice);
-                if (errors.mode.equals("fail")) throw error;
-                LoggerFactory.getLogger("kafka_sql.source").warn(error.getMessage());
+                String message = where + field + ": " + e.reason;
+                if (errors.mode.equals("fail")) throw Failures.decode(message + errors.advice);
+                LoggerFactory.getLogger("kafka_sql.source").warn(
+                    "table '" + errors.table + "': skipped a record: [DECODE] " + Failures.oneLine(message));
             }
         }
         return new GenericArrayData(rows.toArray());

@@ -19,8 +19,8 @@ public final class RecordFormats {
         return call(decoder, PayloadDecoder.class, "decode", DataTypes.createArrayType(type), record);
     }
 
-    public static Column encode(Column struct, PayloadEncoder encoder) {
-        return call(encoder, PayloadEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
+    public static Column encode(Column struct, RowEncoder encoder) {
+        return call(encoder, RowEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
     }
 
     private static Column call(Object target, Class type, String method, DataType result, Column[] columns) {

@@ -20,7 +20,7 @@ from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.embedded import EmbeddedRegistry
-from kafka_sql.errors import DecodeError
+from kafka_sql.errors import DecodeError, EncodeError
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.java_charsets import java_charset
@@ -399,7 +399,7 @@ def test_a_schema_in_the_options(spark: Any, registry: EmbeddedRegistry) -> None
         values = spark.sql(
             "SELECT 1 i, 'z' s, X'01' x, CAST(1 AS DECIMAL(9, 2)) n, TIMESTAMP_NTZ'2020-01-01' ts, TIME'01:00:00' t"
         )
-        with pytest.raises(Exception, match="'z' is not a symbol of the Avro enum"):
+        with pytest.raises(Exception, match=r"'z' is not a symbol of the Avro enum. The symbols are: a, é\."):
             encode_rows(values, definition, spark_schema(definition)).collect()
 
 
@@ -462,9 +462,61 @@ def random_value(arrow_type: pa.DataType, generator: random.Random, nulls: float
     return values.get(str(arrow_type), generator.choice([0.0, -1.5, float("inf"), 2.0**100]))
 
 
+def encode_error(rows: DataFrame, target: Definition) -> str:
+    """Return the error that the encoder in Java raises."""
+    with pytest.raises(EncodeError) as raised:
+        encode_rows(rows, target, spark_schema(target)).collect()
+    return str(raised.value)
+
+
 def test_not_null_columns_are_checked(spark: Any) -> None:
+    """The error names the column of the table, even if the field in the key has another name."""
+    rows = spark.range(1).select(F.expr("CAST(IF(id = 0, NULL, 1) AS INT) AS k_a"), F.lit(1).alias("b"))
+    keys = {"key.fields": "k_a", "key.fields-prefix": "k_", "value.fields-include": "EXCEPT_KEY"}
     for format_ in ("json", "csv", "raw", "avro"):
-        target = define("a INT NOT NULL", format=format_)
-        rows = spark.range(1).select(F.expr("CAST(IF(id = 0, NULL, 1) AS INT) AS a"))
-        with pytest.raises(Exception, match="column 'a' is declared NOT NULL, but a row has NULL"):
-            encode_rows(rows, target, spark_schema(target)).collect()
+        target = define("k_a INT NOT NULL, b INT", format="json", **{"key.format": format_, **keys})
+        expected = "Table 't': column 'k_a' is declared NOT NULL, but a row has NULL."
+        assert encode_error(rows, target) == f"[ENCODE] {expected}"
+
+
+def test_errors_of_values_are_those_of_the_formats(spark: Any, registry: EmbeddedRegistry) -> None:
+    symbols = {"type": "record", "name": "R", "fields": [
+        {"name": "r", "type": {"type": "record", "name": "S", "fields": [
+            {"name": "s", "type": {"type": "enum", "name": "E", "symbols": ["b", "é", "a"]}},
+            {"name": "x", "type": {"type": "fixed", "name": "F", "size": 2}}]}}]}  # fmt: skip
+    options = {"format": "avro-confluent", "avro-confluent.url": registry.url, "avro-confluent.subject": "errors"}
+    options["avro-confluent.schema"] = json.dumps(symbols)
+    record = define("r ROW<s STRING, x BYTES>", **options)
+    cases = [
+        (record, "named_struct('s', 'z', 'x', X'0102') AS r"),
+        (record, "named_struct('s', 'a', 'x', X'01') AS r"),
+        (record, "named_struct('s', CAST(NULL AS STRING), 'x', X'0102') AS r"),
+        *((define("day DATE", format=name), "DATE'+32768-01-01' AS day") for name in ("json", "csv")),
+    ]
+    for definition, expression in cases:
+        rows, schema = spark.sql(f"SELECT {expression}"), arrow_schema(spark_schema(definition))
+        batch = rows.toArrow().cast(schema).combine_chunks().to_batches()[0]
+        with pytest.raises(EncodeError) as raised:
+            definition.value.create_encoder(schema).encode(batch)
+        assert encode_error(rows, definition) == str(raised.value.with_prefix("Table 't': "))
+
+
+def test_skipped_records_are_logged_with_the_table(spark: Any) -> None:
+    payloads = [b'{"a": 1}', b'{"a": "x"}']
+    log4j, lines = spark._jvm.org.apache.logging.log4j, spark._jvm.java.io.StringWriter()
+    logger = log4j.LogManager.getLogger("kafka_sql.source")
+    appender = log4j.core.appender.WriterAppender.createAppender(None, None, lines, "lines", False, False)
+    level = logger.getLevel()
+    appender.start()
+    logger.addAppender(appender)
+    logger.setLevel(log4j.Level.WARN)
+    try:
+        definition = define("a INT", format="json", **{"error-handling.mode": "log"})
+        assert decode(spark, definition, payloads).collect() == [(1,)]
+    finally:
+        logger.removeAppender(appender)
+        logger.setLevel(level)
+    errors: list[DecodeError] = []
+    definition.value.create_decoder(arrow_schema(spark_schema(definition))).decode(pa.array(payloads), errors)
+    expected = errors[0].with_location("t[0]@1")
+    assert lines.toString().splitlines() == [f"table 't': skipped a record: {expected}"]
