@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import count
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
 
 from kafka_sql.kafka.config.properties import to_librdkafka
@@ -31,6 +32,11 @@ def grant(admin: AdminClient, rules: list[AclBinding]) -> None:
         )
         while not admin.describe_acls(filter_).result(30):
             pass  # each request waits for the broker's response
+
+
+def _check_delivery(error: KafkaError | None, _: Message) -> None:
+    if error is not None:
+        raise KafkaException(error)
 
 
 class Topics:
@@ -103,23 +109,23 @@ class Topics:
 
     def produce(self, topic: str, *values: bytes | None, partition: int = 0, **record_fields: Any) -> None:
         """Produce records and wait until they are acknowledged. All have the same ``record_fields``, such as a key."""
-        # one request at a time keeps the order when a new topic's first requests are retried; idempotence would need a
-        # producer id for each of these short-lived producers
-        producer = self._producer()
-        for value in values:
-            producer.produce(topic, value, partition=partition, **record_fields)
-        assert producer.flush(30) == 0
+        self._produce(topic, ({"value": value, "partition": partition, **record_fields} for value in values))
 
     def produce_all(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Produce keys and values, each to the partition of its key, and wait until they are acknowledged."""
-        producer = self._producer()
-        for key, value in records:
-            producer.produce(topic, value, key)
-        assert producer.flush(30) == 0
+        self._produce(topic, ({"key": key, "value": value} for key, value in records))
 
+    def _produce(self, topic: str, records: Iterable[Mapping[str, Any]]) -> None:
+        self._producer.list_topics(topic, timeout=30)  # another topic may have had the name before
+        for record in records:
+            self._producer.produce(topic, on_delivery=_check_delivery, **record)
+        assert self._producer.flush(30) == 0
+
+    @cached_property
     def _producer(self) -> Producer:
-        settings = {"acks": "all", "max.in.flight.requests.per.connection": 1, "queue.buffering.max.messages": 1000000}
-        return Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
+        # idempotent, because requests may be retried; kept, because librdkafka waits half a second for a producer id
+        settings = {"enable.idempotence": True, "queue.buffering.max.messages": 1000000, "log_level": 0}
+        return Producer({"bootstrap.servers": self.bootstrap, **settings})
 
     def consume(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
         """Return all records of a topic, sorted by partition and offset; fail unless there are ``expected``.
