@@ -17,6 +17,7 @@ from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import DecodePlan
 from kafka_sql.formats.confluent.decoder import WireFormatDecoder
 from kafka_sql.formats.payload import Payload
+from kafka_sql.runtime.continuous_task import serving_continuous_task
 
 _served: Final[dict[tuple[Any, ...], tuple[str, Any]]] = {}  # names and functions that Java calls
 
@@ -47,12 +48,12 @@ def serve_plans(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
     key = (id(gateway), payload.format.identifier, options, payload.columns, schema.serialize().to_pybytes())
     start_callback_server: Any = ensure_callback_server_started  # untyped in PySpark
     start_callback_server(gateway)
-    name, plans = _served.setdefault(key, (str(uuid.uuid4()), _Plans(payload, schema)))
+    name, plans = _served.setdefault(key, (str(uuid.uuid4()), Plans(payload, schema)))
     gateway.jvm.kafka_sql.DecodePlans.add(name, plans)  # again, because a new SparkContext may have been started
     return name
 
 
-class _Plans:
+class Plans:
     """Returns the plan of a schema id as JSON, the reason that the schema cannot be read, or the registry's error."""
 
     class Java:
@@ -66,7 +67,8 @@ class _Plans:
         decoder = self._payload.create_decoder(self._schema)  # its registry's client has the schemas that are known
         assert isinstance(decoder, WireFormatDecoder)
         try:
-            reader = decoder.find_reader(int(schema_id))
+            with serving_continuous_task():
+                reader = decoder.find_reader(int(schema_id))
         except SchemaRegistryError as e:
             return json.dumps({"error": f"{type(e).__module__}.{type(e).__name__}: {e}"})
         if isinstance(reader, AvroReader):

@@ -22,8 +22,8 @@ from kafka_sql.runtime.continuous_task import is_continuous_task
 T = TypeVar("T")
 
 RETRY_TIMEOUT: Final = 60.0  # seconds for which a failed request is retried
-# seconds for which it is retried if the registry has not responded to this client before, except in tasks of continuous
-# queries; Confluent's client retries three times, after 1, 2 and 4 s (max.retries, retries.wait.ms)
+# seconds for which it is retried if the registry has not responded to this client before, except for tasks of
+# continuous queries; Confluent's client retries three times, after 1, 2 and 4 s (max.retries, retries.wait.ms)
 _FIRST_TIMEOUT: Final = 5.0
 _TIMEOUT: Final = 10.0  # seconds to wait for a connection, and for the next bytes of a response
 _BACKOFF: Final = 0.1  # seconds before the first retry; doubled up to the maximum

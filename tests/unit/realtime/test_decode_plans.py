@@ -1,0 +1,59 @@
+"""Test the plans that the driver returns to the executors' requests."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.formats.confluent import client
+from kafka_sql.realtime.decode_plans import Plans
+from kafka_sql.runtime.continuous_task import is_continuous_task
+from kafka_sql.table.declaration import Column, Table
+
+
+def define(url: str) -> Definition:
+    options = {"connector": "kafka", "properties.bootstrap.servers": "host:9092", "topic": "t"}
+    options |= {"format": "avro-confluent", "avro-confluent.url": url}
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), options))
+
+
+def test_a_registry_that_starts_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record waits for it as in micro-batches, even if it has never responded."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+            body = json.dumps({"schema": json.dumps(schema)}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    def start_late() -> None:
+        time.sleep(0.8)
+        server.server_activate()
+        server.serve_forever(0.01)
+
+    monkeypatch.setattr(client, "_FIRST_TIMEOUT", 0.1)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler, bind_and_activate=False) as server:
+        server.server_bind()  # without listening: connections are refused
+        thread = threading.Thread(target=start_late)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}"
+            answer = Plans(define(url).value, pa.schema([("a", pa.int32())])).apply("5")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert json.loads(answer)["paths"][0] == "a"
+    assert not is_continuous_task()
