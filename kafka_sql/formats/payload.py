@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.registry import find_format
-from kafka_sql.options import Options
+from kafka_sql.options import Option, Options
 from kafka_sql.options.option import extract_format_options
 
 
@@ -47,6 +47,15 @@ class Payload:
         map_entries = [key for key in self.raw_options if _map_option_of(key, self.format) is not None]
         return [self.prefix + key for key in (*keys, *map_entries)]
 
+    @property
+    def subject(self) -> str | None:
+        """The subject in a schema registry; None for a format without registry, or a table without single subject."""
+        return None if self._subject_option is None else self.options.get(self._subject_option)
+
+    @property
+    def _subject_option(self) -> Option[str] | None:
+        return next((o for o in self.format.options if o.key == f"{self.format.identifier}.subject"), None)
+
     def with_columns(
         self,
         columns: Sequence[str],
@@ -72,7 +81,7 @@ class Payload:
 
         A table of several topics has no default (KafkaConnectorOptionsUtil.autoCompleteSchemaRegistrySubject).
         """
-        subject = next((o for o in self.format.options if o.key == f"{self.format.identifier}.subject"), None)
+        subject = self._subject_option
         if subject is None or self.options.is_set(subject) or len(topics) != 1:
             return self.options
         name = f"{topics[0]}-{'key' if self.prefix == 'key.' else 'value'}"

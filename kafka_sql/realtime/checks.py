@@ -8,6 +8,7 @@ from typing import Any, Final
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaError, UnsupportedOptionError, UnsupportedSqlError
 from kafka_sql.formats.avro.options import BINARY, ENCODING
+from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw.options import CHARSET
@@ -16,6 +17,7 @@ from kafka_sql.options import Option
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.realtime.java_charsets import java_charset
+from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.table.declaration import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
@@ -51,6 +53,7 @@ _READ_TYPES: Final = {
     "timestamp-type": ("STRING",),
     **_HEADER_TYPES,
 }
+_REGISTRY_TYPES: Final = {FORMAT_PREFIX + SCHEMA_ID: ("INT",), FORMAT_PREFIX + SUBJECT_NAME: ("STRING",)}
 
 
 def check_source(definition: Definition) -> None:
@@ -75,9 +78,10 @@ def check_source(definition: Definition) -> None:
     if not options[opt.DISCOVERY_INTERVAL]:
         raise _option_error(definition, opt.DISCOVERY_INTERVAL, "Spark looks for new partitions in every batch")
     _check_options(definition, _SOURCE_REASONS)
+    types = _READ_TYPES | (_REGISTRY_TYPES if SCHEMA_ID in definition.value.format.metadata else {})
     for column in definition.table.source_columns:
         if column.metadata is not None:
-            _check_metadata(definition, column, _READ_TYPES, "read")
+            _check_metadata(definition, column, types, "read")
 
 
 def check_sink(definition: Definition) -> None:

@@ -10,16 +10,20 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from kafka_sql.definition import Definition
+from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.checks import HEADER_KEYS, precision
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
 from kafka_sql.source.reader.bad_records import how_to_tolerate
+from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME
 
 _RECORD: Final = ("topic", "partition", "offset")
 _METADATA: Final = (*_RECORD, "timestamp", "timestampType", "headers")
+_SCHEMA_ID: Final = FORMAT_PREFIX + SCHEMA_ID
+_SUBJECT: Final = FORMAT_PREFIX + SUBJECT_NAME
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
@@ -34,6 +38,9 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
     metadata = [name for name in _METADATA if name in records.columns]
     rows = records
     keys = ["key"] if key is not None else []
+    if any(column.metadata == _SCHEMA_ID for column in definition.table.source_columns):
+        rows = rows.withColumn("__schema_id", _schema_id(rows["value"]))
+        metadata.append("__schema_id")
     rows = rows.select(*metadata, *keys, F.explode(_decode(rows, definition, value, schema)).alias("__value"))
     if key is not None:
         rows = rows.select(*metadata, "__value", F.explode(_decode(rows, definition, key, schema)).alias("__key"))
@@ -44,7 +51,7 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
             columns |= {column: F.col(name).getField(field) for column, field in pairs}
     for column in definition.table.source_columns:
         if column.metadata is not None:
-            columns[column.name] = _metadata_column(column.metadata).cast(schema[column.name].dataType)
+            columns[column.name] = _metadata_column(column.metadata, value).cast(schema[column.name].dataType)
     return rows.select(*(columns[field.name].alias(field.name) for field in schema))
 
 
@@ -67,7 +74,11 @@ def encode_rows(rows: DataFrame, definition: Definition, schema: StructType) -> 
     return rows.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _metadata_column(key: str) -> Column:
+def _metadata_column(key: str, value: Payload) -> Column:
+    if key == _SCHEMA_ID:
+        return F.col("__schema_id")
+    if key == _SUBJECT:
+        return F.lit(value.subject)
     if key in HEADER_KEYS:
         headers = F.coalesce(F.col("headers"), F.array())
         return headers if key == "header-list" else F.map_from_entries(F.filter(headers, _is_last))
@@ -75,6 +86,12 @@ def _metadata_column(key: str) -> Column:
         return F.col(key)
     number, names = F.col("timestampType"), _TIMESTAMP_TYPES
     return F.when(number == 0, names[1]).when(number == 1, names[2]).otherwise(names[0])
+
+
+def _schema_id(payload: Column) -> Column:
+    """Return the schema id in the header of Confluent's wire format, four bytes after the first one."""
+    number = F.conv(F.hex(F.substring(payload, 2, 4)), 16, 10).cast("long")
+    return F.when(number < 2**31, number).otherwise(number - 2**32)  # as a signed number, as in micro-batches
 
 
 def _is_last(header: Column, index: Column) -> Column:

@@ -22,6 +22,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, EncodeError
 from kafka_sql.formats.java.charset import Charset
+from kafka_sql.realtime.checks import check_source
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
@@ -416,6 +417,24 @@ def test_json_confluent_payloads(spark: Any, registry: EmbeddedRegistry, ignores
     payloads = [b"\0\0\0\0\1" + document for document in documents]
     rows, errors = check_format(spark, definition, [*payloads, None, b"", b"\0\0", *documents])
     assert (rows, errors) == (4, 0 if ignores == "true" else 10)
+
+
+@pytest.mark.parametrize("subject", ["s", None])
+def test_metadata_of_a_registry(spark: Any, registry: EmbeddedRegistry, subject: str | None) -> None:
+    """The rows of an array have the id of its record; a table of several topics has no subject."""
+    options = {"json-confluent.url": registry.url, "topic": "t;u"}
+    options |= {} if subject is None else {"json-confluent.subject": subject}
+    columns = "i INT, n INT METADATA FROM 'value.schema-id', s STRING METADATA FROM 'value.subject' VIRTUAL"
+    definition = define(columns, format="json-confluent", **options)
+    check_source(definition)
+    payloads = [b'\0\0\0\0\1{"i": 1}', None, b'\0\x7f\0\1\0[{"i": 2}, {"i": 3}]', b"{}", b'\0\xff\xff\xff\xfe{"i": 4}']
+    schema, errors = arrow_schema(spark_schema(definition)), list[DecodeError]()
+    decoder = definition.value.create_decoder(schema, ("schema-id", "subject"))
+    decoded = decoder.decode(pa.array(payloads, pa.binary()), errors)
+    expected = zip(*(column.to_pylist() for column in (*decoded.columns, *decoded.metadata)), strict=True)
+    rows = [tuple(row) for row in decode(spark, definition, payloads).collect()]
+    assert rows == list(expected)
+    assert rows == [(1, 1, subject), (2, 0x7F000100, subject), (3, 0x7F000100, subject), (4, -2, subject)]
 
 
 def damage(payload: bytearray, generator: random.Random) -> bytearray:

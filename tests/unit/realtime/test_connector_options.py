@@ -139,6 +139,7 @@ def test_sinks_are_rejected_by_option(options: dict[str, str], expected: str) ->
     [
         (Column("h", "MAP<STRING, STRING>", "MAP<STRING, STRING>", metadata="headers"), "must be MAP<STRING, BYTES>"),
         (Column("e", "INT", "INT", metadata="leader-epoch"), "cannot be read"),
+        (Column("s", "INT", "INT", metadata="value.schema-id"), "cannot be read"),
         (Column("p", "BIGINT", "BIGINT", metadata="partition"), "must be INT, not BIGINT"),
         (Column("t", "TIMESTAMP", "TIMESTAMP_LTZ(0)", metadata="timestamp"), "must be TIMESTAMP_LTZ or TIMESTAMP(3)"),
     ],

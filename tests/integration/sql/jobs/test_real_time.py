@@ -253,27 +253,30 @@ def test_schemas_of_a_registry(spark: Any, real_time: Any, topics: Topics, regis
         registries = ("avro-confluent", "key.json-confluent")
         options = {"format": "avro-confluent", **keys, **{f"{name}.url": url for name in registries}}
         options |= {f"{name}.basic-auth.user-info": "user:S3cr3t-value" for name in registries}
-        real_time(f"CREATE TABLE src ({columns}) {topics.with_options(source, **options)}")
+        metadata = "id INT METADATA FROM 'value.schema-id', subject STRING METADATA FROM 'value.subject'"
+        real_time(f"CREATE TABLE src ({columns}, {metadata}) {topics.with_options(source, **options)}")
         real_time(f"CREATE TABLE tgt ({columns}) {topics.with_options(target, **options)}")
+        insert = "INSERT INTO tgt SELECT k_id, b, concat_ws(' ', s, id, subject) FROM src"
         fields = [{"name": "b", "type": "long"}]
         schemas = [
             {"type": "record", "name": "R", "fields": fields + more} for more in ([], [{"name": "s", "type": "string"}])
         ]
         key = b'\0\0\0\0\1{"id": 7}'
 
-        def produce(k: int, row: dict[str, Any]) -> None:
+        def produce(k: int, row: dict[str, Any]) -> int:
             number = register(registry, f"{source}-value", schemas[k])
             topics.produce(source, encode_avro(number, schemas[k], row), key=key)
+            return number
 
         produce(0, {"b": 1})
-        query = start(spark, real_time, "INSERT INTO tgt SELECT * FROM src")
+        query = start(spark, real_time, insert)
         topics.consume(target, 1)
-        produce(1, {"b": 2, "s": "é"})
+        schema_id = produce(1, {"b": 2, "s": "é"})
         produce(0, {"b": 3})
         records = topics.consume(target, 3)
         execution = query._jsq.streamingQuery().lastExecution()
         assert "S3cr3t-value" not in execution.toString() + execution.executedPlan().treeString()
-        copied = copy(spark, real_time, topics, "micro-batch", "INSERT INTO tgt SELECT * FROM src", 3)
+        copied = copy(spark, real_time, topics, "micro-batch", insert, 3)
         topics.produce(source, b"\0\xff\0\0\0", key=key)
         wait_until(lambda: not query.isActive, "the query has failed")
         error = str(query.exception())
@@ -282,12 +285,13 @@ def test_schemas_of_a_registry(spark: Any, real_time: Any, topics: Topics, regis
         real_time("SET 'pipeline.name' = 'rejected'")
         real_time("SET 'execution.latency-mode' = 'real-time'")
         with pytest.raises(SchemaRegistryError, match="rejected the credentials"):
-            real_time(f"INSERT INTO tgt /*+ OPTIONS('topic' = '{topics.create()}') */ SELECT * FROM src")
+            real_time(insert.replace("tgt", f"tgt /*+ OPTIONS('topic' = '{topics.create()}') */"))
     written = latest_version(registry, f"{target}-value")
     number = latest_version(registry, f"{target}-key")["id"]
     assert [(m.key()[5:], m.value()[5:]) for m in records] == [(key[5:], value[5:]) for key, value in copied]
     assert records[1].key() == b"\0" + number.to_bytes(4, "big") + b'{"id":7}'
-    assert records[1].value() == encode_avro(written["id"], json.loads(written["schema"]), {"b": 2, "s": "é"})
+    row = {"b": 2, "s": f"é {schema_id} {source}-value"}
+    assert records[1].value() == encode_avro(written["id"], json.loads(written["schema"]), row)
 
 
 def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: Topics) -> None:
