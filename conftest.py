@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from kafka_sql.cli import class_archive
 from kafka_sql.embedded import cluster
 from tests.broker import Broker, choice_from_environment, start_broker
 from tests.hypothesis_examples import register_profiles
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _UNIT_TESTS: Final = Path(__file__).parent / "tests" / "unit"
 
-os.environ.setdefault(quick_java.VARIABLE, quick_java.spark_options())
+os.environ.setdefault(class_archive.VARIABLE, quick_java.spark_options())
 cluster.FAST_JVM = quick_java.kafka_options()
 
 register_profiles()

@@ -143,7 +143,9 @@ def starting(bench: Bench) -> Iterator[Result]:
     topic = bench.topic("json", 1_000, 2)
     yield from measure_small_queries(topic, bench.all, max(3, int(20 * bench.scale)))
     starts: dict[str, Start] = {launch.OURS: launch.start_kafka_sql, launch.SPARK: launch.start_spark}
-    yield from measure_first_query(topic, starts, bench.folder, bench.runs)
+    yield from measure_first_query("first query", topic, starts, bench.folder, bench.runs)
+    starts[launch.OURS] = launch.start_with_class_archive
+    yield from measure_first_query("first query, class data archive", topic, starts, bench.folder, bench.runs)
 
 
 def streaming(bench: Bench) -> Iterator[Result]:

@@ -13,7 +13,7 @@ from benchmarks.reading import measure_reads
 Start = Callable[[Path], PeerProcess]
 
 
-def measure_first_query(topic: Topic, starts: dict[str, Start], folder: Path, runs: int) -> Iterator[Result]:
+def measure_first_query(name: str, topic: Topic, starts: dict[str, Start], folder: Path, runs: int) -> Iterator[Result]:
     """Create a table and query it in a new session."""
 
     def cold(start: Start) -> Callable[[], RunResult]:
@@ -26,7 +26,7 @@ def measure_first_query(topic: Topic, starts: dict[str, Start], folder: Path, ru
         return run
 
     peers = {name: cold(start) for name, start in starts.items()}
-    yield from measure_alternately("start", f"first query, {topic.records:,} records", peers, 0, runs, warm_ups=0)
+    yield from measure_alternately("start", f"{name}, {topic.records:,} records", peers, 0, runs, warm_ups=0)
 
 
 def measure_small_queries(topic: Topic, processes: Sequence[PeerProcess], runs: int) -> Iterator[Result]:

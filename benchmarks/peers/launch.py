@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from benchmarks.peer_process import PeerProcess
+from kafka_sql.cli import class_archive
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.runtime.worker_main import installed_command
@@ -32,18 +35,28 @@ def start_kafka_sql(folder: Path, cores: int = 2) -> PeerProcess:
     return _spark(OURS, folder, cores, [])
 
 
+def start_with_class_archive(folder: Path) -> PeerProcess:
+    """Start this project on Spark, whose JVM maps its classes from the archive of ``kafka-sql class-archive``."""
+    command = [sys.executable, "-m", "kafka_sql.cli", class_archive.COMMAND]
+    options = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return _spark(OURS, folder, 2, [], {class_archive.VARIABLE: options})
+
+
 def start_spark(folder: Path, cores: int = 2) -> PeerProcess:
     """Start Spark with its own Kafka source and sink, and its Avro functions."""
     return _spark(SPARK, folder, cores, kafka_jars(find_java(), _HERE / "spark.lock"))
 
 
-def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> PeerProcess:
+def _spark(
+    name: str, folder: Path, cores: int, jars: list[Path], variables: Mapping[str, str] = MappingProxyType({})
+) -> PeerProcess:
     work_folder = folder / name.replace(" ", "_").replace("'", "")
     work_folder.mkdir(exist_ok=True)
     settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(work_folder), "enabled": name == OURS}
     command = [sys.executable, "-m", "benchmarks.peers.spark_peer", json.dumps(settings)]
     # workers as in docs/deployment.md, with cached bytecode even if the environment disables it
-    environment = {**os.environ, "PYSPARK_PYTHON": installed_command() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    python = {"PYSPARK_PYTHON": installed_command() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, **python, **variables}
     return PeerProcess(name, command, work_folder / "log", environment)
 
 

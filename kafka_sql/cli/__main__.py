@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kafka_sql.cli import check, transactions
+from kafka_sql.cli import check, class_archive, transactions
 from kafka_sql.cli.arguments import Arguments, parse
 
 if TYPE_CHECKING:  # --help does not import Spark
@@ -17,6 +17,8 @@ def main() -> int:
     """Run the command line and return the exit code."""
     if sys.argv[1:2] == [transactions.COMMAND]:
         return transactions.run(sys.argv[2:])
+    if sys.argv[1:2] == [class_archive.COMMAND]:
+        return class_archive.run(sys.argv[2:])
     if sys.argv[1:2] == [check.COMMAND]:
         return check.run(sys.argv[2:])
     arguments = parse(sys.argv[1:])

@@ -35,6 +35,13 @@ _SUBMIT_OPTIONS = (
     "--queue",
 )
 
+# The shell prints errors in one line; Spark's log would add the stack traces of tasks.
+_QUIET = {"spark.log.level": "FATAL"}
+_DEFAULTS = {
+    "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # even if a streaming SELECT is stopped
+}
+
 
 @dataclass
 class Arguments:
@@ -65,6 +72,15 @@ class Arguments:
     submit: list[str] = field(default_factory=list)
     catalog: str | None = None
     remote: str | None = None
+
+
+def submit_arguments(arguments: Arguments) -> list[str]:
+    """Return spark-submit's arguments, with which PySpark starts its JVM. ``--conf`` overrides the defaults."""
+    hadoop = {f"spark.hadoop.{key}": value for key, value in arguments.hiveconf.items()}
+    conf = {**_QUIET, **_DEFAULTS, **hadoop, **arguments.conf}
+    name = [] if "--name" in arguments.submit else ["--name", "kafka-sql"]
+    conf_options = [argument for key, value in conf.items() for argument in ("--conf", f"{key}={value}")]
+    return [*name, *arguments.submit, *conf_options, "pyspark-shell"]
 
 
 class _Parser(argparse.ArgumentParser):

@@ -10,16 +10,11 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
-from kafka_sql.cli.arguments import Arguments
+from kafka_sql.cli.arguments import Arguments, submit_arguments
+from kafka_sql.cli.class_archive import use_archive
 from kafka_sql.runtime.error_loggers import disable_error_loggers
 
-# The shell prints errors in one line; Spark's log would add the stack traces of tasks.
-_QUIET = {"spark.log.level": "FATAL"}
 _JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
-_DEFAULTS = {
-    "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
-    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # even if a streaming SELECT is stopped
-}
 
 
 def create_session(arguments: Arguments) -> SparkSession:
@@ -29,6 +24,7 @@ def create_session(arguments: Arguments) -> SparkSession:
     if arguments.remote is not None:
         spark = _connect(arguments)
     else:
+        use_archive()
         os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(submit_arguments(arguments))
         spark = SparkSession.builder.getOrCreate()
     kafka_sql.enable(spark, catalog=arguments.catalog)
@@ -44,12 +40,3 @@ def _connect(arguments: Arguments) -> SparkSession:
     for key, value in arguments.conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
-
-
-def submit_arguments(arguments: Arguments) -> list[str]:
-    """Return spark-submit's arguments, with which PySpark starts its JVM. ``--conf`` overrides the defaults."""
-    hadoop = {f"spark.hadoop.{key}": value for key, value in arguments.hiveconf.items()}
-    conf = {**_QUIET, **_DEFAULTS, **hadoop, **arguments.conf}
-    name = [] if "--name" in arguments.submit else ["--name", "kafka-sql"]
-    conf_options = [argument for key, value in conf.items() for argument in ("--conf", f"{key}={value}")]
-    return [*name, *arguments.submit, *conf_options, "pyspark-shell"]

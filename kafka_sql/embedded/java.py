@@ -25,8 +25,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
     Raises:
         EmbeddedKafkaError: Java was not found, does not run, or is older than MIN_VERSION.
     """
-    home = environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
+    home, java = environ.get("JAVA_HOME"), locate_java(environ)
     if java is None:
         raise EmbeddedKafkaError(f"Java was not found on PATH, and JAVA_HOME is not set. {_INSTALL}")
     origin = f"{java} (from JAVA_HOME)" if home else java
@@ -43,6 +42,12 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
     if version < MIN_VERSION:
         raise EmbeddedKafkaError(f"Java {version} is too old: {origin}. {_INSTALL}")
     return java
+
+
+def locate_java(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the path of ``java``, which may not exist or not run; None if JAVA_HOME is not set and PATH has none."""
+    home = environ.get("JAVA_HOME")
+    return str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
 
 
 def major_version(text: str) -> int | None:

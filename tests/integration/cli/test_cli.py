@@ -76,6 +76,32 @@ def test_prints_what_spark_sql_prints(tmp_path: Path) -> None:
     assert not (tmp_path / "metastore_db").exists()
 
 
+@pytest.mark.long
+def test_class_archive(tmp_path: Path) -> None:
+    env = environment(tmp_path, KAFKA_SQL_CACHE=str(tmp_path / "cache"))
+    for _ in range(2):  # creates it, and finds it
+        command = subprocess.run(
+            [*COMMAND, "class-archive"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=True
+        )
+        (archive,) = (tmp_path / "cache").glob("*.jsa")
+        assert command.stdout == f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off\n"
+    loaded = tmp_path / "loaded"
+    query = subprocess.run(
+        [*COMMAND, *SMALL, "-S", "-e", "SELECT 1"],
+        cwd=tmp_path,
+        env={**env, "SPARK_SUBMIT_OPTS": f"-Xlog:class+load=info:file={loaded}"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=True,
+    )
+    assert query.stdout == "1\n"
+    # 'top' is the archive; the other one is Java's own
+    assert re.search(
+        r" org.apache.spark.sql.classic.SparkSession source: shared objects file \(top\)", loaded.read_text()
+    )
+
+
 class Shell:
     """kafka-sql in a terminal."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.cli.arguments import parse
-from kafka_sql.cli.spark_session import submit_arguments
+from kafka_sql.cli.arguments import parse, submit_arguments
 
 
 def test_sources_keep_their_order() -> None:
