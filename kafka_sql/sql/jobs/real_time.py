@@ -20,14 +20,13 @@ from kafka_sql.realtime.connector_options import java_properties, reader_options
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.runtime.java_classes import load_class
-from kafka_sql.runtime.session_settings import changed_settings
 from kafka_sql.runtime.spark_context import is_pipeline, spark_context
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints import Checkpoint, locate
 from kafka_sql.sql.jobs.query_fingerprint import Json
-from kafka_sql.sql.jobs.real_time_operators import prepare_operators, reads_kafka_tables
+from kafka_sql.sql.jobs.real_time_operators import prepare_operators
 from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.rewrite.query import StreamReader
 
@@ -38,9 +37,6 @@ _MIN_VERSION: Final = (4, 3)
 # Spark's key and default, in milliseconds
 _MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")
 _USE_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
-# Spark's check of physical operators, which has no scans of data sources. A table is scanned by
-# a separate job, before the tasks of the batch start.
-_ALLOWLIST_CHECK: Final = "spark.sql.streaming.realTimeMode.allowlistCheck"
 # operators of analyzed plans; Spark allows more, which the tests do not cover
 _SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
@@ -251,16 +247,13 @@ def start(rows: DataFrame, entry: CatalogTable, name: str, location: str, interv
         UnsupportedOptionError: a property has no equivalent.
     """
     definition = entry.definition
-    spark = rows.sparkSession
-    loader = add_connector(spark_context(spark), definition.name)
+    loader = add_connector(spark_context(rows.sparkSession), definition.name)
     _check_handler_classes(entry, loader)
     records = encode_rows(rows, definition, spark_schema(definition))
     writer: Any = records.writeStream.queryName(name).option("checkpointLocation", location)
     writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
     writer = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds")
-    allowlist = {_ALLOWLIST_CHECK: "false"} if reads_kafka_tables(rows) else {}  # ``prepare_query`` has checked them
-    with changed_settings(spark, allowlist):
-        query: StreamingQuery = writer.start()
+    query: StreamingQuery = writer.start()
     return query
 
 

@@ -36,12 +36,6 @@ def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
     return rows if prepared is plan else catalyst.dataframe(prepared)
 
 
-def reads_kafka_tables(rows: DataFrame) -> bool:
-    """Return whether a streaming query joins a Kafka table that is not read as a stream."""
-    nodes = walk(analyzed_plan(rows))
-    return any(class_name(node) == "DataSourceV2Relation" for node in nodes)
-
-
 def _prepare(catalyst: Catalyst, plan: Plan, sink: str) -> Plan:
     """Return a plan with hints for the tables; the plan itself if it has neither joins nor DISTINCT."""
     if not plan.isStreaming():
