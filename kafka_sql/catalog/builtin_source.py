@@ -34,6 +34,7 @@ from kafka_sql.options.builtin_connectors import (
     parse_generators,
     row_limit,
 )
+from kafka_sql.runtime.quick_ack import QuickAckMixin
 
 _BATCH: Final = 10_000  # rows
 _MAX_CATCH_UP: Final = 10  # seconds of rows in one micro-batch
@@ -55,7 +56,7 @@ class Rows(InputPartition):
         return f"{self.run}:{self.start}"
 
 
-class BuiltinTable(DataSource):
+class BuiltinTable(QuickAckMixin, DataSource):
     """A table of datagen, print or blackhole; each has a subclass with its definition."""
 
     definition: ClassVar[Definition]

@@ -18,6 +18,7 @@ from pyspark.sql.types import DataType, StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.gc_freeze import freeze_modules
+from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 
 
-class KafkaTable(DataSource):
+class KafkaTable(QuickAckMixin, DataSource):
     """A declared table as a data source; each table has a subclass with its definition.
 
     Readers and writers are imported when they are needed: Spark plans each step in another process, and the first query

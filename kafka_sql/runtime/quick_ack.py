@@ -2,7 +2,8 @@
 
 Neither side disables Nagle's algorithm: the second write of one side waits until the other side acknowledges the first,
 which it delays by 40 ms if it has nothing to send (RFC 1122, 4.2.3.2 and 4.2.3.4). The JVM writes a task and then its
-input, so each task would start that much later.
+input, so each task would start that much later. The worker that commits a micro-batch writes its result in two parts,
+so each micro-batch would end that much later.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _connections: list[socket.socket] | None = None
 
 
 class QuickAckMixin:
-    """Enables quick acknowledgements in a worker that unpickles an object of this class as part of a task."""
+    """Enables quick acknowledgements in a worker that unpickles an object of this class.
+
+    For every class whose objects Spark sends to workers: data sources, for planning and commits; readers and writers.
+    """
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes, as pickle does by default, and enable quick acknowledgements."""

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from pyspark.sql.datasource import DataSource
 
+from kafka_sql.catalog.builtin_source import BuiltinTable
+from kafka_sql.catalog.data_source import KafkaTable
+from kafka_sql.catalog.options_source import KafkaSource
 from kafka_sql.runtime import quick_ack
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 
@@ -59,6 +63,16 @@ def test_unpickling_a_task_enables_quick_acknowledgements(
         assert pickle.loads(sent).rows == 3  # pickled above
         assert delays(worker) == (False, False)
         exchange(worker, spark)
+
+
+@pytest.mark.parametrize("data_source", [KafkaTable, KafkaSource, BuiltinTable])
+def test_unpickling_a_data_source_enables_quick_acknowledgements(
+    data_source: type[DataSource], connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = pickle.dumps(data_source({}))
+    monkeypatch.setattr(quick_ack, "is_worker", lambda: True)
+    pickle.loads(sent)  # pickled above
+    assert delays(connection[0]) == (False, False)
 
 
 def test_connections_are_unchanged_outside_workers(connection: Connection) -> None:
