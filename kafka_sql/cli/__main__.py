@@ -15,15 +15,14 @@ if TYPE_CHECKING:  # --help does not import Spark
 
 def main() -> int:
     """Run the command line and return the exit code."""
-    if sys.argv[1:2] == [transactions.COMMAND]:
-        return transactions.run(sys.argv[2:])
-    if sys.argv[1:2] == [class_archive.COMMAND]:
-        return class_archive.run(sys.argv[2:])
-    if sys.argv[1:2] == [check.COMMAND]:
-        return check.run(sys.argv[2:])
-    arguments = parse(sys.argv[1:])
     try:
-        return _run(arguments)
+        if sys.argv[1:2] == [transactions.COMMAND]:
+            return transactions.run(sys.argv[2:])
+        if sys.argv[1:2] == [class_archive.COMMAND]:
+            return class_archive.run(sys.argv[2:])
+        if sys.argv[1:2] == [check.COMMAND]:
+            return check.run(sys.argv[2:])
+        return _run(parse(sys.argv[1:]))
     except BrokenPipeError:  # the reader of the output ended, as ``head`` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -34,14 +33,11 @@ def main() -> int:
 def _run(arguments: Arguments) -> int:
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
-    from kafka_sql.cli.spark_session import create_session
-    from kafka_sql.sql.spark_errors import error_message
+    from kafka_sql.cli.spark_session import start_session
 
     screen = Screen(arguments.silent)
-    try:
-        spark = create_session(arguments)
-    except Exception as e:  # noqa: BLE001  any error is reported in one line
-        screen.error(error_message(e))
+    spark = start_session(arguments, screen)
+    if spark is None:
         return 1
     try:
         return _run_sources(arguments, Runner(spark, screen, arguments.verbose))

@@ -35,6 +35,13 @@ _SUBMIT_OPTIONS = (
     "--queue",
 )
 
+# other commands, which ``kafka-sql COMMAND --help`` describes
+_COMMANDS = {
+    "check": "check whether tables can be read and written",
+    "class-archive": "let Spark start faster from now on",
+    "transactions": "list and end transactions that a writer left open",
+}
+
 # The shell prints errors in one line; Spark's log would add the stack traces of tasks.
 _QUIET = {"spark.log.level": "FATAL"}
 _DEFAULTS = {
@@ -96,7 +103,14 @@ def parse(argv: Sequence[str]) -> Arguments:
     """
     parser = _create_parser()
     arguments = Arguments()
-    parser.parse_args(argv, namespace=arguments)
+    _, unknown = parser.parse_known_args(argv, namespace=arguments)
+    if unknown and not unknown[0].startswith("-"):
+        parser.error(
+            f"'{unknown[0]}' is neither an option nor one of the commands {', '.join(_COMMANDS)}. Pass statements with "
+            "-e, and files with -f"
+        )
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if arguments.remote is not None and arguments.submit:
         options = ", ".join(dict.fromkeys(word for word in arguments.submit[::2]))
         parser.error(f"{options} cannot be combined with --remote: the Spark Connect server is already running")
@@ -107,6 +121,9 @@ def _create_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         "kafka-sql",
         description="Spark SQL with Flink's Kafka tables. Without -e and -f: a shell, or the statements on stdin.",
+        epilog="other commands (see kafka-sql COMMAND --help):\n"
+        + "".join(f"  {name:<22}{purpose}\n" for name, purpose in _COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
         argument_default=argparse.SUPPRESS,

@@ -14,6 +14,7 @@ Check with the brokers and the schema registry whether tables can be read and wr
 or the cause. No record is read or written. Without TABLE: all Kafka tables. The options are those of kafka-sql: use
 --catalog FOLDER for the tables in a catalog folder, or -f FILE for a file that declares them.
 """
+_NO_TABLES = "There is no Kafka table to check. Use -f FILE with its CREATE TABLE, or --catalog FOLDER."
 
 
 def run(argv: Sequence[str]) -> int:
@@ -27,19 +28,21 @@ def run(argv: Sequence[str]) -> int:
     from kafka_sql.cli import script
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
-    from kafka_sql.cli.spark_session import create_session
+    from kafka_sql.cli.spark_session import start_session
     from kafka_sql.sql.check import iter_findings
     from kafka_sql.sql.spark_errors import error_message
 
     screen = Screen(arguments.silent)
-    spark = create_session(arguments)
-    failed = False
+    spark = start_session(arguments, screen)
+    if spark is None:
+        return 1
+    failed, is_empty = False, True
     try:
         runner = Runner(spark, Screen(silent=True), arguments.verbose)
         script.run_sources(runner, [*(("file", path) for path in arguments.init), *arguments.sources])
         for finding in iter_findings(spark, *argv[:table_count]):
             screen.rows([str(finding)])
-            failed = failed or finding.ok is False
+            failed, is_empty = failed or finding.ok is False, False
     except script.StatementFailed as e:
         return e.exit_code
     except Exception as e:  # noqa: BLE001  any error is reported in one line
@@ -47,4 +50,6 @@ def run(argv: Sequence[str]) -> int:
         return 1
     finally:
         spark.stop()
+    if is_empty:
+        screen.error(_NO_TABLES)
     return int(failed)

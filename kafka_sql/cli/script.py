@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import time
@@ -75,6 +77,20 @@ def run_lines(runner: Runner, lines: Iterable[str]) -> None:
     run_text(runner, pending)
 
 
+def find_unreadable(paths: Iterable[str]) -> str | None:
+    """Return a message about the first file that cannot be read; None if all can. Opens no file: it may be a pipe."""
+    for path in paths:
+        file = Path(path).expanduser()
+        if path != "-" and (not os.access(file, os.R_OK) or file.is_dir()):
+            code = errno.EISDIR if file.is_dir() else errno.EACCES if file.exists() else errno.ENOENT
+            return _unreadable(path, os.strerror(code))
+    return None
+
+
+def _unreadable(path: str, cause: object) -> str:
+    return f"{path} cannot be read: {cause}."
+
+
 def run_file(runner: Runner, path: str) -> None:
     """Run a file, or standard input for ``-``; raises the errors of ``run_text``."""
     if path == "-":
@@ -83,7 +99,7 @@ def run_file(runner: Runner, path: str) -> None:
     try:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as e:
-        runner.screen.error(f"{path} cannot be read: {e.strerror if isinstance(e, OSError) else e}.")
+        runner.screen.error(_unreadable(path, e.strerror if isinstance(e, OSError) else e))
         raise StatementFailed from e
     run_text(runner, text, path)
 

@@ -12,9 +12,38 @@ import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments, submit_arguments
 from kafka_sql.cli.class_archive import use_archive
+from kafka_sql.cli.screen import Screen
+from kafka_sql.cli.script import find_unreadable
+from kafka_sql.embedded.java import find_java
+from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.error_loggers import disable_error_loggers
+from kafka_sql.sql.spark_errors import error_message
 
 _JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
+
+
+def start_session(arguments: Arguments, screen: Screen) -> SparkSession | None:
+    """Check that the files can be read, and create the session; None after an error, which has been printed."""
+    paths = [*arguments.init, *(path for type, path in arguments.sources if type == "file")]
+    unreadable = find_unreadable(paths)  # before Spark starts, which takes seconds
+    if unreadable is not None:
+        screen.error(unreadable)
+        return None
+    try:
+        return create_session(arguments)
+    except Exception as e:  # noqa: BLE001  any error is reported in one line
+        screen.error(_with_java(error_message(e)))
+        return None
+
+
+def _with_java(message: str) -> str:
+    """Return Spark's message, with what is wrong with Java if Spark only reports that it has ended."""
+    if message.startswith("[JAVA_GATEWAY_EXITED]"):
+        try:
+            find_java()
+        except EmbeddedKafkaError as e:
+            return f"{message} {e.message}"
+    return message
 
 
 def create_session(arguments: Arguments) -> SparkSession:

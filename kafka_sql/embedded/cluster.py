@@ -13,7 +13,7 @@ from types import TracebackType
 
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.embedded.loopback import free_ports
+from kafka_sql.embedded.loopback import check_port, free_ports
 from kafka_sql.embedded.node import STOP_SECONDS, Node, await_ready
 from kafka_sql.embedded.settings import (
     Properties,
@@ -134,6 +134,8 @@ class EmbeddedKafka:
         ports, controller_ports = available_ports[: self._count], available_ports[self._count :]
         if self._port is not None:
             ports = [self._port + i for i in range(self._count)]
+            for port in ports:
+                check_port(port)
         ids = range(1, self._count + 1)
         texts = [properties_text(server_properties(i, ports, controller_ports, self._properties)) for i in ids]
         try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import socket
 from typing import Final
+
+from kafka_sql.errors import EmbeddedKafkaError
 
 HOST: Final = "127.0.0.1"
 
@@ -13,6 +16,24 @@ HOST: Final = "127.0.0.1"
 # connect; a server that lets the system choose its port must not get that of the broker.
 _PORTS: Final = range(20_000, 32_000)
 _ATTEMPTS: Final = 1_000
+_MAX_PORT: Final = 65_535
+
+
+def check_port(port: int) -> None:
+    """Check that a port of 127.0.0.1 is free.
+
+    Raises:
+        EmbeddedKafkaError: there is no such port, another program uses it, or this user may not listen on it.
+    """
+    if not 0 < port <= _MAX_PORT:
+        raise EmbeddedKafkaError(f"There is no port {port}. Use one from 1024 to {_MAX_PORT}.")
+    try:
+        socket.create_server((HOST, port)).close()
+    except OSError as error:
+        raise EmbeddedKafkaError(
+            f"Port {port} of {HOST} cannot be used: {os.strerror(error.errno or 0)}. Use another port, or end the "
+            "program that listens on it, perhaps another broker."
+        ) from error
 
 
 def free_ports(count: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_sql.cli import check, class_archive, transactions
 from kafka_sql.cli.arguments import parse, submit_arguments
 
 
@@ -40,7 +41,11 @@ def test_calls_do_not_share_lists() -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["a.sql"], "kafka-sql: unrecognized arguments: a.sql. See kafka-sql --help.\n"),
+        (
+            ["a.sql", "-S"],
+            "kafka-sql: 'a.sql' is neither an option nor one of the commands check, class-archive, transactions. "
+            "Pass statements with -e, and files with -f. See kafka-sql --help.\n",
+        ),
         (["--data", "x"], "kafka-sql: unrecognized arguments: --data x. See kafka-sql --help.\n"),
         (["-f"], "kafka-sql: argument -f: expected one argument. See kafka-sql --help.\n"),
         (["--conf", "hunter2"], "kafka-sql: --conf expects KEY=VALUE. See kafka-sql --help.\n"),
@@ -68,3 +73,10 @@ def test_help_and_version_need_no_spark(capsys: pytest.CaptureFixture[str]) -> N
             parse(argv)
         assert exit.value.code == 0
         assert text in capsys.readouterr().out
+
+
+def test_help_lists_the_other_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    commands = capsys.readouterr().out.rpartition("other commands (see kafka-sql COMMAND --help):\n")[2].splitlines()
+    assert [line.split()[0] for line in commands] == [check.COMMAND, class_archive.COMMAND, transactions.COMMAND]

@@ -1,6 +1,7 @@
 """Test how the embedded cluster checks its arguments and its data, without brokers."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,19 @@ def test_invalid_arguments(arguments: list[str], capsys: pytest.CaptureFixture[s
         main(arguments)
     assert caught.value.code == 2
     assert f"argument {arguments[0]}: " in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_a_port_that_another_program_uses(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert main(["--port", str(port)]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"[EMBEDDED_KAFKA] Port {port} of 127.0.0.1 cannot be used: Address already in use. Use ")
+
+
+@pytest.mark.usefixtures("no_broker")
+@pytest.mark.parametrize("port", [-1, 0, 65_536])
+def test_a_port_that_does_not_exist(port: int) -> None:
+    with pytest.raises(EmbeddedKafkaError, match=f"There is no port {port}. Use one from 1024 to 65535"):
+        EmbeddedKafka(port=port).start()
