@@ -15,6 +15,7 @@ from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.describe import describe_changelog, explain_rows
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.inserts import RunSql, prepare
+from kafka_sql.sql.jobs.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
@@ -63,6 +64,8 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             if prepared.stream.changelog_mode is not Mode.INSERT_ONLY or prepared.stream.states:
                 return "\n\n".join([sink, describe_changelog(prepared.stream), explain_rows(prepared.stream, mode)])
             query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
+            if needs_late_rows(run(query), accepts_changes=False):
+                query = rewrite_query(tables, inner.body, settings.is_streaming(spark), watermarks=False).text
             return f"{sink}\n\n{_explain_in_spark(mode, query, run)}"
         case st.CreateTable(None):
             query_text = parse_statement(text, parse_declaration).query

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -36,6 +38,7 @@ from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
 from kafka_sql.sql.jobs.changelog.queries import ChangelogQuery, kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
@@ -45,6 +48,7 @@ from kafka_sql.sql.spark_errors import error_message, mask_message
 from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
 
+_ANSI = "spark.sql.ansi.enabled"
 _DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)
 
 RunSql = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters
@@ -147,17 +151,22 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
     if is_streaming or may_need_rewrite(tables, statement.body):
-        reader = real_time.stream_reader(spark, tables, entry)
-        rewrite = rewrite_query(
+        is_real_time = settings.is_real_time(spark)
+        rewrite_body = partial(
+            rewrite_query,
             tables,
             statement.body,
             is_streaming,
-            stream_reader=reader,
-            joins_versions=spark_context(spark) is not None and not settings.is_real_time(spark),
+            stream_reader=real_time.stream_reader(spark, tables, entry),
+            joins_versions=spark_context(spark) is not None and not is_real_time,
         )
+        rewrite = rewrite_body()
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
-        if query.isStreaming and settings.is_real_time(spark):
+        if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
+            rewrite = rewrite_body(watermarks=False)
+            query = run(rewrite.text)
+        if query.isStreaming and is_real_time:
             prepare_static_sides(spark, entry.definition.name, rewrite, query)
             rows = project_to_table(entry, query, statement)
             real_time.check_query(entry, rows)
@@ -323,17 +332,31 @@ def _not_writable_error(entry: CatalogTable, column: str) -> StatementError:
 def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
     """Return the query's rows with the table's column names and types; missing columns are NULL.
 
+    A value that its column's type cannot have is an error, as in a batch INSERT, whatever 'spark.sql.ansi.enabled' is.
+
     Raises:
         StatementError: the number of columns differs from the table or the column list, or a type cannot be assigned.
     """
     rows = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
     _check_types(entry, rows)
-    return rows.select(
-        *(
-            (rows[quote(c.name)] if c.name in rows.columns else F.lit(None)).cast(c.type or "").alias(c.name)
-            for c in entry.table.persisted_columns
+    with _ansi_casts(query.sparkSession):
+        return rows.select(
+            *(
+                (rows[quote(c.name)] if c.name in rows.columns else F.lit(None)).cast(c.type or "").alias(c.name)
+                for c in entry.table.persisted_columns
+            )
         )
-    )
+
+
+@contextmanager
+def _ansi_casts(spark: SparkSession) -> Iterator[None]:
+    """Let Spark analyze casts as those of an ANSI session; over Spark Connect, they are those of the session."""
+    before = str(spark.conf.get(_ANSI))
+    spark.conf.set(_ANSI, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(_ANSI, before)
 
 
 def _check_types(entry: CatalogTable, rows: DataFrame) -> None:

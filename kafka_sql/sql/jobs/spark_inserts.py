@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
@@ -17,6 +19,7 @@ from kafka_sql.sql.jobs.inserts import (
     is_query_bounded,
     start,
 )
+from kafka_sql.sql.jobs.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.spark_table import analyze_insert
 from kafka_sql.sql.jobs.static_sides import prepare_static_sides
 from kafka_sql.sql.recognize.classify import Insert
@@ -54,13 +57,19 @@ def prepare_spark_insert(
     """
     is_streaming = settings.is_streaming(spark)
     if tables and (is_streaming or may_need_rewrite(tables, statement.body)):
-        rewrite = rewrite_query(tables, statement.body, is_streaming, joins_versions=spark_context(spark) is not None)
+        rewrite_body = partial(
+            rewrite_query, tables, statement.body, is_streaming, joins_versions=spark_context(spark) is not None
+        )
+        rewrite = rewrite_body()
         if rewrite.kafka_tables:
             if is_streaming or rewrite.uses_stream_keyword:
                 real_time.check_is_kafka_table(spark, ".".join(statement.name))
                 source = run(rewrite.text)
                 prepare_static_sides(spark, ".".join(statement.name), rewrite, source)
                 target, rows = analyze_insert(spark, statement, source)
+                if needs_late_rows(rows, bool(target.primary_key)):
+                    rewrite = rewrite_body(watermarks=False)
+                    target, rows = analyze_insert(spark, statement, run(rewrite.text))
                 check_conflict(statement, target.name, bool(target.primary_key))
                 start_column = target.history.start if target.history is not None else None
                 sink = ChangelogSink(

@@ -87,6 +87,7 @@ def rewrite_query(
     is_view: bool = False,
     stream_reader: StreamReader | None = None,
     joins_versions: bool = False,
+    watermarks: bool = True,
 ) -> QueryRewrite:
     """Rewrite a query so that Spark reads the session's Kafka tables.
 
@@ -97,11 +98,14 @@ def rewrite_query(
         is_view: the result is to be stored as the text of a view.
         stream_reader: returns what reads a table as a stream; None for its data source.
         joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
+        watermarks: whether streams have the watermarks of their tables.
 
     Raises:
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    rewrite = functools.partial(rewrite_query, tables, stream_reader=stream_reader, joins_versions=joins_versions)
+    rewrite = functools.partial(
+        rewrite_query, tables, stream_reader=stream_reader, joins_versions=joins_versions, watermarks=watermarks
+    )
     query = rewrite_row_numbers(query, streaming, lambda q: tables.spark_sql(rewrite(q, streaming, database).text))
     result = QueryRewrite(query)
     edits: list[Edit] = []
@@ -133,7 +137,7 @@ def rewrite_query(
             edits += _replace_name(reference, hint.end, f"SELECT * FROM {quoted_name(derived.view_name)}")
             aliases |= {} if reference.has_alias else dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
             continue
-        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name, stream_reader)
+        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name, stream_reader, watermarks)
         read_tables = result.streamed_tables if reads_stream else result.static_tables
         read_tables.append(tables.with_options(entry, hint.options) if hint is not None and hint.options else entry)
         if not reference.has_alias:
@@ -257,6 +261,7 @@ def _edit_reference(
     streaming: bool,
     name: tuple[str, ...],
     stream_reader: StreamReader | None,
+    watermarks: bool,
 ) -> list[Edit]:
     """Return the edits that replace a table name and its hint."""
     end = hint.end if hint is not None else reference.end
@@ -270,7 +275,8 @@ def _edit_reference(
         entry = stream_reader(entry)
     if streaming and _can_use_data_source(entry, reference):
         return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
-    text = stream_query(tables, entry, not reference.has_watermark) if streaming else select_statement(entry)
+    with_watermark = watermarks and not reference.has_watermark
+    text = stream_query(tables, entry, with_watermark) if streaming else select_statement(entry)
     return _replace_name(reference, end, text)
 
 

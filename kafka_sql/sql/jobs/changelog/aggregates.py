@@ -164,7 +164,7 @@ def _calls(items: Sequence[Node]) -> list[Node]:
 
 def _check_expressions(expressions: Sequence[Node], changes: Relation, refuse: Refuse) -> None:
     for expression in expressions:
-        if is_varying(expression, changes.varying):
+        if is_varying(expression, changes.varying | changes.of_change):
             raise refuse(
                 f"the expression {show(expression)} in an aggregate over changes",
                 "its value for the old row of an update may differ from the one that was added. Remove it",

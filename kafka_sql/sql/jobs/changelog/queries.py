@@ -186,6 +186,8 @@ def _fit_to_sink(
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
         return rewriter.require_old_rows(relation)
     varying = relation.varying.intersection(ids if identifies_rows else columns.values())
+    if not identifies_rows:
+        varying |= relation.of_change.intersection(columns.values())
     if varying:
         names = ", ".join(name for name, id in columns.items() if id in varying)
         raise rewriter.refuse(

@@ -13,7 +13,7 @@ from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 Key = tuple[frozenset[int], ...]
 
 _WINDOWS: Final = ("window", "session_window")
-_WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time")
+WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time")
 # functions whose value changes between micro-batches, although their arguments do not
 _TIME_DEPENDENT_OR_RANDOM: Final = frozenset(
     {"CurrentDate", "CurrentTime", "CurrentTimestamp", "LocalTimestamp", "Now", "Rand", "Randn", "Shuffle", "Uuid"}
@@ -49,6 +49,8 @@ class Relation:
         varying: the ids of the columns whose values may differ when an old row is computed again.
         of_record: the ids of the columns with metadata of the record of the change, such as its timestamp. The other
             columns of an old row have older values.
+        of_change: the ids of the columns whose values the old row of an update has from the record of the update, and
+            not from the record that added it, such as the offset of a change data capture record.
         is_aggregated: whether an updating aggregate computes the rows.
         has_unknown_deletes: whether rows of a source became deletes because they did not pass a filter, although it is
             unknown whether earlier rows of their keys passed.
@@ -62,6 +64,7 @@ class Relation:
     fixed: frozenset[int] = field(default_factory=frozenset)
     varying: frozenset[int] = field(default_factory=frozenset)
     of_record: frozenset[int] = field(default_factory=frozenset)
+    of_change: frozenset[int] = field(default_factory=frozenset)
     is_aggregated: bool = False
     has_unknown_deletes: bool = False
 
@@ -136,6 +139,11 @@ def project_of_record(items: Sequence[Node], of_record: frozenset[int]) -> froze
     return frozenset(column_id(item) for item in items if references(item) and is_fixed(item, of_record))
 
 
+def project_of_change(items: Sequence[Node], of_change: frozenset[int]) -> frozenset[int]:
+    """Return the columns with metadata of the change among those that a projection returns."""
+    return frozenset(column_id(item) for item in items if references(item) & of_change)
+
+
 def is_varying(node: Node, varying: frozenset[int]) -> bool:
     """Return whether the value of an expression may differ when an old row is computed again."""
     return not is_deterministic(node) or has_subquery(node) or bool(references(node) & varying)
@@ -157,7 +165,7 @@ def _is_window_column(node: Node) -> bool:
     node = _without_casts(node)
     if class_name(node) == "GetStructField":
         node = node.child()
-    return class_name(node) == "AttributeReference" and str(node.name()) in _WINDOW_COLUMNS
+    return class_name(node) == "AttributeReference" and str(node.name()) in WINDOW_COLUMNS
 
 
 def map_columns(relation_ids: Mapping[int, int], ids: frozenset[int]) -> frozenset[int]:

@@ -37,6 +37,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     map_columns,
     project_fixed,
     project_key,
+    project_of_change,
     project_of_record,
     project_varying,
 )
@@ -63,6 +64,13 @@ _OPERATOR_DESCRIPTIONS: Final = {
     "Sort": "ORDER BY",
     "Window": "a window function (OVER)",
 }
+
+# metadata that all records of a row have in common
+_METADATA_OF_ROWS: Final = frozenset(
+    {"topic", "partition", "kafka_cluster"}
+    | {f"value.{name}" for name in ("database", "pk-names", "primary-key-columns", "primary-keys", "sql-type", "table")}
+    | {f"value.source.{name}" for name in ("database", "schema", "table")}
+)
 
 ReadChanges = Callable[[CatalogTable], Plan]  # returns the plan of a table's changes; its last columns are hidden
 
@@ -164,6 +172,7 @@ class PlanRewriter:
             fixed=map_columns(ids, relation.fixed),
             varying=map_columns(ids, relation.varying),
             of_record=map_columns(ids, relation.of_record),
+            of_change=map_columns(ids, relation.of_change),
         )
 
     def _rewrite_source(self, plan: Plan) -> Relation:
@@ -180,6 +189,7 @@ class PlanRewriter:
         ids = {str(column.name()): column_id(column) for column in named}
         primary_key = definition.table.primary_key
         key = tuple(frozenset({ids[name]}) for name in primary_key)
+        metadata = {ids[c.name]: c.metadata for c in definition.table.columns if c.metadata and c.name in ids}
         relation = Relation(
             self.catalyst.project([*items, row_kind, row_order], changes),
             Mode.UPSERT if definition.is_upsert else Mode.RETRACT,
@@ -187,9 +197,10 @@ class PlanRewriter:
             row_order,
             key or None,
             frozenset().union(*key),
-            of_record=frozenset(
-                ids[c.name] for c in definition.table.columns if c.metadata is not None and c.name in ids
-            ),
+            of_record=frozenset(metadata),
+            of_change=frozenset()
+            if definition.is_upsert
+            else frozenset(id for id, name in metadata.items() if name not in _METADATA_OF_ROWS),
         )
         if definition.is_upsert and self._keeps_old_rows:
             self.states.append(describe_normalization(definition))
@@ -206,6 +217,7 @@ class PlanRewriter:
             fixed=project_fixed(items, relation.fixed),
             varying=project_varying(items, relation.varying),
             of_record=project_of_record(items, relation.of_record),
+            of_change=project_of_change(items, relation.of_change),
         )
 
     def _rewrite_filter(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
@@ -319,12 +331,16 @@ class PlanRewriter:
         relations = [self._with_inserts(relation) if relation.is_insert_only else relation for relation in inputs]
         union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
         row_kind, row_order = output(union)[-2:]
-        varying = frozenset(
-            column_id(column)
-            for i, column in enumerate(output(union))
-            if any(column_id(output(relation.plan)[i]) in relation.varying for relation in relations)
-        )
-        return Relation(union, Mode.RETRACT, row_kind, row_order, varying=varying)
+
+        def any_of(ids: Callable[[Relation], frozenset[int]]) -> frozenset[int]:
+            return frozenset(
+                column_id(column)
+                for i, column in enumerate(output(union))
+                if any(column_id(output(relation.plan)[i]) in ids(relation) for relation in relations)
+            )
+
+        varying, of_change = any_of(lambda relation: relation.varying), any_of(lambda relation: relation.of_change)
+        return Relation(union, Mode.RETRACT, row_kind, row_order, varying=varying, of_change=of_change)
 
     def _with_inserts(self, relation: Relation) -> Relation:
         """Return rows that never change with the row kind +I."""

@@ -55,6 +55,24 @@ def test_a_bounded_query_ends(spark: Any, streaming: Any, topics: Topics) -> Non
     assert numbers(topics, target, 5) == [1, 2, 3, 4, 5]
 
 
+def test_a_value_that_a_column_cannot_have_is_an_error_without_ansi_mode(
+    spark: Any, streaming: Any, topics: Topics
+) -> None:
+    source, target = topics.create(), topics.create()
+    put(topics, source, 300)
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **{'scan.bounded.mode': 'latest-offset'})}")
+    streaming(f"CREATE TABLE tgt (a TINYINT) {topics.with_options(target)}")
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+        assert spark.conf.get("spark.sql.ansi.enabled") == "false"
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    with pytest.raises(StreamingQueryException, match="CAST_OVERFLOW"):
+        query.awaitTermination(280)
+    assert numbers(topics, target, 0) == []
+
+
 def test_a_query_waits_for_an_end_offset_that_does_not_exist_yet(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     put(topics, source, 1)

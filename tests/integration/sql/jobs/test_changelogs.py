@@ -262,6 +262,8 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
     key = "PRIMARY KEY (id) NOT ENFORCED"
     streaming(f"CREATE TABLE changes (id INT, g INT, w DOUBLE, {key}) {cdc}")
     streaming(f"CREATE TABLE unkeyed (id INT, g INT, w DOUBLE) {cdc}")
+    metadata = "o BIGINT METADATA FROM 'offset' VIRTUAL, p INT METADATA FROM 'partition' VIRTUAL"
+    streaming(f"CREATE TABLE located (id INT, g INT, {metadata}, o2 AS o + 1, {key}) {cdc}")
     streaming(f"CREATE TABLE latest (id INT, g INT, w DOUBLE, {key}) {upserts}")
     streaming(f"CREATE TABLE by_id (id INT, g INT, w DOUBLE, {key}) {upserts}")
     streaming(f"CREATE TABLE cdc_sink (id INT, g INT, w DOUBLE) {cdc}")
@@ -279,6 +281,16 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("plain SELECT * FROM plain ON CONFLICT DO DEDUPLICATE", "only for tables whose rows are updated by"),
         ("by_id SELECT g, id, rand() FROM changes", "a value of 'w' that may differ"),
         ("by_id SELECT id, sum(x), 1 FROM (SELECT id, rand() x FROM changes) GROUP BY id", r"the expression sum\(x\)"),
+        (
+            "by_id SELECT g, max(o), 1 FROM located GROUP BY g",
+            r"the expression max\(o\).* in an aggregate over changes",
+        ),
+        ("by_id SELECT o2, count(*), 1 FROM located GROUP BY o2", "the expression o2 in an aggregate over changes"),
+        (
+            "by_id SELECT DISTINCT g, o, 1 FROM (SELECT g, o FROM located UNION ALL SELECT id, p FROM located)",
+            "the expression o in an aggregate over changes",
+        ),
+        ("by_id SELECT g, o, 1 FROM located", "a value of 'g' that may differ when the row is deleted"),
         ("plain SELECT * FROM changes", r"sink 'default.plain' doesn't support consuming update and delete changes"),
         (
             "by_id SELECT id, n, 1 FROM (SELECT id, count(*) n FROM changes GROUP BY id) LIMIT 2",
@@ -293,6 +305,13 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         with pytest.raises(UnsupportedSqlError, match=message):
             streaming(f"INSERT INTO {query}")
     assert spark.streams.active == []
+    for query in (
+        "by_id SELECT id, o, 1 FROM located WHERE o > 1",  # as Flink writes them
+        "by_id SELECT g, p, 1 FROM located",  # the partition is the same for all changes of a row
+        "by_id SELECT p, max(id), 1 FROM located GROUP BY p",
+        "cdc_sink SELECT g, o, 1 FROM located",
+    ):
+        assert "State:" in streaming(f"EXPLAIN INSERT INTO {query}").collect()[0][0]
 
 
 def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics) -> None:
