@@ -29,7 +29,7 @@ test: java $(INSTALLED) ## Run the linters, then all tests
 	@$(MAKE) --no-print-directory $(ARCHIVE) & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit tests/integration
 
-proofs: java $(INSTALLED) ## Run the tests that take minutes each
+proofs: java $(INSTALLED) ## Run the long tests: those that take minutes each, and further variants of the others
 	$(PY) -m pytest -m long tests
 
 brokers: java $(INSTALLED) ## Test all supported versions of Kafka, and emulations of other vendors' brokers (about an hour)

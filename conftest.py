@@ -79,9 +79,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     import kafka_sql
+    from kafka_sql.runtime.worker_main import installed_command
+    from tests.java_names import keep_java_names
 
+    keep_java_names()
     # for the data source that Spark looks up before this package runs in the session
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = installed_command() or sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

@@ -17,13 +17,13 @@ from kafka_sql.embedded import EmbeddedKafka, cluster
 
 SPARK_ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
 KAFKA_ARCHIVE: Final = Path(sys.prefix, "kafka.jsa")
-_FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+FAST: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _STOP_SECONDS: Final = 120  # to write the archive
 
 
 def spark_options() -> str:
     """Return the value of the variable SPARK_SUBMIT_OPTS."""
-    return " ".join([_FAST, *_archive_options(SPARK_ARCHIVE)])
+    return " ".join([*FAST, *_archive_options(SPARK_ARCHIVE)])
 
 
 def kafka_options() -> list[str]:
@@ -46,7 +46,7 @@ def make_spark_archive() -> None:
             "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
             "spark.connect.grpc.binding.port": "0",
         }
-        class_archive.write_archive(SPARK_ARCHIVE, [_FAST], conf)
+        class_archive.write_archive(SPARK_ARCHIVE, FAST, conf)
 
 
 def make_kafka_archive() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_sql.runtime.worker_main import installed_command
 from tests.planted_secrets import find_leaks, planted_secrets
 from tests.topics import Topics
 
@@ -55,7 +56,7 @@ def test_secrets_appear_nowhere(topics: Topics, tmp_path: Path) -> None:
             "SPARK_SUBMIT_OPTS": " ".join(
                 (os.environ.get("SPARK_SUBMIT_OPTS", ""), f"-Dlog4j2.configurationFile={tmp_path}/log4j2.properties")
             ),
-            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_PYTHON": str(installed_command()),
             "PYTHONPATH": str(ROOT),
         },
     )

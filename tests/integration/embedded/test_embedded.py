@@ -221,7 +221,7 @@ def test_brokers_exit_when_their_process_is_killed() -> None:
     await_true(lambda: not Path(folder).exists(), "their folder is removed")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_command_line(number: signal.Signals, tmp_path: Path) -> None:
     command = [
         sys.executable,

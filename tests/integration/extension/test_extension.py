@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import textwrap
 import threading
 import urllib.request
@@ -20,12 +19,14 @@ import pytest
 import kafka_sql
 from kafka_sql.embedded.loopback import free_ports
 from kafka_sql.extension.jar import build_jar
+from kafka_sql.runtime.worker_main import installed_command
 from tests.planted_secrets import create_statement, merged_tables, planted_secrets
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 
 SPARK = Path(pyspark.__file__).parent
+PYTHON = str(installed_command())
 SECRET = "hunter2-in-the-clear"
 
 
@@ -50,13 +51,13 @@ def _conf(key: str, value: object) -> tuple[str, str]:
     return "--conf", f"{key}={value}"
 
 
-def environment(python: str = sys.executable) -> dict[str, str]:
+def environment(python: str = PYTHON) -> dict[str, str]:
     """Environment variables of a shell whose Python has kafka_sql."""
     package = str(Path(kafka_sql.__file__).parents[1])
     return {**os.environ, "SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": python, "PYTHONPATH": package}
 
 
-def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.executable) -> tuple[str, str]:
+def spark_sql(folder: Path, statements: str, *options: str, python: str = PYTHON) -> tuple[str, str]:
     """Run ``spark-sql -f`` and return its output and errors."""
     file = folder / "statements.sql"
     file.write_text(textwrap.dedent(statements))

@@ -17,6 +17,7 @@ from kafka_sql.embedded.java import find_java
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from tests.topics import Topics
+from tools.quick_java import FAST
 
 pytestmark = pytest.mark.integration
 SOURCE = Path(__file__).parents[1] / "java" / "ReadAndSendOn.java"
@@ -39,7 +40,7 @@ def read_by_java(topics: Topics, topic: str, partitions: int) -> list[Record]:
     java = find_java()
     jars = os.pathsep.join(map(str, kafka_jars(java)))
     onward = topics.create(partitions)
-    command = [java, "-cp", jars, str(SOURCE), topics.bootstrap, topic, onward]
+    command = [java, *FAST, "-cp", jars, str(SOURCE), topics.bootstrap, topic, onward]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return sorted(map(parse_record, done.stdout.splitlines()), key=lambda r: r.partition)

@@ -1,4 +1,7 @@
-"""Run every SQL file on a real broker: the cases in tests/sql/rows, and all examples."""
+"""Run every SQL file on a real broker: the cases in tests/sql/rows, and all examples.
+
+The examples of continuous queries are long: other tests check the rows of each capability that they show.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,20 @@ from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[3]
-FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *(ROOT / "ddl_examples").glob("*.sql")])
+EXAMPLES = ROOT / "ddl_examples"
+FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *EXAMPLES.glob("*.sql")])
+LONG = (
+    *("admission_control", "bounded_queries", "deduplication", "enrichment", "event_time", "exactly_once"),
+    *("kafka_to_lake", "temporal_join", "upsert_aggregate", "windows"),
+)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def marks(path: Path) -> list[pytest.MarkDecorator]:
+    """Return the marks of a file."""
+    return [pytest.mark.long] if path.parent == EXAMPLES and path.stem in LONG else []
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, marks=marks(p), id=f"{p.parent.name}/{p.stem}") for p in FILES])
 def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
     assert run_script(path, sql, topics, tmp_path, registry) > 1

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from kafka_sql.errors import (
     InvalidOptionError,
@@ -482,36 +480,3 @@ def test_insert_into_other_tables_in_streaming_mode(streaming: Any, topics: Topi
         streaming("INSERT INTO p SELECT a FROM src")
     streaming("INSERT INTO p VALUES (1)")
     assert streaming("SELECT * FROM p").collect() == [(1,)]
-
-
-SECTIONS = re.split(r"^##+ ", (Path(__file__).parents[3] / "docs" / "statements.md").read_text(), flags=re.MULTILINE)
-BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
-DOCUMENTED = [section for section in SECTIONS if BLOCK.search(section)]
-
-
-def test_all_sections_are_found() -> None:
-    assert len(DOCUMENTED) == 11
-
-
-@pytest.mark.parametrize("section", DOCUMENTED, ids=lambda s: s.partition("\n")[0])
-def test_documented_statements_run(
-    spark: Any, sql: Any, kafka: Any, topics: Topics, tmp_path: Path, section: str
-) -> None:
-    def run(statement: str) -> None:
-        statement = statement.replace("localhost:9092", kafka.bootstrap_servers)
-        sql(statement.replace("/data/checkpoints", str(tmp_path))).collect()
-
-    for topic in ("orders", "big-orders", "small-orders", "orders-test"):
-        topics.admin.create_topics([NewTopic(topic, 1, 1)])[topic].exception(30)
-    if not section.startswith("CREATE TABLE"):
-        run(BLOCK.search(SECTIONS[1]).group(1))  # type: ignore[union-attr]
-    if not section.startswith(("CREATE TABLE", "LIKE", "AS")):
-        for name in ("big", "small"):
-            columns = "order_id BIGINT, total DECIMAL(20, 2)"
-            run(f"CREATE TABLE {name}_orders ({columns}) {topics.with_options(f'{name}-orders')}")
-    for block in BLOCK.findall(section):
-        for statement in re.split(r";\n(?!  |END)", block):
-            if statement.strip():
-                run(statement)
-    for query in spark.streams.active:
-        query.processAllAvailable()

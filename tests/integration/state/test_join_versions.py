@@ -119,7 +119,7 @@ def run(spark: SparkSession, folder: Path, is_outer: bool, output: list[Counter[
 
 @pytest.mark.parametrize("is_outer", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
-    ("batches", "length", "keys"), [(6, 60, 3), pytest.param(30, 2000, 40, marks=pytest.mark.long)]
+    ("batches", "length", "keys"), [(4, 60, 3), pytest.param(30, 2000, 40, marks=pytest.mark.long)]
 )
 @pytest.mark.timeout(1200)
 def test_random_histories(
@@ -135,6 +135,7 @@ def test_random_histories(
     assert sum(map(len, expected[1:-1])) > batches * length // 10
 
 
+@pytest.mark.long
 def test_a_restart_continues_with_the_state(spark: SparkSession, tmp_path: Path) -> None:
     history = random_batches(random.Random(5), 4, 60, 3)
     output: list[Counter[Any]] = []

@@ -139,6 +139,7 @@ def test_without_keys_and_with_keys_that_are_equal_for_spark(spark: SparkSession
     assert models.is_multiset_equal(output[1], [(0.0, 2, "+I"), (float("nan"), 2, "+I"), (None, 1, "+I")])
 
 
+@pytest.mark.long
 def test_a_query_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     row = models.random_row(random.Random(4), 1, 1)
     output: list[list[tuple[Any, ...]]] = []

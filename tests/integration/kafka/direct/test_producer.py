@@ -247,6 +247,7 @@ def test_unacknowledged_records_do_not_count_as_written() -> None:
             assert time.monotonic() - began < 20
 
 
+@pytest.mark.long
 def test_broker_killed_during_writes(tmp_path: Path) -> None:
     with EmbeddedKafka(data=tmp_path) as kafka:
         topics = Topics(kafka.bootstrap_servers)

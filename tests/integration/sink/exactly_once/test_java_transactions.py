@@ -15,6 +15,7 @@ from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from tests.kills.simulated_query import KEYS, ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics
+from tools.quick_java import FAST
 
 pytestmark = pytest.mark.integration
 SOURCE = Path(__file__).parents[2] / "java" / "Transactions.java"
@@ -24,9 +25,8 @@ def java(*arguments: str) -> list[str]:
     """Run the Java program and return its output lines."""
     program = find_java()
     jars = os.pathsep.join(map(str, kafka_jars(program)))
-    done = subprocess.run(
-        [program, "-cp", jars, str(SOURCE), *arguments], capture_output=True, text=True, timeout=200, check=False
-    )
+    command = [program, *FAST, "-cp", jars, str(SOURCE), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

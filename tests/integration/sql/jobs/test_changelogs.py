@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -369,7 +370,14 @@ STATEFUL_QUERIES = {
 }
 
 
-def test_old_rows_and_values_are_kept_across_restarts(spark: Any, streaming: Any, topics: Topics) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [("by_name", "extremes"), pytest.param(("totals", "visitors", "copied"), marks=pytest.mark.long)],
+    ids=["sample", "others"],
+)
+def test_old_rows_and_values_are_kept_across_restarts(
+    spark: Any, streaming: Any, topics: Topics, names: Sequence[str]
+) -> None:
     latest, changes, views = topics.create(), topics.create(), topics.create()
     columns = "(id INT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED)"
     streaming(f"CREATE TABLE latest {columns} {topics.with_upsert_options(latest)}")
@@ -397,7 +405,7 @@ def test_old_rows_and_values_are_kept_across_restarts(spark: Any, streaming: Any
     put(7)  # of an unknown key
     topics.produce(changes, insert(**a1), insert(**a5), insert(**a5), insert(**b2))
     topics.produce(views, *(b'{"user_id": %d, "region": "eu"}' % user for user in (1, 2, 1)))
-    state_rows: dict[str, list[int]] = {name: [] for name in STATEFUL_QUERIES}
+    state_rows: dict[str, list[int]] = {name: [] for name in names}
     for is_restarted in (False, True):
         if is_restarted:
             put(4)
@@ -406,8 +414,8 @@ def test_old_rows_and_values_are_kept_across_restarts(spark: Any, streaming: Any
             put(1, "a", 1)  # equal to the old row
             topics.produce(changes, delete(**a5), update(a1, w=5), delete(**b2))
             topics.produce(views, b'{"user_id": 3, "region": "eu"}')
-        for name, query in STATEFUL_QUERIES.items():
-            (row,) = streaming(f"INSERT INTO {name} {query}").collect()
+        for name in names:
+            (row,) = streaming(f"INSERT INTO {name} {STATEFUL_QUERIES[name]}").collect()
             job = spark.streams.get(row[0])
             job.processAllAvailable()
             jobs = [row for row in streaming("SHOW JOBS EXTENDED").collect() if row["job id"] == job.id]
@@ -426,21 +434,24 @@ def test_old_rows_and_values_are_kept_across_restarts(spark: Any, streaming: Any
         rows = [(*(event["before"] or event["after"]).values(), event["op"]) for event in events]
         return [*sorted(rows[:first]), *sorted(rows[first:], key=lambda row: row[0])]  # those of a row stay in order
 
-    assert written("totals", 2, 3) == [
-        ["a", 11, 1, 5, 2],
-        ["z", 9, 9, 9, 1],
-        ["a", 1, 1, 1, 1],
-        ["b", 5, 5, 5, 1],
-        ["z"],
-    ]
-    assert images("visitors", 1, 2) == [("eu", 2, "c"), ("eu", 2, "d"), ("eu", 3, "c")]
+    if "totals" in names:
+        assert written("totals", 2, 3) == [
+            ["a", 11, 1, 5, 2],
+            ["z", 9, 9, 9, 1],
+            ["a", 1, 1, 1, 1],
+            ["b", 5, 5, 5, 1],
+            ["z"],
+        ]
+        assert images("visitors", 1, 2) == [("eu", 2, "c"), ("eu", 2, "d"), ("eu", 3, "c")]
+        assert images("copied", 3, 4) == [
+            *((2, "a", 5, "c"), (4, "a", 5, "c"), (9, "z", 9, "c")),
+            *((2, "a", 5, "d"), (2, "b", 5, "c"), (4, "a", 5, "d"), (9, "z", 9, "d")),
+        ]
+        assert state_rows["copied"] == [4, 2]
+        return
     assert written("by_name", 2, 3) == [[4, "a"], [9, "z"], ["z"], [1, "a"], [2, "b"]]
-    assert images("copied", 3, 4) == [
-        *((2, "a", 5, "c"), (4, "a", 5, "c"), (9, "z", 9, "c")),
-        *((2, "a", 5, "d"), (2, "b", 5, "c"), (4, "a", 5, "d"), (9, "z", 9, "d")),
-    ]
     assert written("extremes", 2, 2) == [["a", 1, 6, 2, 3], ["b", 2, 3, 1, 1], ["a", 5, 6, 1, 2], ["b"]]
-    assert {name: state_rows[name] for name in ("by_name", "copied")} == {"by_name": [4 + 2, 2 + 2], "copied": [4, 2]}
+    assert state_rows["by_name"] == [4 + 2, 2 + 2]
     for insert_into, change in {
         "extremes SELECT name, min(w) + 1, max(w), 1, 1 FROM changes WHERE w > 1 GROUP BY name": "the aggregates",
         "by_name SELECT id, upper(name) FROM latest": "the columns",

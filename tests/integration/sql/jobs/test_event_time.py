@@ -96,7 +96,7 @@ def windows(topics: Topics, target: str, expected: int) -> Counter[int]:
 def test_a_limited_backfill_of_skewed_partitions_keeps_all_rows(
     spark: Any, streaming: Any, topics: Topics, skewed: dict[str, str], table: tuple[str, dict[str, str]]
 ) -> None:
-    limit = 20 if table is RECORD_TIME else 50
+    limit = 40 if table is RECORD_TIME else 50
     hint = f"/*+ OPTIONS('scan.max-offsets-per-trigger' = '{limit}') */"
     query, target = start(spark, streaming, topics, skewed[table[1].get("format", "json")], table, hint)
     query.awaitTermination()

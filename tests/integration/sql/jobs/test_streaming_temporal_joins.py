@@ -240,6 +240,7 @@ def test_a_table_that_rarely_changes(pipeline: Pipeline) -> None:
     pipeline.process((1, 114))
 
 
+@pytest.mark.long
 def test_create_table_as(pipeline: Pipeline, topics: Topics) -> None:
     pipeline.result = topics.create()
     with_options = topics.with_options(pipeline.result)

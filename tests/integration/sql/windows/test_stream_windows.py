@@ -178,6 +178,7 @@ def test_a_window_of_another_column_than_the_watermark_is_not_an_event_time(
             streaming(insert)
 
 
+@pytest.mark.long
 def test_a_window_join_returns_a_copy_of_its_time(stream: Stream) -> None:
     window = "TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '10' MINUTES))"
     insert = (

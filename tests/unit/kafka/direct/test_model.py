@@ -1,6 +1,6 @@
 """The model test of the direct writer: random histories, and deliberate bugs that it has to find.
 
-20,000 histories and 5,000 with transactions take 20 to 30 seconds. ``make model`` runs a million of each.
+8,000 histories and 2,500 with transactions take about 15 seconds. ``make model`` runs a million of each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kafka_sql.kafka.protocol.produce import ProduceResult
 from tests.model import transactions
 from tests.model.history import WRITTEN_AGAIN, History, Step, find_violation, generate, run
 
-HISTORIES, TRANSACTION_HISTORIES = 20_000, 5_000
+HISTORIES, TRANSACTION_HISTORIES = 8_000, 2_500
 _HISTORIES_PER_BUG = 20_000  # at most; each bug was found within 15,000
 
 _complete, _next_batch = Sender._complete, PartitionQueue.next_batch
