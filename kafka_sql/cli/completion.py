@@ -15,9 +15,9 @@ from pyspark.util import InheritableThread
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.cli.keywords import KEYWORDS
 from kafka_sql.cli.options import OptionContext, option_context, suggestions
-from kafka_sql.cli.splitter import split
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.splitter import split
 
 _WORD = re.compile(r"[\w.`]*$")
 _TABLE_FOLLOWS = {"FROM", "JOIN", "INTO", "TABLE", "STREAM", "DESCRIBE", "DESC", "EXISTS"}

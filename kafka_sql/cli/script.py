@@ -10,11 +10,14 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from pyspark.errors import AnalysisException, PySparkException
+
 from kafka_sql.cli.help import HELP
 from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
-from kafka_sql.cli.splitter import split, statements
+from kafka_sql.sql.recognize.splitter import split, statements
 from kafka_sql.sql.spark_errors import error_message
+from kafka_sql.suggestions import did_you_mean
 
 
 class Quit(Exception):
@@ -132,10 +135,21 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
     except (Quit, StatementFailed):
         raise
     except Exception as e:
-        runner.screen.error(error_message(e))
+        runner.screen.error(error_message(e) + similar_table(runner, e))
         if location is not None:
             runner.screen.info(f"at {location}")
         raise StatementFailed from e
+
+
+def similar_table(runner: Runner, error: Exception) -> str:
+    """Return a sentence with the table whose name is most similar to one that Spark did not find, or an empty text."""
+    if not isinstance(error, AnalysisException) or error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        return ""
+    name = (error.getMessageParameters() or {}).get("relationName", "").rpartition(".")[2].strip("`")
+    try:
+        return did_you_mean(name, [table.name for table in runner.spark.catalog.listTables()])
+    except PySparkException:  # a catalog that cannot list tables
+        return ""
 
 
 def _run_shell_command(runner: Runner, command: str) -> None:

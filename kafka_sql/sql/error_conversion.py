@@ -35,6 +35,10 @@ _STREAMING_QUERY = re.compile(
     r"Queries with streaming sources must be executed with writeStream\.start\(\).*^(kafka_sql|kafka\.[\w.]*\w)",
     re.MULTILINE | re.DOTALL,
 )
+_NO_JAR_NEEDED = (
+    "\nkafka_sql needs no jar: declare the topic with CREATE TABLE ... WITH ('connector' = 'kafka', ...), or use "
+    "format('kafka_sql') with the options 'topic', 'properties.bootstrap.servers' and 'format', and a schema."
+)
 _ADVICE = "Call kafka_sql.enable(spark) for the session."
 
 
@@ -68,8 +72,8 @@ def _patch(owner: object, name: str) -> None:
             _show_table_names(spark_error)
             return spark_error
         if isinstance(spark_error, captured.UnknownException):  # PySpark raises Py4J's exception instead
-            return _combine(error, Py4JJavaError(str(spark_error), *args), spark_error)
-        return _combine(error, spark_error, spark_error)
+            return combine(error, Py4JJavaError(str(spark_error), *args), spark_error)
+        return combine(error, spark_error, spark_error)
 
     setattr(convert, _MARK, True)
     setattr(owner, name, convert)
@@ -93,7 +97,7 @@ def _explain_syntax_errors(session_class: type[SparkSession]) -> None:
             if "connector" not in sqlQuery or not isinstance(classify(sqlQuery), CreateTable):
                 raise
             error = SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {_ADVICE}")
-            raise _combine(error, e, e) from None
+            raise combine(error, e, e) from None
 
     setattr(sql, _MARK, True)
     session_class.sql = sql  # type: ignore[method-assign]
@@ -114,11 +118,19 @@ def _extract(spark_error: Exception) -> KafkaSqlError | None:
 
 
 def _show_table_names(spark_error: Exception) -> None:
-    """Replace storage names in the message of an exception of a classic session (_desc) or over Connect (_message)."""
+    """Replace storage names in the message of an exception, and add advice.
+
+    The message is in _desc in a classic session, and in _message over Connect.
+    """
     for attribute in ("_desc", "_message"):
         text = getattr(spark_error, attribute, None)
         if isinstance(text, str):
-            setattr(spark_error, attribute, show_table_names_in_error(text))
+            setattr(spark_error, attribute, show_table_names_in_error(text) + _advice_on_source(text))
+
+
+def _advice_on_source(text: str) -> str:
+    """Return what to use in place of Spark's own Kafka source if its jar is missing, or an empty text."""
+    return _NO_JAR_NEEDED if "[KAFKA_DATA_SOURCE_NOT_ENABLED]" in text and _NO_JAR_NEEDED not in text else ""
 
 
 def _not_enabled_error(text: str) -> SessionNotEnabledError | None:
@@ -151,7 +163,7 @@ def _streaming_query_error(text: str) -> UnsupportedSqlError | None:
     )
 
 
-def _combine(error: KafkaSqlError, raised: Exception, cause: Exception) -> KafkaSqlError:
+def combine(error: KafkaSqlError, raised: Exception, cause: Exception) -> KafkaSqlError:
     """Return an error that is also an instance of the class that Spark raises.
 
     Args:

@@ -30,6 +30,7 @@ from kafka_sql.sql.explain_patch import patch_explain
 from kafka_sql.sql.list_tables import patch_catalog
 from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.redaction import redact_options
+from kafka_sql.sql.several_statements import explain_several_statements
 from kafka_sql.sql.spark_errors import mask_errors
 
 _LOG = logging.getLogger("kafka_sql.catalog")
@@ -126,7 +127,7 @@ def _patched_sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., D
         def run(statement: str) -> DataFrame:
             return spark_sql(statement, args, **kwargs) if args is not None else spark_sql(statement, **kwargs)
 
-        with mask_errors():
+        with explain_several_statements(sqlQuery), mask_errors():
             tables.refresh()
             return dispatch(spark, tables, sqlQuery, run)
 

@@ -37,6 +37,8 @@ _TOKEN = re.compile(r"'(.*)'", re.DOTALL)  # the token at the position
 _STACK_TRACE = re.compile(
     r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
 )
+# After an error of Spark's analyzer: the plan of the query.
+_PLAN = re.compile(r"(?P<end>SQLSTATE: \w{5}(?:; line \d+ pos \d+)?);\n")
 _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last_line>\S.*)")
 
 
@@ -150,5 +152,6 @@ def error_message(error: BaseException) -> str:
     tracebacks = list(_PYTHON_TRACEBACK.finditer(text))
     if tracebacks:
         text = text[: tracebacks[0].start()].rstrip() + "\n" + tracebacks[-1]["last_line"]
-    stack_trace = _STACK_TRACE.search(text)
-    return (text[: stack_trace.start()] if stack_trace else text).strip()
+    stack_trace, plan = _STACK_TRACE.search(text), _PLAN.search(text)
+    text = text[: stack_trace.start()] if stack_trace else text[: plan.end("end")] if plan else text
+    return text.strip()

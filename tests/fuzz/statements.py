@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
-from kafka_sql.cli.splitter import split
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
@@ -20,6 +19,7 @@ from kafka_sql.sql.grammar.declaration import RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.recognize.splitter import split
 from kafka_sql.sql.rewrite.hints import check_hint_positions, has_options_hint, parse_hint
 from kafka_sql.sql.rewrite.table_references import find_table_references
 from tests.fuzz.harness import require

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from kafka_sql.cli.splitter import statements
+from kafka_sql.sql.recognize.splitter import statements
 from tests.documents import ROOT, Block, blocks, pages, rename_topics, topic_names
 from tests.topics import Topics
 

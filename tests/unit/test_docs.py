@@ -14,11 +14,11 @@ import sqlglot
 import yaml
 
 from kafka_sql import errors
-from kafka_sql.cli.splitter import statements
 from kafka_sql.definition import validate_options, validate_table
 from kafka_sql.sql.declarations.create import parse_create, parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
+from kafka_sql.sql.recognize.splitter import statements
 from kafka_sql.sql.windows.rewrite import rewrite_windows
 from kafka_sql.table.declaration import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages

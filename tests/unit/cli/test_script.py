@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from kafka_sql.cli import script
 from kafka_sql.cli.help import HELP
@@ -106,3 +108,27 @@ def test_shell_commands(runner: Any, tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "Command failed with exit code = 3\n" in err
     assert err.count("Time taken: ") == 2
     assert runner.statements == []
+
+
+class TableNotFound(AnalysisException):
+    """Spark's error of a classic session or over Connect."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("[TABLE_OR_VIEW_NOT_FOUND] It cannot be found.")
+        self.name = name
+
+    def getCondition(self) -> str:
+        return "TABLE_OR_VIEW_NOT_FOUND"
+
+    def getMessageParameters(self) -> dict[str, str]:
+        return {"relationName": self.name}
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("`ordesr`", " Did you mean 'orders'?"), ("`shop`.`order`", " Did you mean 'orders'?"), ("`x`", "")],
+)
+def test_a_misspelled_table(runner: Any, name: str, suggestion: str) -> None:
+    runner.spark = SimpleNamespace(catalog=SimpleNamespace(listTables=lambda: [SimpleNamespace(name="orders")]))
+    assert script.similar_table(runner, TableNotFound(name)) == suggestion
+    assert script.similar_table(runner, AnalysisException("another error")) == ""

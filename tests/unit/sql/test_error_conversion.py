@@ -204,3 +204,13 @@ def test_other_syntax_errors_are_sparks(statement: str) -> None:
     with pytest.raises(ParseException) as raised:
         Session().sql(statement)
     assert not isinstance(raised.value, KafkaSqlError)
+
+
+def test_spark_own_source_without_its_jar() -> None:
+    text = "[KAFKA_DATA_SOURCE_NOT_ENABLED] Failed to find data source: kafka. Please deploy the application."
+    error = convert(convert(AnalysisException(text)))  # several sessions patch the functions
+    assert str(error) == (
+        f"{text}\nkafka_sql needs no jar: declare the topic with CREATE TABLE ... WITH ('connector' = 'kafka', ...), "
+        "or use format('kafka_sql') with the options 'topic', 'properties.bootstrap.servers' and 'format', and a "
+        "schema."
+    )

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql.errors import DecodeError, OffsetError, TopicNotFoundError, WorkerPythonError
 from kafka_sql.sql.spark_errors import error_message, extract_error, mask_errors, mask_message
@@ -146,3 +146,10 @@ def test_a_missing_module_of_the_workers_is_explained() -> None:
 def test_a_missing_module_of_a_users_function_is_not_explained() -> None:
     function = '  File "/home/me/prices.py", line 9, in discount\n    import numpy\n'
     assert extract_error(f"{TRACEBACK}{function}ModuleNotFoundError: No module named 'numpy'") is None
+
+
+@pytest.mark.parametrize("position", ["", "; line 1 pos 14"])
+def test_the_plan_of_a_query_that_cannot_be_analyzed_is_not_shown(position: str) -> None:
+    message = f"[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found.\nSearch path: [a]. SQLSTATE: 42P01{position}"
+    error = AnalysisException(f"{message};\n'Project [*]\n+- 'UnresolvedRelation [t], [], false")
+    assert error_message(error) == message

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicCollection
 
-from kafka_sql.cli.splitter import statements
+from kafka_sql.sql.recognize.splitter import statements
 from tests.topics import Topics
 
 pytestmark = [

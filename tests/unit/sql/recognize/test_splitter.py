@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.cli.splitter import split, statements
+from kafka_sql.sql.recognize.splitter import split, statements
 
 FLINK = "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'csv.escape-character' = '\\')"
 
