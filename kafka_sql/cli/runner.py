@@ -83,7 +83,7 @@ class _Execution:
 
     def work(self) -> None:
         self.engine.tag(self.spark, self.tag)
-        text = substitute(self.spark, self.statement)
+        text = substitute(self.spark, self.statement, self.screen.error)
         result = self.spark.sql(text)
         if result.isStreaming:
             self._print_header(result)

@@ -13,15 +13,28 @@ from kafka_sql.errors import StatementError
 _VARIABLE = re.compile(r"\$\{(?:(?:hivevar|hiveconf|spark|sparkconf):)?([^\s:}]+)\}")
 
 
-def substitute(spark: SparkSession, statement: str) -> str:
+def substitute(spark: SparkSession, statement: str, warn: Callable[[str], None]) -> str:
     """Replace variables with the values in the session's configuration. Unknown variables stay unchanged.
+
+    Args:
+        warn: receives a message about each unknown variable: its name could become that of a folder.
 
     Raises:
         StatementError: the value of a variable refers to the variable itself, directly or through other variables.
     """
     if "${" not in statement or spark.conf.get("spark.sql.variable.substitute", "true") != "true":
         return statement
-    return expand(statement, lambda name: spark.conf.get(name, None))
+
+    def lookup(name: str) -> str | None:
+        value = spark.conf.get(name, None)
+        if value is None:
+            warn(
+                f"Variable '{name}' is not defined, so ${{{name}}} is not replaced. Define it with --hivevar "
+                f"{name}=VALUE, or with SET {name} = VALUE."
+            )
+        return value
+
+    return expand(statement, lookup)
 
 
 def expand(text: str, lookup: Callable[[str], str | None], enclosing: frozenset[str] = frozenset()) -> str:
