@@ -15,6 +15,7 @@ from kafka_sql.cli.interrupts import Interrupted, run_interruptible
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.options.masking import mask_statement
+from kafka_sql.sql.jobs import builtin_sinks
 from kafka_sql.sql.recognize import classify as st
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")
@@ -34,6 +35,7 @@ class Runner:
         self.screen = screen
         self._verbose = verbose
         self._engine = engine_for(spark)
+        builtin_sinks.line_printer = screen.line
 
     def run(self, statement: str) -> None:
         """Run a statement and print its rows.

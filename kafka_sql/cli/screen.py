@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import TextIO
 
 _PROGRESS_AFTER = 1.0  # seconds until progress is shown
 _WIDTH = 24  # characters of the progress bar
@@ -38,6 +39,12 @@ class Screen:
         with self._lock:
             self._erase()
             print(text, file=sys.stderr, flush=True)
+
+    def line(self, text: str, file: TextIO) -> None:
+        """Print a line of a table of the connector print."""
+        with self._lock:
+            self._erase()
+            print(text, file=file, flush=True)
 
     def status(self, text: str, is_current: Callable[[], bool] = lambda: True) -> None:
         """Show a line until something else is printed; on terminals only.

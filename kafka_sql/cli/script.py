@@ -142,14 +142,15 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
 
 
 def similar_table(runner: Runner, error: Exception) -> str:
-    """Return a sentence with the table whose name is most similar to one that Spark did not find, or an empty text."""
+    """Return a line with the table whose name is most similar to one that Spark did not find, or an empty text."""
     if not isinstance(error, AnalysisException) or error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
         return ""
     name = (error.getMessageParameters() or {}).get("relationName", "").rpartition(".")[2].strip("`")
     try:
-        return did_you_mean(name, [table.name for table in runner.spark.catalog.listTables()])
+        suggestion = did_you_mean(name, [table.name for table in runner.spark.catalog.listTables()])
     except PySparkException:  # a catalog that cannot list tables
         return ""
+    return f"\n{suggestion.strip()}" if suggestion else ""
 
 
 def _run_shell_command(runner: Runner, command: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -13,6 +13,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.options import Options
 from kafka_sql.options.builtin_connectors import CONNECTORS, IDENTIFIER, PRINT, STANDARD_ERROR
+
+
+def _print_line(line: str, file: TextIO) -> None:
+    print(line, file=file, flush=True)
+
+
+line_printer: Callable[[str, TextIO], None] = _print_line  # kafka-sql sets another one, which erases its progress line
 
 
 def write_batch(entry: CatalogTable, rows: DataFrame) -> None:
@@ -41,7 +48,7 @@ def print_rows(entry: CatalogTable, rows: Iterable[Any]) -> None:
     file = sys.stderr if options[STANDARD_ERROR] else sys.stdout
     for row in rows:
         line = f"+I[{', '.join(map(_text, row))}]"
-        print(f"{identifier}> {line}" if identifier else line, file=file, flush=True)
+        line_printer(f"{identifier}> {line}" if identifier else line, file)
 
 
 def _text(value: Any) -> str:

@@ -6,10 +6,14 @@ import os
 import shutil
 import sys
 import time
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen, progress_bar
+from kafka_sql.sql.jobs import builtin_sinks
 
 
 @pytest.fixture
@@ -46,6 +50,18 @@ def test_the_progress_line_is_erased_once(capsys: pytest.CaptureFixture[str], te
     screen.error("e")
     screen.clear()
     assert capsys.readouterr().err == "\r\x1b[K1234567890\r\x1b[Ke\n"
+
+
+def test_a_printed_row_erases_the_progress_line(
+    capsys: pytest.CaptureFixture[str], terminal: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builtin_sinks, "line_printer", builtin_sinks.line_printer)  # restored after the test
+    monkeypatch.setattr("kafka_sql.cli.runner.engine_for", lambda spark: None)
+    screen, entry = Screen(), SimpleNamespace(table=SimpleNamespace(options={"connector": "print"}))
+    Runner(cast(Any, None), screen)
+    screen.status("s")
+    builtin_sinks.print_rows(cast(Any, entry), [(1, "a"), (2, None)])
+    assert capsys.readouterr() == ("+I[1, a]\n+I[2, null]\n", "\r\x1b[Ks\r\x1b[K")
 
 
 def test_an_obsolete_progress_line_is_not_drawn(capsys: pytest.CaptureFixture[str], terminal: None) -> None:

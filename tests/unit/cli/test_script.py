@@ -126,7 +126,7 @@ class TableNotFound(AnalysisException):
 
 @pytest.mark.parametrize(
     ("name", "suggestion"),
-    [("`ordesr`", " Did you mean 'orders'?"), ("`shop`.`order`", " Did you mean 'orders'?"), ("`x`", "")],
+    [("`ordesr`", "\nDid you mean 'orders'?"), ("`shop`.`order`", "\nDid you mean 'orders'?"), ("`x`", "")],
 )
 def test_a_misspelled_table(runner: Any, name: str, suggestion: str) -> None:
     runner.spark = SimpleNamespace(catalog=SimpleNamespace(listTables=lambda: [SimpleNamespace(name="orders")]))
