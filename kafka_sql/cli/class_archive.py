@@ -40,12 +40,13 @@ def run(argv: Sequence[str]) -> int:
     try:
         java = find_java()
     except EmbeddedKafkaError as e:
-        print(e, file=sys.stderr)
+        print(e.message, file=sys.stderr)
         return 1
     archive = _archive_path(java)
     try:
         create_private_folder(archive.parent)
         if not archive.exists():
+            print(f"Storing the classes in {archive}. This takes about half a minute.", file=sys.stderr, flush=True)
             _create(archive)
     except OSError as e:
         print(

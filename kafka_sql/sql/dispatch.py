@@ -236,6 +236,10 @@ _ALTERNATIVES = {
 _FLINK_ALTERNATIVES = {
     "PLAN": "Spark has no stored plans. Run the INSERT; its checkpoint is continued as long as the query is compatible",
     "MATERIALIZED TABLE": "use a streaming INSERT, CREATE TABLE ... USING ... AS in streaming mode, or a pipeline",
+    "CATALOG": (
+        "Kafka tables need none. Set Spark's catalogs when the session starts, with spark.sql.catalog.<name>; "
+        "kafka-sql --catalog FOLDER and kafka_sql.enable(spark, catalog=FOLDER) store Kafka tables"
+    ),
     "MODEL": "call the model in a Python function of the session",
 }
 

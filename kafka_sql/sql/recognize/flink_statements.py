@@ -26,4 +26,6 @@ def classify_flink(sql: str) -> FlinkStatement | None:
     """Return the statement if only Flink has it."""
     words = tuple(token.upper for token in islice(lexer.tokenize_flink(sql), _LONGEST))
     verb = next((verb for first, verb in _FIRST_WORDS.items() if words[: len(first)] == first), None)
+    if words[:2] == ("CREATE", "CATALOG") and any(token.upper == "WITH" for token in lexer.tokenize_flink(sql)):
+        verb = "CREATE CATALOG"  # without WITH, it is a statement of Unity Catalog
     return FlinkStatement(verb) if verb is not None else None

@@ -81,7 +81,7 @@ def test_java_that_does_not_run(environ: dict[str, str], capsys: pytest.CaptureF
     assert class_archive.run([]) == 1
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err.startswith("[EMBEDDED_KAFKA] Java does not run: ")
+    assert output.err.startswith("Java does not run: ")
 
 
 def test_a_folder_that_others_can_write_to(
@@ -92,3 +92,25 @@ def test_a_folder_that_others_can_write_to(
     assert class_archive.run([]) == 1
     folder = f"The class data archive cannot be stored in {tmp_path}/cache: "
     assert capsys.readouterr().err.startswith(f"{folder}other users can write to it")
+
+
+def test_the_wait_is_announced(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True, exist_ok=True)
+    java.touch()
+    monkeypatch.setattr(class_archive, "find_java", lambda: str(java))
+    announced: list[str] = []
+
+    def create(archive: Path) -> None:
+        announced.append(capsys.readouterr().err)
+        archive.touch()
+
+    monkeypatch.setattr(class_archive, "_create", create)
+    assert class_archive.run([]) == 0
+    assert len(announced) == 1
+    assert announced[0].startswith(f"Storing the classes in {tmp_path}/cache/spark-classes-")
+    assert class_archive.run([]) == 0  # it exists: there is nothing to wait for
+    assert capsys.readouterr().err == ""
+    assert len(announced) == 1
