@@ -26,6 +26,7 @@ from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.embedded.node import Node
 from kafka_sql.embedded.protocol_probe import fetch_cluster_state
 from kafka_sql.embedded.settings import Properties, server_properties
+from tools.quick_java import FAST
 
 _FEATURES = Path(__file__).parent / "integration/java/Features.java"
 _MODULE = """<ivy-module version="2.0"><info organisation="test" module="test"/>
@@ -108,8 +109,14 @@ def _zookeeper(jars: list[Path]) -> Iterator[int]:
     """Run the ZooKeeper among the jars until this process exits. Yield its port; brokers wait until it is ready."""
     (port,) = free_ports(1)
     folder = tempfile.mkdtemp(prefix="kafka_sql-zookeeper-")
-    command = [find_java(), "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-cp", os.pathsep.join(map(str, jars))]
-    command += ["org.apache.zookeeper.server.ZooKeeperServerMain", str(port), folder]
+    command = [find_java(), "-Xmx128m", *FAST, "-Dzookeeper.admin.enableServer=false"]
+    command += [
+        "-cp",
+        os.pathsep.join(map(str, jars)),
+        "org.apache.zookeeper.server.ZooKeeperServerMain",
+        str(port),
+        folder,
+    ]
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(watchdog.__file__), folder, *command],
         stdin=subprocess.PIPE,

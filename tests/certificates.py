@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kafka_sql.embedded.java import find_java
+from tools.quick_java import FAST
 
 STORE_PASSWORD = "store-password"
 _DAY = dt.timedelta(days=1)
@@ -120,7 +121,8 @@ def _create(
 
 def keytool(*arguments: str | Path) -> None:
     """Run Java's keytool, with which users create stores."""
-    command = [str(Path(find_java()).with_name("keytool")), *map(str, arguments)]
+    fast = (f"-J{option}" for option in FAST)
+    command = [str(Path(find_java()).with_name("keytool")), *fast, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 

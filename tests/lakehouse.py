@@ -32,25 +32,23 @@ LAKEHOUSES: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
 }
 
 
-def check_kafka_tables(spark: SparkSession, topics: Topics, provider: str, folder: Path) -> None:
+def check_kafka_tables(
+    spark: SparkSession, topics: Topics, provider: str, folder: Path, has_streams: bool = True
+) -> None:
     """Check reads, writes, joins, CTAS, streams and views of Kafka tables beside tables of a lakehouse.
 
     Args:
         spark: an enabled session.
         provider: the provider of the lakehouse's tables.
         folder: for checkpoints.
+        has_streams: whether to check streams, too.
     """
     check_batches(spark, topics, provider)
     check_views(spark, provider)
-    check_streams(spark, topics, provider, folder)
-    for statement in (
-        "TABLE orders",
-        "TABLE copy",
-        "TABLE out",
-        "TEMPORARY TABLE temp",
-        "TABLE lake",
-        "TABLE lake_out",
-    ):
+    if has_streams:
+        check_streams(spark, topics, provider, folder)
+    of_streams = ("TABLE out", "TABLE lake_out") if has_streams else ()
+    for statement in ("TABLE orders", "TABLE copy", "TEMPORARY TABLE temp", "TABLE lake", *of_streams):
         spark.sql(f"DROP {statement}")
     left = {table.name for table in spark.catalog.listTables()}
     assert not left & {"orders", "orders__kafka", "copy", "copy__kafka", "temp", "temp__kafka_temporary"}, left

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
+from kafka_sql.runtime.worker_main import installed_command
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]  # each command starts Spark with a Hive metastore
@@ -44,7 +45,7 @@ def dbt(project: Path, bootstrap: str, *arguments: str) -> str:
         "KAFKA_BOOTSTRAP": bootstrap,
         "KAFKA_PASSWORD": "planted-secret",
         "PYTHONPATH": str(ROOT),
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": str(installed_command()),
     }
     done = subprocess.run(
         [command, "--no-use-colors", *arguments],

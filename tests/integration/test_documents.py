@@ -27,9 +27,9 @@ def runs(block: Block) -> bool:
     return block.language == "python" or re.search(r"^(?!CREATE|--|\s|\))\w+", block.text, re.MULTILINE) is not None
 
 
-# The README has a separate test, which also checks results. These pages start three brokers and a registry, or repeat
-# the quick start.
-LONG = dict.fromkeys(["embedded.md", "deployment.md"], pytest.mark.long)
+# The README has a separate test, which also checks results. Of these pages, two start three brokers and a registry, or
+# repeat the quick start; those of continuous queries repeat examples whose rows other tests check.
+LONG = dict.fromkeys(["embedded.md", "deployment.md", "joins.md", "changelogs.md", "targets.md"], pytest.mark.long)
 PAGES = [path for path in pages() if path.name != "README.md" and any(runs(block) for block in blocks(path))]
 
 

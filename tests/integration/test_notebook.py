@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import nbformat
 import pytest
 
 from kafka_sql import embedded
+from kafka_sql.runtime.worker_main import installed_command
 from tests.broker import Broker
 from tests.topics import Topics
 
@@ -59,7 +59,7 @@ def test_the_notebook_runs_in_a_kernel(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(NOTEBOOK.parents[1])}
+    environment = {**os.environ, "PYSPARK_PYTHON": str(installed_command()), "PYTHONPATH": str(NOTEBOOK.parents[1])}
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute(env=environment)
     outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
     assert "<table" in outputs["insert"][-1]["data"]["text/html"]

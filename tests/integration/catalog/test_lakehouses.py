@@ -41,11 +41,14 @@ public class DelegatingCatalog extends org.apache.spark.sql.connector.catalog.De
 """
 
 
-def test_a_session_catalog_that_delegates(spark: SparkSession, topics: Topics, tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_streams", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_session_catalog_that_delegates(
+    spark: SparkSession, topics: Topics, tmp_path: Path, has_streams: bool
+) -> None:
     add_class("tests.DelegatingCatalog", DELEGATING_CATALOG, spark, tmp_path)
     session = spark.newSession()
     session.conf.set("spark.sql.catalog.spark_catalog", "tests.DelegatingCatalog")
-    check_kafka_tables(kafka_sql.enable(session), topics, "parquet", tmp_path)
+    check_kafka_tables(kafka_sql.enable(session), topics, "parquet", tmp_path, has_streams)
 
 
 def add_class(name: str, source: str, spark: SparkSession, folder: Path) -> None:

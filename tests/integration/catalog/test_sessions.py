@@ -123,21 +123,26 @@ class EndedApplication:
         self._spark_catalog.application_id = self._application_id  # type: ignore[method-assign]
 
 
-def test_the_next_application_has_the_tables_of_the_folder(topics: Topics, tmp_path: Path) -> None:
+def test_the_next_application_has_the_tables_of_the_folder(spark: SparkSession, topics: Topics, tmp_path: Path) -> None:
     topic, folder = topics.create(), tmp_path / "tables"
     options = topics.with_options(topic).replace("WITH (", "WITH ('properties.sasl.password' = 'hunter2', ")
-    first = run(
-        f"spark.sql('''CREATE TABLE orders (a INT COMMENT 'it''s', b AS a + 1) COMMENT 'first' {options}''')\n"
-        "spark.sql('CREATE DATABASE shop')\n"
-        f"spark.sql('''CREATE TABLE shop.Mixed_2 (a INT) {options}''')\n"
-        f"spark.sql('''CREATE TABLE gone (a INT) {options}''')\n"
-        "spark.sql('DROP TABLE gone')\n"
-        f"spark.sql('''CREATE TEMPORARY TABLE not_persisted (a INT) {options}''')\n"
-        "spark.sql('INSERT INTO orders VALUES (41)')",
-        str(folder),
-        str(tmp_path / "one"),
-    )
-    assert first == ""
+    kafka_sql.enable(spark, catalog=folder)
+    try:
+        for statement in (
+            f"CREATE TABLE orders (a INT COMMENT 'it''s', b AS a + 1) COMMENT 'first' {options}",
+            "CREATE DATABASE shop",
+            f"CREATE TABLE shop.Mixed_2 (a INT) {options}",
+            f"CREATE TABLE gone (a INT) {options}",
+            "DROP TABLE gone",
+            f"CREATE TEMPORARY TABLE not_persisted (a INT) {options}",
+            "INSERT INTO orders VALUES (41)",
+        ):
+            spark.sql(statement)
+    finally:
+        tables_of(spark)._permanent.store = None  # this application drops its tables, and the folder keeps them
+        for kind in ("TABLE IF EXISTS orders", "TABLE IF EXISTS shop.Mixed_2", "DATABASE IF EXISTS shop"):
+            spark.sql(f"DROP {kind}")
+        spark.sql("DROP TEMPORARY TABLE IF EXISTS not_persisted")
     files = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
     assert files == ["default.orders.sql", "shop.mixed_2.sql"]
     assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o600}
@@ -148,7 +153,7 @@ def test_the_next_application_has_the_tables_of_the_folder(topics: Topics, tmp_p
         "print(spark.sql('SELECT * FROM orders ORDER BY a').collect())\n"
         "print(spark.sql('SHOW CREATE TABLE orders').first()[0])",
         str(folder),
-        str(tmp_path / "two"),
+        str(tmp_path / "warehouse"),
     )
     assert "[Row(a=41, b=42)] [Row(a=41)]\n[Row(a=41, b=42), Row(a=42, b=43)]\n" in second
     assert "hunter2" not in second

@@ -183,6 +183,7 @@ def test_a_port_that_is_taken_after_it_was_chosen(monkeypatch: pytest.MonkeyPatc
     assert draws == []
 
 
+@pytest.mark.long
 def test_a_chosen_port_of_an_additional_listener(monkeypatch: pytest.MonkeyPatch) -> None:
     port, draws = free_ports(1)[0], [free_ports(2), free_ports(2)]
     draws[0][0] = port

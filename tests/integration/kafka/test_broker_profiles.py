@@ -34,7 +34,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 EVENT_HUBS: Final = "azure_event_hubs"
-SAMPLE: Final = (EVENT_HUBS, "redpanda", "warpstream")  # not long: those that differ most from Apache Kafka
+SAMPLE: Final = (EVENT_HUBS, "redpanda")  # not long: those that differ most from Apache Kafka
 EVENT_HUBS_REQUEST: Final = 1_046_528  # bytes
 # the first request that the profile lacks for exactly-once
 REFUSALS: Final = {EVENT_HUBS: "AddPartitionsToTxn", "warpstream": "DescribeProducers"}

@@ -1,6 +1,7 @@
 """Run every SQL file on a real broker: the cases in tests/sql/rows, and all examples.
 
-The examples of continuous queries are long: other tests check the rows of each capability that they show.
+Most files with continuous queries, and variants of a format, are long: other tests check the rows of each capability
+that they show.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *EXAMPLES.glob("*.sql"
 LONG = (
     *("admission_control", "bounded_queries", "deduplication", "enrichment", "event_time", "exactly_once"),
     *("kafka_to_lake", "temporal_join", "upsert_aggregate", "windows"),
+    *("flink_debezium_avro", "flink_debezium_schema", "statement_set_streaming", "streaming"),
 )
 
 
 def marks(path: Path) -> list[pytest.MarkDecorator]:
     """Return the marks of a file."""
-    return [pytest.mark.long] if path.parent == EXAMPLES and path.stem in LONG else []
+    return [pytest.mark.long] if path.stem in LONG else []
 
 
 @pytest.mark.parametrize("path", [pytest.param(p, marks=marks(p), id=f"{p.parent.name}/{p.stem}") for p in FILES])

@@ -308,6 +308,7 @@ def test_hints_in_views(spark: Any, streaming: Any, topics: Topics) -> None:
         sql("DROP VIEW IF EXISTS two_hints")
 
 
+@pytest.mark.long
 def test_a_stream_of_two_hints_on_one_table(spark: Any, streaming: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     topics.produce(one, b'{"a": 1}', b'{"a": 2}')

@@ -92,6 +92,7 @@ def test_a_query_waits_for_an_end_offset_that_does_not_exist_yet(spark: Any, str
     ]
 
 
+@pytest.mark.long
 def test_a_partly_unbounded_query_does_not_end(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     put(topics, source, 1)
@@ -107,6 +108,7 @@ def test_a_partly_unbounded_query_does_not_end(spark: Any, streaming: Any, topic
     assert numbers(topics, target, 3) == [1, 2, 10]
 
 
+@pytest.mark.long
 def test_read_stream_of_a_bounded_table_ends(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic, name = topics.create(), f"ends_{uuid.uuid4().hex}"
     put(topics, topic, 1, 2)

@@ -240,6 +240,7 @@ def test_aggregates_take_rows_back(spark: Any, streaming: Any, topics: Topics) -
     assert [value for key, value in result if key == {"name": "b"}] == [None, None]
 
 
+@pytest.mark.long
 def test_a_filter_of_an_aggregate_deletes_rows(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (k INT, v INT) {topics.with_options(source)}")

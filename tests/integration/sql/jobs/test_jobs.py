@@ -106,7 +106,7 @@ def test_the_process_ends_when_a_job_fails(
     assert last.startswith(f"Job failing ({failing}) failed: [DECODE] {source}[0]@0")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_signal_stops_the_jobs(spark: Any, sql: Any, start: Any, number: int) -> None:
     start("long")
     before = signal.getsignal(number)

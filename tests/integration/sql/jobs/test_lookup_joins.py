@@ -170,6 +170,7 @@ def test_static_sides_are_refreshed(pipeline: Pipeline) -> None:
     assert pipeline.rows() == [(1, "old 1"), (2, "new 2"), (3, "new 2"), (4, "two 1")]
 
 
+@pytest.mark.long
 def test_dataframes(pipeline: Pipeline, tmp_path: Any) -> None:
     put = upsert_table(pipeline, pipeline.topics.create(2))
     put(1, "old")
@@ -197,6 +198,7 @@ def test_dataframes(pipeline: Pipeline, tmp_path: Any) -> None:
     assert counts == [1, 1, 2, 2]
 
 
+@pytest.mark.long
 def test_a_window_over_a_lookup_join(pipeline: Pipeline) -> None:
     put = upsert_table(pipeline, pipeline.topics.create(2))
     put(1, "a")

@@ -102,7 +102,13 @@ def parsed(records: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"json.ignore-parse-errors": "true", "json.encode.ignore-null-fields": "true"}]
+    "options",
+    [
+        {},
+        pytest.param(
+            {"json.ignore-parse-errors": "true", "json.encode.ignore-null-fields": "true"}, marks=pytest.mark.long
+        ),
+    ],
 )
 def test_values_are_those_of_micro_batches(
     spark: Any, streaming: Any, topics: Topics, request: pytest.FixtureRequest, options: dict[str, str]

@@ -116,6 +116,7 @@ def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, cr
     spark.sql("DROP VIEW odd")
 
 
+@pytest.mark.long
 def test_csv_options_apply_to_a_stream(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
     create_table("CREATE TABLE lake (id INT, name STRING) USING csv OPTIONS (sep = '|', header = true)")
     run(spark, streaming("INSERT INTO lake SELECT id, name FROM src"))
@@ -245,6 +246,7 @@ def test_create_table_as_starts_a_continuous_query(
     assert rows(spark, "SELECT * FROM odds") == [(1,), (3,), (5,)]
 
 
+@pytest.mark.long
 def test_create_table_as_that_does_not_start_leaves_no_table(
     spark: Any, streaming: Any, create_table: Any, src: str
 ) -> None:

@@ -213,6 +213,7 @@ def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, t
     topics.consume(target, 0)
 
 
+@pytest.mark.long
 def test_a_dataframe_with_other_columns_is_rejected(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")

@@ -122,6 +122,7 @@ def test_an_inner_join_continues_after_a_restart(spark: Any, streaming: Any, top
         pipeline.start(JOIN.format("LEFT JOIN"))
 
 
+@pytest.mark.long
 def test_conditions_and_computed_columns(spark: Any, streaming: Any, topics: Topics) -> None:
     pipeline = Pipeline(spark, streaming, topics, "TIMESTAMP_LTZ(3)")
     pipeline.start(
@@ -227,6 +228,7 @@ def test_a_view_of_the_latest_rows(pipeline: Pipeline, topics: Topics) -> None:
         pipeline.sql("DROP VIEW latest")
 
 
+@pytest.mark.long
 def test_a_table_that_rarely_changes(pipeline: Pipeline) -> None:
     policy = "spark.sql.streaming.multipleWatermarkPolicy"
     pipeline.sql(f"SET '{policy}' = 'max'")
