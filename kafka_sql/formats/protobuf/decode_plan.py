@@ -19,6 +19,18 @@ from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
 
 _TWO_63: Final = 2**63
+_WIRE_TYPES: Final = {  # those that are not VARINT
+    FieldDescriptor.TYPE_FIXED32: opcodes.I32,
+    FieldDescriptor.TYPE_SFIXED32: opcodes.I32,
+    FieldDescriptor.TYPE_FLOAT: opcodes.I32,
+    FieldDescriptor.TYPE_FIXED64: opcodes.I64,
+    FieldDescriptor.TYPE_SFIXED64: opcodes.I64,
+    FieldDescriptor.TYPE_DOUBLE: opcodes.I64,
+    FieldDescriptor.TYPE_STRING: opcodes.LEN,
+    FieldDescriptor.TYPE_BYTES: opcodes.LEN,
+    FieldDescriptor.TYPE_MESSAGE: opcodes.LEN,
+    FieldDescriptor.TYPE_GROUP: opcodes.SGROUP,
+}
 
 
 class PlanTables(NamedTuple):
@@ -117,13 +129,15 @@ def _plan_message(
         defaults += _defaults(plan, mapping, node)
     for descriptor in message.fields:  # fields without a column that the loop must see
         if descriptor.number not in cells and (
-            descriptor.is_required or any(f.number in cells for f in _oneof_fields(descriptor))
+            descriptor.is_required or any(f.number in cells for f in oneof_fields(descriptor))
         ):
-            cells[descriptor.number] = _field_cells(descriptor.number, opcodes.UNMAPPED, -1)
+            cells[descriptor.number] = _field_cells(
+                descriptor.number, opcodes.UNMAPPED, -1, wire_type=field_wire_type(descriptor)
+            )
             paths[descriptor.number] = descriptor.name
     first, numbers = len(plan.fields), sorted(cells)
     for number in numbers:
-        oneof = _oneof_fields(message.fields_by_number[number])
+        oneof = oneof_fields(message.fields_by_number[number])
         members = [first + numbers.index(f.number) for f in oneof if f.number in cells]
         cells[number][opcodes.MEMBERS], cells[number][opcodes.MEMBER_COUNT] = len(plan.field_indices), len(members)
         plan.field_indices += members
@@ -136,10 +150,15 @@ def _plan_message(
     return message_cells
 
 
-def _oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:
+def oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:
     """Return the fields of a field's oneof; none if the oneof has no other field."""
     fields = list(descriptor.containing_oneof.fields) if descriptor.containing_oneof is not None else []
     return fields if len(fields) > 1 else []
+
+
+def field_wire_type(descriptor: FieldDescriptor) -> int:
+    """Return the wire type of a field that is not repeated."""
+    return _WIRE_TYPES.get(descriptor.type, opcodes.VARINT)
 
 
 def _wire_type(opcode: int) -> int:
@@ -268,14 +287,14 @@ def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
 
 def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the constant with a field's default; 0 is zero."""
-    bits = _signed_bits(mapping, mapping.descriptor.default_value)
+    bits = signed_bits(mapping, mapping.descriptor.default_value)
     if not bits:
         return 0
     plan.constants.append(bits)
     return len(plan.constants) - 1
 
 
-def _signed_bits(mapping: FieldMapping, value: Any) -> int:
+def signed_bits(mapping: FieldMapping, value: Any) -> int:
     """Return a number's bits as a signed integer."""
     arrow_type = mapping.wire.type
     if pt.is_floating(arrow_type):

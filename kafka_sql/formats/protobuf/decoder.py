@@ -66,7 +66,11 @@ class ProtobufDecoder:
 
 
 class ProtobufReader:
-    """Decodes messages of one type. Remembers how much capacity the columns needed."""
+    """Decodes messages of one type. Remembers how much capacity the columns needed.
+
+    Attributes:
+        message: the type.
+    """
 
     def __init__(
         self,
@@ -85,10 +89,10 @@ class ProtobufReader:
         Raises:
             SchemaError: a column has no field, or its type does not match.
         """
-        self._schema, self._ignore_errors = schema, ignore_errors
+        self._schema, self._ignore_errors, self.message = schema, ignore_errors, message
         self._plan = plan_decoding(schema, message, read_defaults, allow_evolution)
         self._tables = self._plan.tables()
-        self._message = message_factory.GetMessageClass(message)
+        self._message_class = message_factory.GetMessageClass(message)
         self._capacity = CapacityEstimate(self._plan.tree, self._plan.slot_count)
 
     def read(
@@ -121,14 +125,18 @@ class ProtobufReader:
     def _read(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool
     ) -> tuple[list[pa.Array], Indices]:
+        originals, unparsable = (starts, ends), dict[int, str]()
         while True:
             buffers, outcomes, failure, stop = self._fill(data, starts, ends, skip_malformed)
             not_canonical = np.flatnonzero(outcomes == opcodes.NOT_CANONICAL)
             if len(not_canonical):
-                data, starts, ends = self._make_canonical(data, starts, ends, not_canonical)
+                data, starts, ends = self._make_canonical(data, starts, ends, not_canonical, unparsable)
                 continue
             if stop < len(starts):
-                raise self._error(failure, int(indices[stop]), data[starts[stop] : ends[stop]])
+                original = data[originals[0][stop] : originals[1][stop]]
+                if starts[stop] != originals[0][stop]:
+                    failure[decode_kernels.OFFSET] = -1  # in another message
+                raise self._error(failure, int(indices[stop]), original, unparsable.get(stop))
             decoded = np.flatnonzero(outcomes == 0)
             try:
                 return self._columns(buffers, indices[decoded], skip_malformed)
@@ -198,16 +206,21 @@ class ProtobufReader:
         return columns, np.concatenate([decoded for _, decoded in parts])
 
     def _make_canonical(
-        self, data: Bytes, starts: Indices, ends: Indices, not_canonical: Indices
+        self, data: Bytes, starts: Indices, ends: Indices, not_canonical: Indices, unparsable: dict[int, str]
     ) -> tuple[Bytes, Indices, Indices]:
-        """Serialize the messages ``not_canonical`` again with protobuf's library, which merges repeated occurrences."""
+        """Serialize the messages ``not_canonical`` again with protobuf's library, which merges repeated occurrences.
+
+        Args:
+            unparsable: collects the library's errors, by the message's index.
+        """
         starts, ends, parts, size = starts.copy(), ends.copy(), [data], len(data)
         for index in not_canonical.tolist():
             try:
-                merged = self._message.FromString(data[starts[index] : ends[index]].tobytes())
+                merged = self._message_class.FromString(data[starts[index] : ends[index]].tobytes())
+                merged.DiscardUnknownFields()  # they would be found again in a oneof
                 message = merged.SerializePartialToString(deterministic=True)  # maps sorted by key in every process
-            except MessageError:
-                message = b"\x08"  # truncated: the decode loop reports it
+            except MessageError as e:
+                message, unparsable[index] = b"\x08", str(e)  # truncated, so that the decode loop stops there
             starts[index], ends[index] = size, size + len(message)
             parts.append(np.frombuffer(message, np.uint8))
             size += len(message)
@@ -229,14 +242,13 @@ class ProtobufReader:
             return [array.filter(pa.array(~is_invalid)) for array in columns], indices[~is_invalid]
         return columns, indices
 
-    def _error(self, failure: Indices, index: int, message: Bytes) -> DecodeError:
+    def _error(self, failure: Indices, index: int, message: Bytes, library_error: str | None) -> DecodeError:
         field, offset = int(failure[decode_kernels.FIELD]), int(failure[decode_kernels.OFFSET])
-        path = self._plan.paths[field] if 0 <= field < len(self._plan.paths) else None
+        path = self._plan.paths[field] if library_error is None and 0 <= field < len(self._plan.paths) else None
+        reason = library_error or _REASONS[int(failure[decode_kernels.REASON])]
         excerpt = message[:_EXCERPT_SIZE].tobytes().hex(" ") + (" ..." if len(message) > _EXCERPT_SIZE else "")
         location = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
-        return DecodeError(
-            index, path, f"{_REASONS[int(failure[decode_kernels.REASON])]} {location}; the message is: {excerpt}"
-        )
+        return DecodeError(index, path, f"{reason} {location}; the message is: {excerpt}")
 
 
 def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> list[tuple[str, Indices]]:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
 
 from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
@@ -124,5 +125,12 @@ def _to_json(array: pa.BinaryArray, mapping: FieldMapping) -> pa.StringArray:
 
 
 def _message_json(message: object) -> Any:
-    """Return a message's JSON, its keys sorted: the library's order differs between processes."""
-    return json_format.MessageToJson(message, indent=None, sort_keys=True, ensure_ascii=False)
+    """Return a message's JSON, its keys sorted: the library's order differs between processes.
+
+    Raises:
+        DecodeError: of protobuf's library: a number is not finite, which JSON does not have.
+    """
+    try:
+        return json_format.MessageToJson(message, indent=None, sort_keys=True, ensure_ascii=False)
+    except ValueError as e:
+        raise DecodeError(str(e)) from e

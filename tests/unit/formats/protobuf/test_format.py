@@ -82,6 +82,35 @@ def test_keys_of_a_struct_are_sorted() -> None:
     assert row["doc"] == json.dumps(document, sort_keys=True)
 
 
+def test_numbers_of_a_struct_that_json_does_not_have() -> None:
+    message = ORDERS()
+    message.doc["x"] = float("nan")
+    with pytest.raises(DecodeError, match="a nested message is malformed: Fail to serialize NaN") as e:
+        decode(pa.schema([("doc", pa.string())]), [b"", message.SerializeToString()])
+    assert e.value.row == 1
+
+
+def test_unknown_values_of_fields_in_a_oneof() -> None:
+    """A field of a oneof that has another wire type does not replace the field that is set."""
+    schema = pa.schema([("n", pa.int64())])
+    payload = ORDERS(n=1).SerializeToString()
+    assert rows(schema, [payload + b"\xc8\x01\x05", payload + b"\xca\x01\x01x"]) == [{"n": 1}, {"n": None}]
+
+
+def test_errors_of_merged_messages() -> None:
+    """They show the message as it was received."""
+    line = b"\xc2\x01\x02\x20\x01"
+    with pytest.raises(
+        DecodeError, match=r"Error parsing message .*\(of 13 bytes\); the message is: c2 01 02 20 01"
+    ) as e:
+        decode(pa.schema([("i", pa.int32()), ("line", pa.struct([("qty", pa.int32())]))]), [line * 2 + b"\x72\x01\xff"])
+    assert e.value.field is None
+    part = b"\x32\x03\x0a\x01x"
+    with pytest.raises(DecodeError, match=r"required field \(of 10 bytes\); the message is: 32 03 0a 01 78") as e:
+        decode(pa.schema([("part", pa.struct([("code", pa.string())]))]), [part * 2], options("shop2.Item"))
+    assert e.value.field == "id"
+
+
 def test_missing_required_field() -> None:
     schema = pa.schema([("price", pa.float64()), ("part", pa.struct([("n", pa.int32())]))])
     items = options("shop2.Item")
