@@ -21,7 +21,7 @@ from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.table.declaration import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
-_FORMATS: Final = ("avro", "avro-confluent", "csv", "json", "json-confluent", "raw")
+_FORMATS: Final = ("avro", "avro-confluent", "csv", "json", "json-confluent", "protobuf", "protobuf-confluent", "raw")
 _CALLBACK_HANDLER: Final = ".callback.handler.class"
 _NOT_IN_SPARK: Final = "Spark's Kafka connector has no such option"
 _NO_BUFFER: Final = "each change of a row is written at once"

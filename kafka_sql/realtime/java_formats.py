@@ -14,11 +14,14 @@ from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.csv import options as csv
 from kafka_sql.formats.json import options as json
 from kafka_sql.formats.json.fallback import has_decimal
 from kafka_sql.formats.json_confluent.options import RENAMED_JSON_OPTIONS
 from kafka_sql.formats.payload import Payload
+from kafka_sql.formats.protobuf import options as protobuf
+from kafka_sql.formats.protobuf_confluent import options as protobuf_confluent
 from kafka_sql.formats.raw import options as raw
 from kafka_sql.options import Options
 from kafka_sql.realtime.decode_plans import plan_json, serve_plans
@@ -154,7 +157,7 @@ def _avro_schema(java: JavaPayload) -> str:
 def _avro_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
     java.payload.create_decoder(java.table_schema)  # checks the columns and the registry's settings
     name = serve_plans(java.gateway, java.payload, java.table_schema)
-    return java.classes.WireFormatDecoder(java.java_types, name, errors)
+    return java.classes.AvroConfluentDecoder(java.java_types, name, errors)
 
 
 def _avro_confluent_encoder(java: JavaPayload) -> Any:
@@ -163,15 +166,59 @@ def _avro_confluent_encoder(java: JavaPayload) -> Any:
     return _with_header(java, registered, encoder)
 
 
+def _protobuf_decoder(java: JavaPayload, errors: Any) -> Any:
+    from kafka_sql.formats.protobuf.descriptors import load_message
+    from kafka_sql.realtime.protobuf_plans import message_plan_json
+
+    java.payload.create_decoder(java.table_schema)  # checks the columns
+    options = java.payload.options
+    plan = message_plan_json(java.schema, load_message(options), options[protobuf.READ_DEFAULT_VALUES])
+    ignores_errors = options[protobuf.IGNORE_PARSE_ERRORS]
+    return java.classes.ProtobufDecoder(java.java_types, plan, ignores_errors, errors)
+
+
+def _protobuf_encoder(java: JavaPayload) -> Any:
+    from kafka_sql.formats.protobuf.descriptors import load_message
+    from kafka_sql.realtime.protobuf_plans import message_plan_json
+
+    java.payload.create_encoder(java.table_schema)  # checks that required fields have a column
+    options = java.payload.options
+    plan, literal = message_plan_json(java.schema, load_message(options)), options[protobuf.WRITE_NULL_STRING_LITERAL]
+    return java.classes.ProtobufEncoder(java.java_types, java.java_precisions, plan, literal)
+
+
+def _protobuf_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
+    java.payload.create_decoder(java.table_schema)  # checks the registry's settings
+    name = serve_plans(java.gateway, java.payload, java.table_schema)
+    ignores_errors = java.payload.options[protobuf_confluent.IGNORE_PARSE_ERRORS]
+    return java.classes.ProtobufConfluentDecoder(java.java_types, name, ignores_errors, errors)
+
+
+def _protobuf_confluent_encoder(java: JavaPayload) -> Any:
+    from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
+    from kafka_sql.formats.protobuf_confluent.protoc import select_message
+    from kafka_sql.realtime.protobuf_plans import message_plan_json
+
+    registered, options = _registry_encoder(java), java.payload.options
+    message = select_message(RegisteredSchema(0, registered.text), options.get(protobuf_confluent.MESSAGE))
+    plan, literal = message_plan_json(java.schema, message), options[protobuf_confluent.WRITE_NULL_STRING_LITERAL]
+    encoder = java.classes.ProtobufEncoder(java.java_types, java.java_precisions, plan, literal)
+    return _with_header(java, registered, encoder, encode_indexes(message))
+
+
 def _registry_encoder(java: JavaPayload) -> WireFormatEncoder:
     encoder = java.payload.create_encoder(java.table_schema)
     assert isinstance(encoder, WireFormatEncoder)
     return encoder
 
 
-def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any) -> Any:
-    """Return an encoder with a header, after registering its schema."""
-    return java.classes.WireFormatEncoder(java.java_types, bytearray(registered.header()), encoder)
+def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any, indexes: bytes = b"") -> Any:
+    """Return an encoder with a header, after registering its schema.
+
+    Args:
+        indexes: what follows the header.
+    """
+    return java.classes.WireFormatEncoder(java.java_types, bytearray(registered.header() + indexes), encoder)
 
 
 def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
@@ -196,5 +243,7 @@ _FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[
     "json": (_json_decoder, _json_encoder),
     "json-confluent": (_json_confluent_decoder, _json_confluent_encoder),
     "csv": (_csv_decoder, _csv_encoder),
+    "protobuf": (_protobuf_decoder, _protobuf_encoder),
+    "protobuf-confluent": (_protobuf_confluent_decoder, _protobuf_confluent_encoder),
     "raw": (_raw_decoder, _raw_encoder),
 }

@@ -191,7 +191,7 @@ def _emit_fields(
         emit_field(plan, mapping, path, depth, message_depth)
 
 
-def _presence(mapping: FieldMapping) -> int:
+def presence_of(mapping: FieldMapping) -> int:
     descriptor = mapping.descriptor
     if descriptor.containing_type.GetOptions().map_entry:
         return encode_kernels.ALWAYS
@@ -204,12 +204,12 @@ def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: in
     input_ = plan.add_input(path)
     is_serialized = mapping.message is not None and mapping.wire.type == pa.binary()
     if mapping.message is None or is_serialized:
-        type = _value_type(mapping)
+        type = value_type(mapping)
         tag = _tag(mapping, _WIRE_TYPES.get(type, 0))
-        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type, _presence(mapping), _null_bits(mapping))
+        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type, presence_of(mapping), null_bits(mapping))
         return
     children = [(child, (*path, index)) for index, child in enumerate(mapping.children)]
-    _emit_message(plan, mapping, input_, children, depth, message_depth, _presence(mapping))
+    _emit_message(plan, mapping, input_, children, depth, message_depth, presence_of(mapping))
 
 
 def _emit_message(
@@ -233,12 +233,12 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
     input_, element, element_path = plan.add_input(path), mapping.children[0], (*path, "values")
     is_map = len(mapping.children) == 2
     if not is_map and (element.message is None or element.wire.type == pa.binary()):
-        type = _value_type(element)
+        type = value_type(element)
         is_packed = bool(mapping.descriptor.is_packed)
         elements = plan.add_input(element_path)
         tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type, 0))
         opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS
-        plan.emit(mapping, opcode, input_, depth, tag, type, null_bits=_null_bits(element), target=elements)
+        plan.emit(mapping, opcode, input_, depth, tag, type, null_bits=null_bits(element), target=elements)
         return
     start = plan.emit(mapping, encode_kernels.LOOP, input_, depth)
     elements = plan.add_input(element_path)
@@ -249,7 +249,7 @@ def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: 
     plan.operations[start][encode_kernels.TARGET] = len(plan.operations)
 
 
-def _value_type(mapping: FieldMapping) -> int:
+def value_type(mapping: FieldMapping) -> int:
     arrow_type, field_type = mapping.wire.type, mapping.descriptor.type
     if pt.is_decimal(arrow_type):
         return (
@@ -264,7 +264,7 @@ def _tag(mapping: FieldMapping, wire_type: int) -> int:
     return int(mapping.descriptor.number << 3 | wire_type)
 
 
-def _null_bits(mapping: FieldMapping) -> int:
+def null_bits(mapping: FieldMapping) -> int:
     """Return what null is written as in an array or map: an enum's first number, 1 (the literal) for a string, or 0."""
     if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
         return int(mapping.descriptor.enum_type.values[0].number)

@@ -92,17 +92,24 @@ class ProtobufConfluentDecoder:
         self, group: _Group, data: Bytes, ends: Indices, indices: Indices, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
         """Decode the payloads of one message."""
-        reader = self._reader(group.key)
+        reader = self.find_reader(*group.key)
         if not isinstance(reader, str):
             return reader.read(data, group.starts, ends, indices, errors)
         for index in [] if self._ignore_errors else indices.tolist():
             report_or_raise(errors, DecodeError(index, None, reader))
         return [pa.array([], field.type) for field in self._schema], indices[:0]
 
-    def _reader(self, key: MessageKey) -> ProtobufReader | str:
-        """Return the reader of a message, or why the message cannot be read."""
+    def find_reader(self, schema_id: int, indexes: tuple[int, ...]) -> ProtobufReader | str:
+        """Return the reader of a message, or why the message cannot be read.
+
+        Args:
+            indexes: the message's indexes; none if they are malformed.
+
+        Raises:
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
+        """
+        key = schema_id, indexes
         if key not in self._readers:
-            schema_id, indexes = key
             if not indexes:
                 return "Unknown data format: expected the indexes of the message after the schema id"
             try:

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -24,7 +25,12 @@ import java.util.Map;
  * <p>A value is a Map, a List, a String, a Number, a Boolean or null. Of repeated names, the last one counts.
  */
 public final class JsonDocument {
-    private static final JsonFactory FACTORY = createFactory();
+    private static final JsonFactory FACTORY = createBuilder().enable(JsonReadFeature.ALLOW_UNESCAPED_CONTROL_CHARS).build();
+    private static final JsonFactory STRICT =
+        createBuilder()
+            .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
 
     /** A number as it is written. */
     public static final class Number {
@@ -37,10 +43,9 @@ public final class JsonDocument {
         }
     }
 
-    private static JsonFactory createFactory() {
+    private static JsonFactoryBuilder createBuilder() {
         int unlimited = Integer.MAX_VALUE;
         JsonFactoryBuilder builder = new JsonFactoryBuilder();
-        builder.enable(JsonReadFeature.ALLOW_UNESCAPED_CONTROL_CHARS);
         builder.streamReadConstraints(
             StreamReadConstraints.builder()
                 .maxNestingDepth(1000)
@@ -48,7 +53,20 @@ public final class JsonDocument {
                 .maxNameLength(unlimited)
                 .maxStringLength(unlimited)
                 .build());
-        return builder.build();
+        return builder;
+    }
+
+    /** Parses a text that is one JSON value, as Python's parser does: NaN is a number, a repeated name is an error. */
+    static Object parseText(String text) throws IOException {
+        JsonParser parser = STRICT.createParser(text);
+        try {
+            if (parser.nextToken() == null) throw new IOException("is blank");
+            Object value = read(parser);
+            if (parser.nextToken() != null) throw new IOException("has more than one value");
+            return value;
+        } finally {
+            parser.close();
+        }
     }
 
     /** Parses a payload in UTF-8; or in UTF-16 or UTF-32 if its first bytes indicate it. */

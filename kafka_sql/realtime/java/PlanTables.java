@@ -32,6 +32,12 @@ final class PlanTables {
         return numbers;
     }
 
+    /** Returns a number; 0 if there is none. */
+    static int number(Map plan, String key) {
+        Object number = plan.get(key);
+        return number == null ? 0 : Integer.parseInt(((JsonDocument.Number) number).text);
+    }
+
     static String[] texts(Map plan, String key) {
         return (String[]) ((List) plan.get(key)).toArray(new String[0]);
     }
@@ -40,12 +46,15 @@ final class PlanTables {
     static byte[][] bytes(Map plan, String key) {
         String[] texts = texts(plan, key);
         byte[][] bytes = new byte[texts.length][];
+        for (int i = 0; i < bytes.length; i++) bytes[i] = texts[i] == null ? null : bytes(texts[i]);
+        return bytes;
+    }
+
+    /** Returns bytes that are written as hexadecimal text. */
+    static byte[] bytes(String text) {
+        byte[] bytes = new byte[text.length() / 2];
         for (int i = 0; i < bytes.length; i++) {
-            if (texts[i] == null) continue;
-            bytes[i] = new byte[texts[i].length() / 2];
-            for (int k = 0; k < bytes[i].length; k++) {
-                bytes[i][k] = (byte) Integer.parseInt(texts[i].substring(2 * k, 2 * k + 2), 16);
-            }
+            bytes[i] = (byte) Integer.parseInt(text.substring(2 * i, 2 * i + 2), 16);
         }
         return bytes;
     }

@@ -74,6 +74,10 @@ final class RowBuilder {
     private ArrayBasedMapData map(int[] slots, int begin, int end) {
         Map entries = new LinkedHashMap();
         for (int i = begin; i < end; i++) entries.put(value(slots[0], i), value(slots[1], i));
+        return toMapData(entries);
+    }
+
+    static ArrayBasedMapData toMapData(Map entries) {
         Object[] keys = new Object[entries.size()];
         Object[] items = new Object[entries.size()];
         int i = 0;

@@ -1,36 +1,32 @@
 package kafka_sql;
 
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Decodes Avro payloads in Confluent's wire format, each with the schema that it was written with.
+ * Decodes payloads in Confluent's wire format, each with the schema that it was written with.
  *
  * <p>The driver's Python process asks the registry, and resolves each schema against the table's columns.
  */
-public final class WireFormatDecoder extends PayloadDecoder {
+abstract class WireFormatDecoder extends PayloadDecoder {
     static final int HEADER_SIZE = 5; // a zero byte and the schema's id
-    // readers of this JVM, by table and schema id; the schema of an id never changes
+    // readers of this JVM, by table and schema; the schema of an id never changes
     private static final ConcurrentHashMap READERS = new ConcurrentHashMap();
 
-    private final StructType type;
+    final StructType type;
     private final String table;
-    private final ConcurrentHashMap unreadable = new ConcurrentHashMap(); // schema ids and reasons
+    private final ConcurrentHashMap unreadable = new ConcurrentHashMap(); // schemas and reasons
 
     /** table: the name under which Python answers requests, see DecodePlans. */
-    public WireFormatDecoder(StructType type, String table, ErrorHandling errors) {
+    WireFormatDecoder(StructType type, String table, ErrorHandling errors) {
         super(errors);
         this.type = type;
         this.table = table;
     }
 
-    void decodeRows(byte[] payload, List rows) {
-        if (payload == null) return;
-        checkHeader(payload);
-        rows.add(reader(schemaId(payload)).read(payload, HEADER_SIZE));
-    }
+    /** Returns the reader of a plan. */
+    abstract Object createReader(Map plan);
 
     /** Throws Mismatch if a payload has no header. */
     static void checkHeader(byte[] payload) {
@@ -43,26 +39,27 @@ public final class WireFormatDecoder extends PayloadDecoder {
         }
     }
 
-    private static String schemaId(byte[] payload) {
+    static String schemaId(byte[] payload) {
         long id = 0;
         for (int i = 1; i < HEADER_SIZE; i++) id = id << 8 | payload[i] & 0xFF;
         return Long.toString(id);
     }
 
-    private AvroReader reader(String schemaId) {
-        String key = table + " " + schemaId;
-        AvroReader reader = (AvroReader) READERS.get(key);
+    /** Returns the reader of a schema. schema: its id, and what else Python needs. */
+    final Object findReader(String schema) {
+        String key = table + " " + schema;
+        Object reader = READERS.get(key);
         if (reader != null) return reader;
-        String reason = (String) unreadable.get(schemaId);
+        String reason = (String) unreadable.get(schema);
         if (reason == null) {
-            Map answer = DecodePlans.request(table, schemaId);
+            Map answer = DecodePlans.request(table, schema);
             reason = (String) answer.get("reason");
             if (reason == null) {
-                reader = new AvroReader(type, answer);
+                reader = createReader(answer);
                 READERS.put(key, reader);
                 return reader;
             }
-            unreadable.put(schemaId, reason);
+            unreadable.put(schema, reason);
         }
         throw new Mismatch(reason, "", false);
     }

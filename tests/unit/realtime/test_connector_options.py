@@ -98,11 +98,6 @@ def test_handler_classes_must_exist() -> None:
         ({"scan.parallelism": "1"}, "'scan.parallelism' = '1'"),
         ({"error-handling.mode": "log", "error-handling.log.target": "dead"}, "'error-handling.log.target' = 'dead'"),
         ({"format": "avro", "avro.encoding": "json"}, "'avro.encoding' = 'json'"),
-        ({"format": "protobuf-confluent", "protobuf-confluent.url": "http://r"}, "'protobuf-confluent' is not supp"),
-        (
-            {"key.format": "protobuf-confluent", "key.fields": "a", "key.protobuf-confluent.url": "http://r"},
-            "(option 'key.format') 'protobuf-confluent' is not supported",
-        ),
         ({"key.format": "raw", "key.fields": "a", "key.raw.charset": "GBK"}, "'key.raw.charset' = 'GBK'"),
     ],
 )
@@ -111,6 +106,13 @@ def test_sources_are_rejected_by_option(options: dict[str, str], expected: str) 
     with pytest.raises(KafkaSqlError, match="real-time mode") as raised:
         check_source(define(**options))
     assert expected in str(raised.value)
+
+
+def test_custom_formats_are_rejected() -> None:
+    format_ = "tests.example_formats.shop_formats:Pairs"
+    definition = define(Column("a", "STRING", "STRING"), format=format_)
+    with pytest.raises(UnsupportedOptionError, match=r"\(option 'format'\) '.*' is not supported in real-time mode"):
+        check_source(definition)
 
 
 @pytest.mark.parametrize(
