@@ -34,6 +34,7 @@ def test_write_and_read(spark: Any, topics: Topics) -> None:
     assert read.load().collect() == [(1, "x")]
 
 
+@pytest.mark.long
 def test_stream_to_stream(spark: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     topics.produce(source, b'{"a": 1}')

@@ -249,6 +249,7 @@ def test_many_random_topics(topics: Topics, writer: Writer, logs: list[Log], iso
 
 @seed(2026)
 @with_random_topics(2, 3)  # type: ignore[operator]
+@pytest.mark.long
 def test_random_topics_by_spark(
     spark: Any, sql: Any, writer: Writer, topics: Topics, logs: list[Log], isolation: str, restart: bool
 ) -> None:

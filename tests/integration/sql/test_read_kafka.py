@@ -79,6 +79,7 @@ def test_a_format_in_batch_statements(spark: Any, sql: Any, topics: Topics) -> N
     assert rows(sql(f"SELECT * FROM {call[:-1]}, startingOffsets => 'latest')")) == []
 
 
+@pytest.mark.long
 def test_a_continuous_insert_resumes_under_another_name(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     topics.produce(source, b'{"id": 1}')

@@ -63,6 +63,7 @@ def test_acknowledgements_are_read_while_the_task_computes_rows(
     assert read_numbers(topics, topic, 2_000) == list(range(2_000))
 
 
+@pytest.mark.long
 def test_a_restart_between_two_batches() -> None:
     with EmbeddedKafka() as kafka:
         topics = Topics(kafka.bootstrap_servers)

@@ -163,7 +163,9 @@ def test_clusters_come_and_go_in_a_running_stream(
 EXACTLY_ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "dynamic"}
 
 
-@pytest.mark.parametrize("guarantee", [{}, EXACTLY_ONCE], ids=["at-least-once", "exactly-once"])
+@pytest.mark.parametrize(
+    "guarantee", [pytest.param({}, marks=pytest.mark.long), EXACTLY_ONCE], ids=["at-least-once", "exactly-once"]
+)
 def test_a_streaming_insert_resumes_from_its_checkpoint(
     guarantee: dict[str, str],
     spark: Any,

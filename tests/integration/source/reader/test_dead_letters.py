@@ -79,6 +79,7 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     assert (neither.key(), neither.value()) == (None, b"{")
 
 
+@pytest.mark.long
 def test_the_query_fails_if_a_dead_letter_cannot_be_written(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"{")

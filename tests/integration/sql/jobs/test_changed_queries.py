@@ -41,6 +41,7 @@ def upsert_options(topics: Topics, topic: str) -> str:
     )
 
 
+@pytest.mark.long
 def test_a_changed_window_is_rejected(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     streaming(

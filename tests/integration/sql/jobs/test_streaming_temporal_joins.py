@@ -182,6 +182,7 @@ def test_refused(pipeline: Pipeline, topics: Topics) -> None:
         sql(JOIN.format("JOIN"))
 
 
+@pytest.mark.long
 def test_aggregates_of_the_result(pipeline: Pipeline, topics: Topics) -> None:
     window = f"""SELECT cast(sum(rate) AS INT), cast(count(*) AS INT) FROM (SELECT o.ts, r.rate FROM
         {JOIN.partition("FROM")[2].format("LEFT JOIN")}) GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)"""
