@@ -94,8 +94,9 @@ def is_listening(port: int) -> bool:
         return client.connect_ex((HOST, port)) == 0
 
 
-def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path) -> None:
-    run_module("tests.connect_statements", server, topics, tmp_path)
+@pytest.mark.parametrize("extent", ["sample", pytest.param("all", marks=pytest.mark.long)])
+def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path, extent: str) -> None:
+    run_module("tests.connect_statements", server, topics, tmp_path, extent)
 
 
 def test_clients_of_a_server_do_not_see_each_others_tables(server: Server, topics: Topics, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_functions_of_the_session_and_lineage(server: Server, topics: Topics, tm
     run_module("tests.connect_functions", server, topics, tmp_path)
 
 
-def run_module(module: str, server: Server, topics: Topics, folder: Path) -> None:
+def run_module(module: str, server: Server, topics: Topics, folder: Path, *arguments: str) -> None:
     """Run a module that uses the server and two topics, and check that secrets appear nowhere."""
     secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
     # the modules set one of them
@@ -115,7 +116,7 @@ def run_module(module: str, server: Server, topics: Topics, folder: Path) -> Non
     planted = {secret.key: secret.value for secret in secrets}
     options = [topics.with_options(topics.create(), **planted) for _ in range(2)]
     done = subprocess.run(
-        [sys.executable, "-m", module, server.url, str(folder / "checkpoints"), *options],
+        [sys.executable, "-m", module, server.url, str(folder / "checkpoints"), *options, *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-_SIZES = [(20, 60, 4), pytest.param(1000, 200, 20, marks=pytest.mark.long)]  # histories, changes, micro-batches
+_SIZES = [(20, 60, 3), pytest.param(1000, 200, 20, marks=pytest.mark.long)]  # histories, changes, micro-batches
 
 
 def _split(histories: Sequence[Iterator[Change]], length: int, batches: int) -> list[list[Change]]:
@@ -91,7 +91,7 @@ def _aggregate(rows: DataFrame) -> DataFrame:
     return state.aggregate(rows, ["h", "k"], calls)
 
 
-@pytest.mark.parametrize(("histories", "length", "batches"), [(10, 300, 4), _SIZES[1]])
+@pytest.mark.parametrize(("histories", "length", "batches"), [(10, 200, 3), _SIZES[1]])
 @pytest.mark.timeout(1800)
 def test_aggregate(spark: SparkSession, tmp_path: Path, histories: int, length: int, batches: int) -> None:
     rng = random.Random(3)
@@ -157,6 +157,7 @@ def test_a_query_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Pa
     ]
 
 
+@pytest.mark.long
 def test_before_an_aggregate_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(5)
     changes = _split([models.upsert_history(rng, h, 80, 5) for h in range(5)], 80, 4)
