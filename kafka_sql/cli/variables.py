@@ -29,8 +29,7 @@ def substitute(spark: SparkSession, statement: str, warn: Callable[[str], None])
         value = spark.conf.get(name, None)
         if value is None:
             warn(
-                f"Variable '{name}' is not defined, so ${{{name}}} is not replaced. Define it with --hivevar "
-                f"{name}=VALUE, or with SET {name} = VALUE."
+                f"Variable '{name}' is not defined. Define it with --hivevar {name}=VALUE, or with SET {name} = VALUE."
             )
         return value
 

@@ -29,8 +29,5 @@ def test_a_variable_that_is_not_defined(enabled: str, warnings: int) -> None:
     messages: list[str] = []
     text = substitute(spark, "SET 'b' = '${a} ${hivevar:folder} ${env:a}'", messages.append)
     assert text.endswith(" ${hivevar:folder} ${env:a}'")
-    expected = (
-        "Variable 'folder' is not defined, so ${folder} is not replaced. Define it with --hivevar folder=VALUE, "
-        "or with SET folder = VALUE."
-    )
+    expected = "Variable 'folder' is not defined. Define it with --hivevar folder=VALUE, or with SET folder = VALUE."
     assert messages == [expected] * warnings
