@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.catalyst.expressions.MapSort;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -162,7 +164,10 @@ public final class ChangelogOperators {
         return functions.col(name);
     }
 
-    /** The columns as a struct. If it is grouped by them, values that Spark regards as equal become the same bytes. */
+    /**
+     * The columns as a struct. Maps with the same entries become the same bytes. So do other values that Spark regards
+     * as equal if the struct is grouped by them.
+     */
     private static Column struct(Dataset rows, String[] names, boolean isGrouped) {
         Column[] columns = new Column[names.length];
         for (int i = 0; i < names.length; i++) {
@@ -170,6 +175,8 @@ public final class ChangelogOperators {
             DataType type = rows.schema().apply(names[i]).dataType();
             if (isGrouped && (type.equals(DataTypes.FloatType) || type.equals(DataTypes.DoubleType)))
                 value = ExpressionUtils.column(new NormalizeNaNAndZero(ExpressionUtils.expression(value)));
+            if (type instanceof MapType)
+                value = ExpressionUtils.column(new MapSort(ExpressionUtils.expression(value)));
             columns[i] = value.as(names[i]);
         }
         return functions.struct(columns);

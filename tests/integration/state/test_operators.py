@@ -189,3 +189,21 @@ def test_another_state_store_is_rejected(spark: SparkSession) -> None:
             pass
     finally:
         spark.conf.unset(key)
+
+
+def test_maps_with_the_same_entries_are_equal(spark: SparkSession, tmp_path: Path) -> None:
+    schema = "k INT, m MAP<STRING, INT>, __row_kind STRING, ord BIGINT"
+    changes = [(1, {"a": 1, "b": None}, "+I", 1), (1, {"b": None, "a": 1}, "-D", 2)]
+    for number, change in enumerate(changes):
+        spark.createDataFrame([change], schema).coalesce(1).write.parquet(str(tmp_path / f"part-{number}"))
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "part-*"))
+    rows = state.materialize(source, ["k"], "ord")
+    output: list[tuple[Any, ...]] = []
+    writer = rows.writeStream.foreachBatch(lambda batch, _: output.extend(map(tuple, batch.collect())))
+    with state.configure(spark):
+        query = writer.outputMode("update").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.processAllAvailable()
+    query.stop()
+    assert output == []  # inserted and deleted within a micro-batch
+    assert query.lastProgress is not None
+    assert query.lastProgress["stateOperators"][0]["numRowsTotal"] == 0
