@@ -7,11 +7,11 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.slf4j.LoggerFactory;
 
 /** Decodes the payload of a record to rows. */
 public abstract class PayloadDecoder implements Serializable {
     private final ErrorHandling errors;
+    private transient SkippedRecords skipped; // a task has its own copy of the decoder
 
     PayloadDecoder(ErrorHandling errors) {
         this.errors = errors;
@@ -27,14 +27,11 @@ public abstract class PayloadDecoder implements Serializable {
             decodeRows(payload, rows);
         } catch (Mismatch e) {
             rows.clear();
-            if (!errors.mode.equals("ignore")) {
-                String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
-                String where = topic + "[" + partition + "]@" + offset + errors.part;
-                String message = where + field + ": " + e.reason;
-                if (errors.mode.equals("fail")) throw Failures.decode(message + errors.advice);
-                LoggerFactory.getLogger("kafka_sql.source").warn(
-                    "table '" + errors.table + "': skipped a record: [DECODE] " + Failures.oneLine(message));
-            }
+            String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
+            String message = topic + "[" + partition + "]@" + offset + errors.part + field + ": " + e.reason;
+            if (errors.mode.equals("fail")) throw Failures.decode(message + errors.advice);
+            if (skipped == null) skipped = new SkippedRecords(errors, topic, partition, offset);
+            skipped.add(message, offset);
         }
         return new GenericArrayData(rows.toArray());
     }

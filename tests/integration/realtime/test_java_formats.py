@@ -520,8 +520,10 @@ def test_errors_of_values_are_those_of_the_formats(spark: Any, registry: Embedde
         assert encode_error(rows, definition) == str(raised.value.with_prefix("Table 't': "))
 
 
-def test_skipped_records_are_logged_with_the_table(spark: Any) -> None:
-    payloads = [b'{"a": 1}', b'{"a": "x"}']
+@pytest.mark.parametrize("mode", ["log", "ignore"])
+def test_skipped_records_are_logged(spark: Any, mode: str) -> None:
+    """A task logs the first ones, and how many there were, as in micro-batches."""
+    payloads = [b'{"a": 1}', *[b'{"a": "x"}'] * 12, b'{"a": 2}']
     log4j, lines = spark._jvm.org.apache.logging.log4j, spark._jvm.java.io.StringWriter()
     logger = log4j.LogManager.getLogger("kafka_sql.source")
     appender = log4j.core.appender.WriterAppender.createAppender(None, None, lines, "lines", False, False)
@@ -530,12 +532,13 @@ def test_skipped_records_are_logged_with_the_table(spark: Any) -> None:
     logger.addAppender(appender)
     logger.setLevel(log4j.Level.WARN)
     try:
-        definition = define("a INT", format="json", **{"error-handling.mode": "log"})
-        assert decode(spark, definition, payloads).collect() == [(1,)]
+        definition = define("a INT", format="json", **{"error-handling.mode": mode})
+        assert decode(spark, definition, payloads).collect() == [(1,), (2,)]
     finally:
         logger.removeAppender(appender)
         logger.setLevel(level)
     errors: list[DecodeError] = []
     definition.value.create_decoder(arrow_schema(spark_schema(definition))).decode(pa.array(payloads), errors)
-    expected = errors[0].with_location("t[0]@1")
-    assert lines.toString().splitlines() == [f"table 't': skipped a record: {expected}"]
+    logged = [f"table 't': skipped a record: {e.with_location(f't[0]@{e.row}')}" for e in errors[:10]]
+    summary = "table 't': 12 records of t[0] between offsets 1 and 12 could not be decoded and were skipped"
+    assert lines.toString().splitlines() == [*(logged if mode == "log" else []), summary]
