@@ -16,6 +16,7 @@ from kafka_sql.kafka.admin.cluster import cached_cluster
 from tests.registry_helpers import encode_avro, latest_version, register, run_registry_proxy
 from tests.secured_broker import SecuredBroker
 from tests.topics import Topics
+from tests.unit.formats.protobuf.oracle import FILE
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -298,6 +299,26 @@ def test_schemas_of_a_registry(spark: Any, real_time: Any, topics: Topics, regis
     assert records[1].key() == b"\0" + number.to_bytes(4, "big") + b'{"id":7}'
     row = {"b": 2, "s": f"é {schema_id} {source}-value"}
     assert records[1].value() == encode_avro(written["id"], json.loads(written["schema"]), row)
+
+
+def test_messages_of_protobuf(spark: Any, streaming: Any, topics: Topics, registry: EmbeddedRegistry) -> None:
+    """Keys of a descriptor file and values of a registry are copied as they are."""
+    middle = topics.create()
+    file = {"protobuf.message-class-name": "shop.Line", "protobuf.descriptor-file": str(FILE)}
+    options = {"key.format": "protobuf", "key.fields": "k_sku", "key.fields-prefix": "k_"}
+    options |= {"value.fields-include": "EXCEPT_KEY", **{f"key.{key}": value for key, value in file.items()}}
+    options |= {"format": "protobuf-confluent", "protobuf-confluent.url": registry.url}
+    columns = "k_sku STRING, price DOUBLE, tags ARRAY<STRING>, qty INT"
+    for name in ("src", "tgt"):
+        streaming(f"CREATE TABLE {name} ({columns}) {topics.with_options(middle, **options)}")
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    streaming("INSERT INTO src VALUES ('é', 1.0, ARRAY('a', ''), NULL), ('7', 0.0, NULL, 7)")
+    streaming("SET 'execution.runtime-mode' = 'streaming'")
+    written = sorted((m.key(), m.value()) for m in topics.consume(middle, 2))
+    number = latest_version(registry, f"{middle}-value")["id"].to_bytes(4, "big")
+    assert written[0] == (b"\x0a\x017", b"\0" + number + b"\0\x09" + bytes(8) + b"\x18\x07")
+    copied = sorted(copy(spark, streaming, topics, "real-time", "INSERT INTO tgt SELECT * FROM src", 2))
+    assert [(key, value[5:]) for key, value in copied] == [(key, value[5:]) for key, value in written]
 
 
 def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: Topics) -> None:
