@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from functools import partial
@@ -32,6 +31,7 @@ from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.observability import lineage
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.session_settings import changed_settings
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
@@ -339,24 +339,14 @@ def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -
     """
     rows = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
     _check_types(entry, rows)
-    with _ansi_casts(query.sparkSession):
+    # the casts are those of an ANSI session when Spark analyzes them; over Spark Connect, that is later
+    with changed_settings(query.sparkSession, {_ANSI: "true"}):
         return rows.select(
             *(
                 (rows[quote(c.name)] if c.name in rows.columns else F.lit(None)).cast(c.type or "").alias(c.name)
                 for c in entry.table.persisted_columns
             )
         )
-
-
-@contextmanager
-def _ansi_casts(spark: SparkSession) -> Iterator[None]:
-    """Let Spark analyze casts as those of an ANSI session; over Spark Connect, they are those of the session."""
-    before = str(spark.conf.get(_ANSI))
-    spark.conf.set(_ANSI, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ANSI, before)
 
 
 def _check_types(entry: CatalogTable, rows: DataFrame) -> None:

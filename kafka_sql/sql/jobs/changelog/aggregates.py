@@ -35,6 +35,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     walk,
 )
 from kafka_sql.sql.jobs.changelog.relation import (
+    CHANGE_FILTER_REASON,
     INTEGERS,
     Mode,
     Relation,
@@ -163,6 +164,8 @@ def _calls(items: Sequence[Node]) -> list[Node]:
 
 
 def _check_expressions(expressions: Sequence[Node], changes: Relation, refuse: Refuse) -> None:
+    if changes.change_filter is not None:
+        raise refuse(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:
         if is_varying(expression, changes.varying | changes.of_change):
             raise refuse(

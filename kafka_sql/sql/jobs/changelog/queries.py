@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, column_id
-from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
+from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
@@ -187,6 +187,9 @@ def _fit_to_sink(
         return rewriter.require_old_rows(relation)
     varying = relation.varying.intersection(ids if identifies_rows else columns.values())
     if not identifies_rows:
+        if relation.change_filter is not None:
+            refused = f"another PRIMARY KEY for changes that pass {relation.change_filter}"
+            raise rewriter.refuse(refused, CHANGE_FILTER_REASON)
         varying |= relation.of_change.intersection(columns.values())
     if varying:
         names = ", ".join(name for name, id in columns.items() if id in varying)

@@ -12,6 +12,11 @@ from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 
 Key = tuple[frozenset[int], ...]
 
+CHANGE_FILTER_REASON: Final = (
+    "the old row of an update has the metadata of the update, so it can pass although the row that was added did not. "
+    "Remove the filter"
+)
+
 _WINDOWS: Final = ("window", "session_window")
 WINDOW_COLUMNS: Final = (*_WINDOWS, "window_start", "window_end", "window_time")
 # functions whose value changes between micro-batches, although their arguments do not
@@ -51,6 +56,8 @@ class Relation:
             columns of an old row have older values.
         of_change: the ids of the columns whose values the old row of an update has from the record of the update, and
             not from the record that added it, such as the offset of a change data capture record.
+        change_filter: the text of a filter by such a column. It accepts the old row of an update by the record of the
+            update, so the row that was added may not have passed.
         is_aggregated: whether an updating aggregate computes the rows.
         has_unknown_deletes: whether rows of a source became deletes because they did not pass a filter, although it is
             unknown whether earlier rows of their keys passed.
@@ -65,6 +72,7 @@ class Relation:
     varying: frozenset[int] = field(default_factory=frozenset)
     of_record: frozenset[int] = field(default_factory=frozenset)
     of_change: frozenset[int] = field(default_factory=frozenset)
+    change_filter: str | None = None
     is_aggregated: bool = False
     has_unknown_deletes: bool = False
 

@@ -40,6 +40,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     project_of_change,
     project_of_record,
     project_varying,
+    references,
 )
 from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import (
@@ -231,7 +232,9 @@ class PlanRewriter:
                 "apply it when the table is read",
             )
         if relation.mode == Mode.RETRACT or is_fixed(condition, relation.fixed):
-            return with_fields(relation, plan=self.catalyst.with_inputs(plan, [relation.plan]))
+            change_filter = show(condition) if references(condition) & relation.of_change else relation.change_filter
+            filtered = self.catalyst.with_inputs(plan, [relation.plan])
+            return with_fields(relation, plan=filtered, change_filter=change_filter)
         passes = self.catalyst.column(condition)
         kept, deleted = F.lit(KINDS[UPDATE_AFTER]), F.lit(KINDS[DELETE])
         if relation.row_kind is None:
@@ -340,7 +343,16 @@ class PlanRewriter:
             )
 
         varying, of_change = any_of(lambda relation: relation.varying), any_of(lambda relation: relation.of_change)
-        return Relation(union, Mode.RETRACT, row_kind, row_order, varying=varying, of_change=of_change)
+        change_filter = next((relation.change_filter for relation in relations if relation.change_filter), None)
+        return Relation(
+            union,
+            Mode.RETRACT,
+            row_kind,
+            row_order,
+            varying=varying,
+            of_change=of_change,
+            change_filter=change_filter,
+        )
 
     def _with_inserts(self, relation: Relation) -> Relation:
         """Return rows that never change with the row kind +I."""

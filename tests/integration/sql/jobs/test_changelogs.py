@@ -293,6 +293,15 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
             "the expression o in an aggregate over changes",
         ),
         ("by_id SELECT g, o, 1 FROM located", "a value of 'g' that may differ when the row is deleted"),
+        (
+            "by_id SELECT g, count(*), 1 FROM located WHERE o > 1 GROUP BY g",
+            r"an aggregate over changes that pass \(o > ",
+        ),
+        (
+            "by_id SELECT 1, count(*), 1 FROM (SELECT 1 FROM located WHERE o2 > 1 UNION ALL SELECT 1 FROM located)",
+            r"an aggregate over changes that pass \(o2 > ",
+        ),
+        ("by_id SELECT g, p, 1 FROM located WHERE o > 1", r"another PRIMARY KEY for changes that pass \(o > "),
         ("plain SELECT * FROM changes", r"sink 'default.plain' doesn't support consuming update and delete changes"),
         (
             "by_id SELECT id, n, 1 FROM (SELECT id, count(*) n FROM changes GROUP BY id) LIMIT 2",
