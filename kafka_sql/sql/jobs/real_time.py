@@ -117,7 +117,7 @@ def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> St
         view = "_".join(filter(None, entry.storage_name)) + SUFFIX
         rows.createOrReplaceTempView(view)
         tables.stream_views.add(view)
-        # late records are dropped by stateful operators only, of which the query has none
+        # Spark would drop late records in aggregates; windows, which need a watermark, are rejected
         table = with_fields(definition.table, watermark=None)
         definition = with_fields(definition, table=table)
         return with_fields(entry, definition=definition, storage_name=("", view), source_catalog="")
