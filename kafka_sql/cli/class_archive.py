@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_sql.cli.arguments import Arguments, submit_arguments
-from kafka_sql.embedded.jars import cache_folder
+from kafka_sql.embedded.jars import cache_folder, describe_storage_failure
 from kafka_sql.embedded.java import find_java, locate_java
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
@@ -49,11 +49,7 @@ def run(argv: Sequence[str]) -> int:
             print(f"Storing the classes in {archive}. This takes about half a minute.", file=sys.stderr, flush=True)
             _create(archive)
     except OSError as e:
-        print(
-            f"The class data archive cannot be stored in {archive.parent}: {e}. To use another folder, set the "
-            "environment variable KAFKA_SQL_CACHE to one that only you can write to.",
-            file=sys.stderr,
-        )
+        print(describe_storage_failure("The class data archive", archive.parent, e), file=sys.stderr)
         return 1
     if not archive.exists():
         print(

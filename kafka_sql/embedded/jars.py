@@ -65,11 +65,16 @@ def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[
                 if not is_valid():
                     download()
     except OSError as error:
-        raise EmbeddedKafkaError(
-            f"{content} cannot be stored in {folder.parent}: {error}. "
-            "To use another folder, set the environment variable KAFKA_SQL_CACHE to one that only you can write to.",
-            path=str(folder.parent),
-        ) from error
+        message = describe_storage_failure(content, folder.parent, error)
+        raise EmbeddedKafkaError(message, path=str(folder.parent)) from error
+
+
+def describe_storage_failure(content: str, folder: Path, error: OSError) -> str:
+    """Return the message that something cannot be stored in the cache, with what to do."""
+    return (
+        f"{content} cannot be stored in {folder}: {error}. To use another folder, set the environment variable "
+        "KAFKA_SQL_CACHE to one that only you can write to."
+    )
 
 
 def _download(java: str, folder: Path, lockfile: Path) -> None:

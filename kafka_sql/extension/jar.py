@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.find_spark_home import _find_spark_home
 
 from kafka_sql.catalog.source_catalog import JAVA_SOURCES
-from kafka_sql.embedded.jars import cache_folder
+from kafka_sql.embedded.jars import cache_folder, describe_storage_failure
 from kafka_sql.errors import ExtensionError
 from kafka_sql.options.masking import options_pattern, secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
@@ -45,11 +45,8 @@ def build_jar(folder: Path | None = None) -> Path:
         if path.is_symlink() or is_writable_by_others(path.stat()):
             raise PermissionError(f"other users can write the existing '{path.name}' (delete it to build it again)")
     except OSError as e:
-        raise ExtensionError(
-            f"The jar cannot be stored in {path.parent}: {e}. To use another folder, set the environment variable "
-            "KAFKA_SQL_CACHE to one that only you can write to.",
-            path=str(path.parent),
-        ) from e
+        message = describe_storage_failure("The jar", path.parent, e)
+        raise ExtensionError(message, path=str(path.parent)) from e
     return path
 
 
