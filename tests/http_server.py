@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,3 +19,20 @@ def serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+def registry_with(schema: object) -> type[BaseHTTPRequestHandler]:
+    """Return the handler of a schema registry that has one schema, under every id."""
+
+    class Registry(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"schema": json.dumps(schema)}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Registry

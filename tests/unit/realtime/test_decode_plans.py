@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import ThreadingHTTPServer
 
 import pyarrow as pa
 import pytest
@@ -16,6 +15,7 @@ from kafka_sql.formats.confluent import client
 from kafka_sql.realtime.decode_plans import Plans
 from kafka_sql.runtime.continuous_task import is_continuous_task
 from kafka_sql.table.declaration import Column, Table
+from tests.http_server import registry_with
 
 
 def define(url: str) -> Definition:
@@ -27,17 +27,7 @@ def define(url: str) -> Definition:
 def test_a_registry_that_starts_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record waits for it as in micro-batches, even if it has never responded."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
-            body = json.dumps({"schema": json.dumps(schema)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
+    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 
     def start_late() -> None:
         time.sleep(0.8)
@@ -45,7 +35,7 @@ def test_a_registry_that_starts_late(monkeypatch: pytest.MonkeyPatch) -> None:
         server.serve_forever(0.01)
 
     monkeypatch.setattr(client, "_FIRST_TIMEOUT", 0.1)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler, bind_and_activate=False) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), registry_with(schema), bind_and_activate=False) as server:
         server.server_bind()  # without listening: connections are refused
         thread = threading.Thread(target=start_late)
         thread.start()

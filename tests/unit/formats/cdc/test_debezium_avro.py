@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +12,7 @@ import pytest
 from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
 from kafka_sql.options import Options
 from kafka_sql.table.changelog import ROW_KIND
-from tests.http_server import serve
+from tests.http_server import registry_with, serve
 from tests.registry_helpers import encode_avro
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -33,18 +31,7 @@ SOURCE_ROW = {"connector": "mysql", "ts_ms": 1_600_000_000_123, "db": "shop", "s
 def options() -> Iterator[Options]:
     """Run a registry, and return the options of a table that uses it."""
 
-    class Registry(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"schema": json.dumps(ENVELOPE_SCHEMA)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with serve(Registry) as url:
+    with serve(registry_with(ENVELOPE_SCHEMA)) as url:
         yield Options(DEBEZIUM_AVRO_CONFLUENT.options, {"debezium-avro-confluent.url": url})
 
 
