@@ -68,6 +68,7 @@ CONNECTOR: Final = enum(
     "'dynamic-kafka' reads streams whose clusters and topics may change.",
     allowed=(KAFKA, UPSERT_KAFKA, DYNAMIC_KAFKA),
     required=True,
+    is_destination=True,
 )
 TOPIC: Final = string_list(
     "topic",
@@ -91,6 +92,7 @@ BOOTSTRAP_SERVERS: Final = string(
     "properties.bootstrap.servers",
     "Comma-separated list of Kafka brokers: 'host:port,host:port'.",
     required=True,
+    is_destination=True,
 )
 GROUP_ID: Final = string(
     "properties.group.id",

@@ -32,11 +32,13 @@ STREAM_IDS: Final = Option(
     "List<String>",
     "Ids of the streams to read, separated by ';'. The metadata service knows the clusters and topics of each. Either "
     "'stream-ids' or 'stream-pattern' must be set.",
+    is_destination=True,
 )
 STREAM_PATTERN: Final = string(
     "stream-pattern",
     "Regular expression, in Java's syntax. The table reads all streams in whose id it finds a match. Cannot be "
     "combined with 'stream-ids'.",
+    is_destination=True,
 )
 METADATA_SERVICE: Final = Option(
     "metadata-service",
@@ -45,10 +47,12 @@ METADATA_SERVICE: Final = Option(
     "Where the clusters and topics of streams are looked up: 'single-cluster', where the streams are the topics of one "
     "cluster, or 'module:callable' of a Python function (see dynamic-kafka.md).",
     required=True,
+    is_destination=True,
 )
 METADATA_CLUSTER_ID: Final = string(
     "metadata-service.cluster-id",
     "Id of the cluster of the metadata service 'single-cluster'.",
+    is_destination=True,
 )
 METADATA_INTERVAL: Final = integer(
     "stream-metadata-discovery-interval-ms",

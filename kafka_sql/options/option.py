@@ -31,6 +31,8 @@ class Option(Generic[T]):
         allowed: the values of an enumeration.
         deprecated_keys: former keys, which are accepted with a warning.
         aliases: other accepted keys.
+        is_destination: whether the option decides where secrets beside it are sent, or what protects them on the way.
+            A statement that changes it does not inherit these secrets from a table (``inherited_secrets``).
     """
 
     key: str
@@ -42,6 +44,7 @@ class Option(Generic[T]):
     allowed: tuple[str, ...] = ()
     deprecated_keys: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    is_destination: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -99,6 +99,7 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
             "URLs of the schema registry, separated by ','. If one is unavailable, the next is tried.",
             required=True,
             deprecated_keys=(f"{name}.schema-registry.url",),
+            is_destination=True,
         ),
         string(
             f"{name}.subject",
@@ -109,7 +110,9 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
         string(f"{name}.schema", schema_doc, deprecated_keys=(f"{name}.schema-registry.schema",)),
         {
             "schema.registry.ssl.truststore.location": string(
-                f"{name}.ssl.truststore.location", "File of the certificates to trust: JKS, PKCS12 or PEM."
+                f"{name}.ssl.truststore.location",
+                "File of the certificates to trust: JKS, PKCS12 or PEM.",
+                is_destination=True,
             ),
             "schema.registry.ssl.truststore.password": string(
                 f"{name}.ssl.truststore.password", "Password of the truststore."
@@ -137,6 +140,7 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
             "Map",
             f"Other properties of the registry's Java client, such as '{name}.properties.auto.register.schemas'. "
             "docs/formats/avro-confluent.md lists the supported ones; the options above take precedence.",
+            is_destination=True,
         ),
     )
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import pyarrow as pa
 import pytest
 
 from kafka_sql.errors import MissingOptionError
+from kafka_sql.formats.custom import CustomFormat, Decoder, Option, Options, string
 from kafka_sql.formats.registry import FORMATS
+from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
-from kafka_sql.options.inherited_secrets import check_inherited_secrets
+from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 
 CLUSTER = {
     "connector": "kafka",
@@ -63,6 +66,11 @@ SENT_ELSEWHERE = {
     "properties.ssl.ca.pem": "-----BEGIN",
     "properties.ssl.cipher.suites": "NULL",
     "properties.https.ca.location": "/other.pem",
+    "connector": "dynamic-kafka",
+    "metadata-service": "other:service",
+    "metadata-service.cluster-id": "other",
+    "stream-ids": "other",
+    "stream-pattern": "other",
 }
 
 
@@ -105,6 +113,7 @@ def test_every_inherited_secret_must_be_set() -> None:
         {"properties.sasl.oauthbearer.client.id": "bob"},
         {"properties.sasl.password": "other"},
         {"format": "avro-confluent", "avro-confluent.url": "http://registry"},
+        {"connector": "upsert-kafka", "value.format": "json"},
     ],
 )
 def test_other_changes_keep_the_secrets(change: dict[str, str]) -> None:
@@ -182,6 +191,9 @@ def test_credentials_of_a_registry(registry: str, secret: str, value: str) -> No
     check(base, {f"{registry}.url": "https://other", f"{registry}.{secret}": value})
     check(base, {f"{registry}.subject": "s", f"{registry}.properties.auto.register.schemas": "false"})
     check(base, {f"{registry}.basic-auth.credentials-source": "USER_INFO", "other-confluent.url": "https://other"})
+    for changed in ("schema.registry.ssl.truststore.location", "request.header.Host", "an.entry.of.a.later.version"):
+        with pytest.raises(MissingOptionError, match=f"Option '{registry}.properties.{changed}' changes"):
+            check(base, {f"{registry}.properties.{changed}": "other"})
 
 
 def test_user_info_of_a_url() -> None:
@@ -209,6 +221,117 @@ def test_tokens_are_not_sent_elsewhere(key: str, value: str, is_secret: bool) ->
     else:
         check(base, other)
     check(base, {**other, f"properties.{key}": value})
+
+
+DYNAMIC = {
+    "connector": "dynamic-kafka",
+    "metadata-service": "shop:service",
+    "stream-ids": "orders",
+    "properties.sasl.password": "p",
+}
+
+
+@pytest.mark.parametrize("changed", ["metadata-service", "stream-ids", "stream-pattern"])
+def test_a_metadata_service_gets_secrets_and_names_brokers(changed: str) -> None:
+    with pytest.raises(MissingOptionError, match=f"Option '{changed}' changes .* too: 'properties.sasl.password'"):
+        check(DYNAMIC, {changed: "other:service"})
+    with pytest.raises(MissingOptionError, match="Option 'connector' changes"):
+        check(DYNAMIC, {"connector": "kafka", "topic": "t"})
+    check(DYNAMIC, {changed: "other:service", "properties.sasl.password": "other"})
+
+
+def test_streams_of_a_single_cluster_are_topics() -> None:
+    base = {**DYNAMIC, "metadata-service": "single-cluster"}
+    check(base, {"stream-ids": "returns"})
+    with pytest.raises(MissingOptionError, match="Option 'metadata-service' changes"):
+        check(base, {"stream-ids": "returns", "metadata-service": "other:service"})
+
+
+class Lines(CustomFormat):
+    contract_version = 1
+    identifier = "lines"
+    options: ClassVar[tuple[Option[Any], ...]] = (
+        string("lines.url", ""),
+        string("lines.token", ""),
+        string("lines.separator", ""),
+    )
+
+    def create_decoder(self, schema: pa.Schema, options: Options) -> Decoder:
+        raise NotImplementedError
+
+
+class Numbers(Lines):
+    identifier = "numbers"
+    options = (
+        string("numbers.url", "", is_destination=True),
+        string("numbers.token", ""),
+        string("numbers.password", ""),
+        string("numbers.separator", ""),
+    )
+
+
+@pytest.mark.parametrize(("key", "prefix"), [("format", ""), ("value.format", "value."), ("key.format", "key.")])
+def test_secrets_of_a_custom_format(key: str, prefix: str) -> None:
+    name = prefix + "numbers"
+    base = {key: f"{__name__}:Numbers", f"{name}.url": "https://a", f"{name}.token": "t", f"{name}.separator": ","}
+    for changed, value in ((f"{name}.url", "https://b"), (key, f"{__name__}:Lines")):
+        with pytest.raises(MissingOptionError, match=f"Option '{changed}' changes .* too: '{name}.token'"):
+            check(base, {changed: value})
+    check(base, {f"{name}.separator": ";", f"{name}.password": "p"})
+    check(base, {f"{name}.url": "https://b", f"{name}.token": "other"})
+    check(base, {f"other.{name}.url": "https://b", "topic": "u", "properties.bootstrap.servers": "other:9093"})
+
+
+@pytest.mark.parametrize("format_", [f"{__name__}:Lines", "missing_module:Lines", f"{__name__}:Numbers"])
+def test_a_custom_format_that_declares_no_destination(format_: str) -> None:
+    base = {"format": format_, "lines.url": "https://a", "lines.token": "t", "lines.separator": "x"}
+    for changed in ("lines.url", "lines.separator", "lines.new"):
+        with pytest.raises(MissingOptionError, match=f"Option '{changed}' changes .* too: 'lines.token'"):
+            check(base, {changed: "other"})
+    check(base, {"lines.token": "other", "lines.separator": "y"})
+
+
+# Options without effect on where secrets are sent, and how. A new one is added here or is a destination.
+NO_DESTINATIONS = frozenset(
+    """
+    client.id.prefix commit.offsets.on.checkpoint computed-columns.fallback error-handling.log.target
+    error-handling.mode format key.fields key.fields-prefix key.format partition.discovery.interval.ms
+    properties.client.id.prefix properties.commit.offsets.on.checkpoint properties.group.id
+    properties.partition.discovery.interval.ms properties.register.consumer.metrics
+    properties.register.producer.metrics register.consumer.metrics register.producer.metrics scan.batch.max-bytes
+    scan.batch.max-rows scan.bounded.mode scan.bounded.specific-offsets scan.bounded.timestamp-millis scan.client
+    scan.fail-on-data-loss scan.max-bytes-per-trigger scan.max-offsets-per-trigger scan.max-trigger-delay
+    scan.min-offsets-per-trigger scan.missing-topics scan.parallelism scan.partitions scan.rack-id scan.startup.mode
+    scan.startup.offsets-initializer scan.startup.specific-offsets scan.startup.timestamp-millis
+    scan.topic-partition-discovery.interval scan.watermark.alignment.enabled scan.watermark.alignment.group
+    scan.watermark.alignment.max-drift scan.watermark.alignment.update-interval scan.watermark.emit.strategy
+    scan.watermark.idle-timeout sink.buffer-flush.interval sink.buffer-flush.max-rows
+    sink.client sink.delivery-guarantee sink.parallelism sink.partitioner sink.semantic sink.topic.create
+    sink.topic.partitions sink.topic.replication-factor sink.transaction-naming-strategy
+    sink.transactional-id-prefix stream-enumerator-mode stream-metadata-discovery-failure-threshold
+    stream-metadata-discovery-interval-ms topic topic-pattern value.fields-include value.format
+    """.split()  # noqa: SIM905
+)
+NO_DESTINATIONS_OF_FORMATS = frozenset(
+    """
+    allow-comments allow-trailing-comma array-element-delimiter basic-auth.credentials-source basic-auth.user-info
+    bearer-auth.credentials-source bearer-auth.token charset codec database.include decode.json-parser.enabled
+    descriptor-file disable-quote-character empty-string-as-null encode.decimal-as-plain-number
+    encode.ignore-null-fields encoding endianness escape-character fail-on-missing-columns fail-on-missing-field
+    field-delimiter ignore-parse-errors ignore-trailing-unmappable line-delimiter map-null-key.literal
+    map-null-key.mode message-class-name null-literal open.fastread proto-file proto-path quote-character
+    read-default-values schema schema-include schema-registry.schema schema-registry.subject ssl.keystore.location
+    ssl.keystore.password ssl.truststore.password subject table.include timestamp-format.standard
+    timestamp_mapping.legacy trim-spaces write-bigdecimal-in-scientific-notation write-null-string-literal
+    """.split()  # noqa: SIM905
+)
+
+
+def test_every_option_is_a_destination_or_classified() -> None:
+    connectors = {o.key: o for o in (*KAFKA_OPTIONS, *UPSERT_OPTIONS, *DYNAMIC_OPTIONS)}.values()
+    assert {key for o in connectors if not o.is_destination for key in o.keys} == NO_DESTINATIONS
+    keys = {key: name for name in FORMATS for o in FORMATS[name].options if not o.is_destination for key in o.keys}
+    assert {key.removeprefix(f"{name}.") for key, name in keys.items()} == NO_DESTINATIONS_OF_FORMATS
 
 
 def test_there_is_a_registry_to_test() -> None:
