@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ class Records:
         timestamp_types: int32: 0 none, 1 CreateTime, 2 LogAppendTime.
         headers: list<struct<key: string, value: binary>>, in the order of the record.
         leader_epochs: int32, -1 if unknown.
+        unreadable: by index, why a record cannot be read completely; None if all can.
     """
 
     values: pa.BinaryArray
@@ -60,14 +62,18 @@ class Records:
     timestamp_types: npt.NDArray[np.int32] | None = None
     headers: pa.ListArray | None = None
     leader_epochs: npt.NDArray[np.int32] | None = None
+    unreadable: Mapping[int, str] | None = None
 
     def take(self, indices: npt.NDArray[np.int64]) -> Records:
         """Return the records at ``indices``, copied."""
         arrow_indices = pa.array(indices, pa.int64())
-        columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        selected = {
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "unreadable"}
+        selected: dict[str, Any] = {
             name: column[indices] if isinstance(column, np.ndarray) else column.take(arrow_indices)
             for name, column in columns.items()
             if column is not None
         }
+        if self.unreadable:
+            reasons = enumerate(map(self.unreadable.get, indices.tolist()))
+            selected["unreadable"] = {row: reason for row, reason in reasons if reason is not None}
         return replace(self, **selected)

@@ -1,7 +1,8 @@
 """Cast metadata values between Kafka's types and the declared column types, on Arrow arrays, as Flink's CAST does.
 
 The candidate type pairs are those of LogicalTypeCasts.supportsExplicitCast. Lossless casts are supported and return
-Flink's values. The others are rejected, because Flink would silently wrap or truncate.
+Flink's values. The others are rejected, because Flink would silently wrap or truncate. Of a timestamp that the column's
+type cannot hold, the cast returns null.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Cast: TypeAlias = Callable[[pa.Array, str], pa.Array]
 _DIGITS: Final = {pa.int32(): 10, pa.int64(): 19}
 _WIDER: Final = {pa.int32(): (pa.int64(), pa.float32(), pa.float64()), pa.int64(): (pa.float32(), pa.float64())}
 _UNBOUNDED: Final = ("STRING", "BYTES", "VARCHAR(2147483647)", "VARBINARY(2147483647)", "BINARY")
-_MILLISECONDS: Final = 3
+_FRACTION_DIGITS: Final = {"ms": 3, "us": 6}
+_MAX_MICROS: Final = 2**63 - 1  # of Spark's timestamps
+_MAX_TEXT_SECONDS: Final = 971_890_963_199  # the end of year 32767: Arrow has years of 16 bits
 
 
 def needs_time_zone(source: pa.DataType, target: pa.DataType) -> bool:
@@ -38,7 +41,7 @@ def read_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast |
         declared: the same type in Flink's DDL, which also has lengths and precision.
     """
     if pt.is_timestamp(source):
-        return _from_instant(target, declared)
+        return _from_instant(source.unit, target, declared)
     if _has_length_limit(target, declared):
         return None
     if target == source or (source in _WIDER and (target in _WIDER[source] or pt.is_string(target))):
@@ -83,16 +86,19 @@ def invalid_type_error(table: str, column: str, key: str, declared: str, metadat
     )
 
 
-def _from_instant(target: pa.DataType, declared: str) -> Cast | None:
+def _from_instant(unit: str, target: pa.DataType, declared: str) -> Cast | None:
+    digits = _FRACTION_DIGITS[unit]
+    limit = _MAX_MICROS // 10 ** (6 - digits)
     if pt.is_timestamp(target):
-        unit = 10 ** max(0, _MILLISECONDS - _precision(declared))
+        step = 10 ** max(0, digits - _precision(declared))
         if target.tz is not None:
-            return lambda array, _: _floor(array, unit).cast(target)
-        return lambda array, zone: _to_local_time(_floor(array, unit), zone).cast(target)
+            return lambda array, _: _truncate(_null_beyond(limit, array), step).cast(target)
+        return lambda array, zone: _truncate(_to_local_time(array, zone, limit), step).cast(target)
     if pt.is_date32(target):
-        return lambda array, zone: _to_local_time(array, zone).cast(target)
+        return lambda array, zone: _to_local_time(array, zone, limit).cast(target)
     if pt.is_string(target) and not _has_length_limit(target, declared):
-        return lambda array, zone: pc.strftime(_to_local_time(array, zone), "%Y-%m-%d %H:%M:%S")
+        limit = min(limit, _MAX_TEXT_SECONDS * 10**digits)
+        return lambda array, zone: pc.strftime(_to_local_time(array, zone, limit), "%Y-%m-%d %H:%M:%S")
     return None
 
 
@@ -105,15 +111,23 @@ def _to_instant(source: pa.DataType) -> Cast | None:
     return lambda array, zone: pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="raise")
 
 
-def _to_local_time(array: pa.Array, zone: str) -> pa.Array:
-    return pc.local_timestamp(array.cast(pa.timestamp(array.type.unit, zone)))
+def _to_local_time(array: pa.Array, zone: str, limit: int) -> pa.Array:
+    instants = _null_beyond(limit, array)
+    return _null_beyond(limit, pc.local_timestamp(instants.cast(pa.timestamp(array.type.unit, zone))))
 
 
-def _floor(array: pa.Array, unit: int) -> pa.Array:
-    if unit == 1:
-        return array
+def _null_beyond(limit: int, array: pa.Array) -> pa.Array:
+    """Return the timestamps, with null for those whose number is not between ``-limit`` and ``limit``."""
     numbers = array.cast(pa.int64())
-    return pc.multiply(pc.divide(numbers, unit), unit).cast(array.type)
+    fits = pc.and_(pc.less_equal(numbers, limit), pc.greater_equal(numbers, -limit))
+    return pc.if_else(fits, array, pa.scalar(None, array.type))
+
+
+def _truncate(array: pa.Array, step: int) -> pa.Array:
+    """Return the timestamps as multiples of ``step``: those before 1970 become later ones, as in Flink."""
+    if step == 1:
+        return array
+    return pc.multiply(pc.divide(array.cast(pa.int64()), step), step).cast(array.type)
 
 
 def _precision(declared: str) -> int:

@@ -118,7 +118,8 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
         return values.cast(target)
     except pa.ArrowInvalid:
         if len(values) == 1:
-            raise DecodeError(0, None, f"the metadata value {values[0].as_py()!r} is not a {target}") from None
+            value = values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values  # it may be any number
+            raise DecodeError(0, None, f"the metadata value {value[0].as_py()!r} is not a {target}") from None
         middle = len(values) // 2
         _cast(values[:middle], target)
         try:

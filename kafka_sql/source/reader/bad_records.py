@@ -22,16 +22,17 @@ from kafka_sql.source.reader.record_counters import count_bad_records
 
 _LOG = logging.getLogger("kafka_sql.source")
 _MAX_LOGGED: Final = 10  # errors of a split that are logged individually
+_MODE: Final = f"'{opt.ERROR_HANDLING.key}' = '{opt.IGNORE}' or '{opt.LOG}'"
+TO_TOLERATE: Final = f"to tolerate such records, set {_MODE}"
 
 
 def how_to_tolerate(payload: Payload) -> str:
     """Return advice for an error of a key or a value: which options make a query continue."""
-    mode = f"'{opt.ERROR_HANDLING.key}' = '{opt.IGNORE}' or '{opt.LOG}'"
     keys = {option.key.removeprefix(f"{payload.format.identifier}."): option for option in payload.format.options}
     ignore, strict = keys.get("ignore-parse-errors"), keys.get("fail-on-missing-field")
     if ignore is None or payload.options[ignore] or (strict is not None and payload.options[strict]):
-        return f"to tolerate such records, set {mode}"
-    return f"to tolerate such records, set '{payload.prefix}{ignore.key}' = 'true', or {mode}"
+        return TO_TOLERATE
+    return f"to tolerate such records, set '{payload.prefix}{ignore.key}' = 'true', or {_MODE}"
 
 
 @dataclass

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
-from kafka_sql.source.reader.key_value_join import RowOrigins, row_payloads
 from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import IS_DELETED, ROW_INDEX, comparable_columns, is_retraction, last_row_per_key
 
@@ -106,20 +105,12 @@ def upsert_changes(decoder: RowDecoder, records: Records) -> Changes:
     if has_value.all():
         return rows
     tombstones = _filter(records, ~has_value)
-    keys = decoder.keys(tombstones)
-    columns = dict(zip(decoder.key_columns, keys.columns, strict=True))
-    key_count = len(keys.columns[0])
-    key_records = row_payloads(keys, len(tombstones.offsets)).astype(np.int64)
-    origins = RowOrigins(None, None, pa.array(key_records))
-    columns |= {c.name: decoder.read_record_metadata(c, tombstones, origins) for c in decoder.metadata}
-    deletions = pa.table(
-        [columns.get(f.name, pa.nulls(key_count, f.type)) for f in decoder.schema], names=decoder.schema.names
-    )
+    deleted = decoder.decode_tombstones(tombstones)
+    deletions = _changes(deleted.batch, pa.array(np.ones(deleted.batch.num_rows, np.bool_)))
     row_offsets = np.asarray(decoded.origins.take_records(pa.array(records.offsets[has_value])))
-    deletion_offsets = tombstones.offsets[key_records]
+    deletion_offsets = np.asarray(deleted.origins.take_records(pa.array(tombstones.offsets)))
     order = np.argsort(np.concatenate((row_offsets, deletion_offsets)), kind="stable")
-    deletions = deletions.append_column(IS_DELETED, pa.array(np.ones(key_count, np.bool_)))
-    return pa.concat_tables([rows, deletions.cast(rows.schema)]).take(pa.array(order))
+    return pa.concat_tables([rows, deletions]).take(pa.array(order))
 
 
 def changelog_changes(decoder: RowDecoder, records: Records) -> Changes:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
@@ -27,6 +29,7 @@ from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 
 HEADER_PREFIX: Final = "__kafka_sql.errors."
 _LOG = logging.getLogger("kafka_sql.source")
+_MAX_SECONDS_AHEAD: Final = 1_800
 _MAX_SEARCHED: Final = 100_000  # offsets per partition of a dead letter topic, from its end
 
 
@@ -58,7 +61,8 @@ class DeadLetterWriter:
         """
         assert records.timestamps is not None
         if self.topic.is_repeat:
-            self._search(int(records.timestamps.min()))
+            is_searchable = (_written_timestamps(records.timestamps) >= 0).all()
+            self._search(int(records.timestamps.min()) if is_searchable else -1)
             unwritten = np.flatnonzero(~np.isin(records.offsets, self._written))
             records, errors = records.take(unwritten), [errors[i] for i in unwritten.tolist()]
         if errors:
@@ -76,8 +80,8 @@ class DeadLetterWriter:
         definition = self._definition
         client = definition.options[opt.SINK_CLIENT]
         with open_producer(client, definition.client_config, self.topic.name, definition.name) as producer:
-            # a record without a timestamp has -1, which makes the producer set the current time
-            producer.produce(records.values, records.keys, records.timestamps, pa.array(headers, HEADER_LIST))
+            timestamps = _written_timestamps(records.timestamps)
+            producer.produce(records.values, records.keys, timestamps, pa.array(headers, HEADER_LIST))
             producer.flush()
 
     def _search(self, since: int) -> None:
@@ -86,7 +90,7 @@ class DeadLetterWriter:
         If the topic cannot be read, that is logged: a dead letter that is written twice is better than none.
 
         Args:
-            since: oldest timestamp of the records, in milliseconds; -1 if a record has none.
+            since: oldest timestamp of the records, in milliseconds; -1 if a dead letter has another one.
         """
         if since >= self._searched_since:
             return
@@ -109,6 +113,16 @@ class DeadLetterWriter:
                 e,
                 extra={"table": self._definition.name},
             )
+
+
+def _written_timestamps(timestamps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the timestamps of dead letters: those of their records, or -1 for the time of writing.
+
+    Brokers reject timestamps that are an hour ahead (``message.timestamp.after.max.ms``), which the record's topic may
+    accept, and producers those before 1970.
+    """
+    latest = int((time.time() + _MAX_SECONDS_AHEAD) * 1000)
+    return np.where((timestamps < 0) | (timestamps > latest), -1, timestamps)
 
 
 def _read_tail(definition: Definition, topic: str, since: int) -> Iterator[Records]:

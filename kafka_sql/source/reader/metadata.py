@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import SchemaError
+from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.kafka.record_metadata import (
     ERROR,
     ERROR_COLUMNS,
@@ -35,18 +36,48 @@ class DeclaredMetadataColumn:
     """A declared metadata column.
 
     Attributes:
-        name: the column's name.
+        field: the column's name and its type for Spark.
+        declared: its type in Flink's DDL.
         key: Flink's metadata key.
         cast: converts the key's type to the column's type.
         needs_time_zone: whether the cast depends on the session's time zone.
         from_format: whether the value comes from the format instead of the record.
     """
 
-    name: str
+    field: pa.Field
+    declared: str
     key: str
     cast: Cast
     needs_time_zone: bool
     from_format: bool
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return str(self.field.name)
+
+    def convert(self, values: pa.Array, zone: str) -> tuple[pa.Array, list[DecodeError]]:
+        """Convert values of the key to the column's type.
+
+        Args:
+            zone: the session's time zone.
+
+        Returns:
+            the converted values, with null for each one that the column cannot have, and an error for each of these;
+            ``row`` is the value's index.
+        """
+        array = self.cast(values, zone).cast(self.field.type)
+        if array.null_count == (values.null_count if self.field.nullable else 0):
+            return array, []
+        is_misfit = pc.and_(array.is_null(), values.is_valid()) if self.field.nullable else array.is_null()
+        rows = np.flatnonzero(np.asarray(is_misfit)).tolist()
+        return array, [DecodeError(row, self.name, self._describe_misfit(values[row])) for row in rows]
+
+    def _describe_misfit(self, value: pa.Scalar) -> str:
+        if not value.is_valid:
+            return f"metadata '{self.key}' is null, but declared NOT NULL"
+        number = value.cast(pa.int64()).as_py()  # only timestamps have values that do not fit
+        return f"metadata '{self.key}' is {number} {value.type.unit} since 1970, out of the range of {self.declared}"
 
 
 def metadata_columns(definition: Definition, schema: pa.Schema) -> list[DeclaredMetadataColumn]:
@@ -62,13 +93,13 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Declared
     format_keys = {key if key == ROW_KIND else FORMAT_PREFIX + key: key_type for key, key_type in format_metadata}
     columns = [c for c in definition.table.source_columns if c.metadata is not None]
     keys = {**metadata_keys(definition.is_upsert or definition.is_changelog, definition.is_dynamic), **ERROR_COLUMNS}
-    return [_resolve_column(definition.name, c, schema.field(c.name).type, format_keys, keys) for c in columns]
+    return [_resolve_column(definition.name, c, schema.field(c.name), format_keys, keys) for c in columns]
 
 
 def _resolve_column(
     table: str,
     column: Column,
-    target: pa.DataType,
+    field: pa.Field,
     format_keys: dict[str, pa.DataType],
     keys: dict[str, MetadataColumn],
 ) -> DeclaredMetadataColumn:
@@ -85,10 +116,11 @@ def _resolve_column(
             column=column.name,
             table=table,
         )
-    convert = read_cast(key_type, target, column.declared)
+    convert = read_cast(key_type, field.type, column.declared)
     if convert is None:
         raise invalid_type_error(table, column.name, key, column.declared, flink_type, is_read=True)
-    return DeclaredMetadataColumn(column.name, key, convert, needs_time_zone(key_type, target), key in format_keys)
+    needs_zone = needs_time_zone(key_type, field.type)
+    return DeclaredMetadataColumn(field, column.declared, key, convert, needs_zone, key in format_keys)
 
 
 def required_fields(columns: list[DeclaredMetadataColumn], keys: bool) -> RecordFields:
@@ -126,18 +158,17 @@ def _as_arrow(values: npt.NDArray[Any] | None, data_type: pa.DataType) -> pa.Arr
     return pa.Array.from_buffers(data_type, len(values), [None, pa.py_buffer(values)])
 
 
-def _null_if_negative(values: pa.Array, numbers: pa.Array) -> pa.Array:
-    """Return the values, with null where the number is -1 (not set)."""
-    return pc.if_else(pc.less(numbers, 0), pa.scalar(None, values.type), values)
+def _null_if_unset(values: pa.Array) -> pa.Array:
+    """Return the values, with null for -1."""
+    return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
 
 
 def _timestamps(records: Records, _: Split) -> pa.Array:
-    return _null_if_negative(_as_arrow(records.timestamps, TIMESTAMP_LTZ), _as_arrow(records.timestamps, pa.int64()))
+    return _null_if_unset(_as_arrow(records.timestamps, pa.int64())).cast(TIMESTAMP_LTZ)
 
 
 def _epochs(records: Records, _: Split) -> pa.Array:
-    epochs = _as_arrow(records.leader_epochs, pa.int32())
-    return _null_if_negative(epochs, epochs)
+    return _null_if_unset(_as_arrow(records.leader_epochs, pa.int32()))
 
 
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType

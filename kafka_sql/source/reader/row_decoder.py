@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,11 +16,10 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_time_zone
-from kafka_sql.source.reader.bad_records import BadRecordHandler, how_to_tolerate
-from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value
+from kafka_sql.source.reader.bad_records import TO_TOLERATE, BadRecordHandler, how_to_tolerate
+from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value, row_payloads
 from kafka_sql.source.reader.metadata import (
     FORMAT_PREFIX,
-    DeclaredMetadataColumn,
     metadata_columns,
     read_metadata,
     required_fields,
@@ -65,10 +65,10 @@ class RowDecoder:
         """
         self.schema, self.split = schema, split
         self.metadata = metadata_columns(definition, schema)
-        self._format_metadata = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.from_format]
-        if definition.is_changelog and ROW_KIND not in self._format_metadata:
-            self._format_metadata.append(ROW_KIND)
-        self.value = definition.value.create_decoder(schema, tuple(self._format_metadata))
+        self._format_columns = [c for c in self.metadata if c.from_format]
+        self._has_row_kinds = definition.is_changelog
+        format_metadata = [c.key.removeprefix(FORMAT_PREFIX) for c in self._format_columns]
+        self.value = definition.value.create_decoder(schema, (*format_metadata, *[ROW_KIND] * self._has_row_kinds))
         self._advice = {"": how_to_tolerate(definition.value)}
         if definition.key is not None:
             self._advice[_KEY] = how_to_tolerate(definition.key)
@@ -90,66 +90,126 @@ class RowDecoder:
             errors: collects the error of each undecodable record; ``row`` is the record's index.
 
         Raises:
-            DecodeError: a payload does not match the declaration, and ``errors`` is None.
+            DecodeError: a record does not match the declaration, and ``errors`` is None.
         """
         # keys first, as in Flink, so that a key's error is reported before a value's
-        # (not self.keys(), which a subclass overrides to handle the errors)
-        keys = RowDecoder.keys(self, records, errors) if self._key is not None else None
-        value_errors: list[DecodeError] = []
+        keys = self._decode_keys(records, errors) if self._key is not None else None
         payloads = whole_records(records, self.split) if self._reads_records else records.values
-        values = self._decode_payloads(self.value, payloads, records, None if errors is None else value_errors)
-        if errors is not None and (errors or value_errors):
-            error_by_row = {e.row: e for e in (*value_errors, *errors)}
-            keys, values = keys and keys.without_payloads(error_by_row), values.without_payloads(error_by_row)
-            errors[:] = [e for _, e in sorted(error_by_row.items())]
-        origins = join_key_and_value(len(records.offsets), keys, values)
-        columns = dict(zip(self._value_columns, origins.take_values(values.columns), strict=True))
+        values = self._decode_payloads(self.value, payloads, records, errors)
+        values = self._cast_format_metadata(values, records, errors)
+        keys, values, origins, columns = self._join(records, keys, values, errors)
         if keys is not None:
-            columns = {**dict(zip(self._key_names, origins.take_keys(keys.columns), strict=True)), **columns}
-        format_metadata = dict(zip(self._format_metadata, origins.take_values(values.metadata), strict=True))
-        for c in self.metadata:
-            if c.from_format:
-                array = format_metadata[c.key.removeprefix(FORMAT_PREFIX)]
-                columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
-            else:
-                columns[c.name] = self.read_record_metadata(c, records, origins)
-        rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-        return DecodedRows(rows, origins, format_metadata.get(ROW_KIND))
+            columns |= zip(self._key_names, origins.take_keys(keys.columns), strict=True)
+        columns |= zip(self._value_columns, origins.take_values(values.columns), strict=True)
+        format_metadata = origins.take_values(values.metadata)
+        columns |= zip((c.name for c in self._format_columns), format_metadata, strict=False)
+        return DecodedRows(self._batch(columns), origins, format_metadata[-1] if self._has_row_kinds else None)
 
-    def read_record_metadata(
-        self, column: DeclaredMetadataColumn, records: Records, origins: RowOrigins = EACH_RECORD
-    ) -> pa.Array:
-        """Return a metadata column that describes the records, and not their values, with one value per row."""
-        values = read_metadata(column.key, records, self.split)
-        array = origins.order_rows(values) if column.name == ROW_ORDER_NAME else origins.take_records(values)
-        return column.cast(array, self.time_zone).cast(self.schema.field(column.name).type)
-
-    def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
-        """Decode the keys of records.
+    def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
+        """Decode records of an upsert table without values to rows that only have the key and the record's metadata.
 
         Args:
-            errors: collects the error of each undecodable key.
+            errors: as in ``decode``.
 
         Raises:
-            DecodeError: a key does not match the declaration, and ``errors`` is None.
+            DecodeError: a record does not match the declaration, and ``errors`` is None.
         """
+        keys, _, origins, columns = self._join(
+            records, self._decode_keys(records, errors), Decoded([records.values]), errors
+        )
+        assert keys is not None
+        columns |= zip(self._key_names, origins.take_keys(keys.columns), strict=True)
+        count = len(origins.take_records(records.values))
+        nulls = {f.name: pa.nulls(count, f.type) for f in self.schema if f.name not in columns}
+        return DecodedRows(self._batch(columns | nulls), origins, None)
+
+    def _batch(self, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+
+    def _join(
+        self, records: Records, keys: Decoded | None, values: Decoded, errors: ErrorSink
+    ) -> tuple[Decoded | None, Decoded, RowOrigins, dict[str, pa.Array]]:
+        """Join the keys and values of the decodable records.
+
+        Returns:
+            their keys and values, the origins of the rows, and the metadata columns that describe records.
+        """
+        metadata: dict[str, pa.Array] = {}
+        if records.unreadable:
+            unreadable = [DecodeError(row, None, reason) for row, reason in records.unreadable.items()]
+            self._report(unreadable, records, errors)
+        keys, values, origins = _join_decodable(records, keys, values, errors)
+        new_errors = self._read_metadata(records, origins, metadata)
+        if new_errors:
+            self._report(new_errors, records, errors)
+            keys, values, origins = _join_decodable(records, keys, values, errors)
+        if errors:  # one per record
+            errors[:] = [e for _, e in sorted({e.row: e for e in reversed(errors)}.items())]
+        order = {ROW_ORDER_NAME: origins.order_rows}
+        columns = {name: order.get(name, origins.take_records)(array) for name, array in metadata.items()}
+        return keys, values, origins, columns
+
+    def _read_metadata(self, records: Records, origins: RowOrigins, columns: dict[str, pa.Array]) -> list[DecodeError]:
+        """Fill in the metadata columns that describe records, with one value per record.
+
+        Returns:
+            an error for each value that its column cannot have, except of records without rows.
+        """
+        errors: list[DecodeError] = []
+        for c in self.metadata:
+            if not c.from_format:
+                columns[c.name], misfits = c.convert(read_metadata(c.key, records, self.split), self.time_zone)
+                errors += misfits
+        if errors and origins.record_indices is not None:
+            with_rows = set(origins.record_indices.to_pylist())
+            errors = [e for e in errors if e.row in with_rows]
+        return errors
+
+    def _cast_format_metadata(self, values: Decoded, records: Records, errors: ErrorSink) -> Decoded:
+        """Return decoded values with the format's metadata in the types of the columns."""
+        metadata = list(values.metadata)
+        for i, c in enumerate(self._format_columns):
+            metadata[i], misfits = c.convert(metadata[i], self.time_zone)
+            if misfits:
+                payloads = row_payloads(values, len(records.offsets))
+                misfits = [DecodeError(int(payloads[e.row]), e.field, e.reason) for e in misfits]
+                self._report(misfits, records, errors)
+        return replace(values, metadata=metadata)
+
+    def _decode_keys(self, records: Records, errors: ErrorSink) -> Decoded:
         assert self._key is not None
         return self._decode_payloads(self._key, records.keys, records, errors, _KEY)
 
     def _decode_payloads(
         self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, errors: ErrorSink, part: str = ""
     ) -> Decoded:
-        def with_location(error: DecodeError) -> DecodeError:
-            return error.with_location(self.split.describe_offset(int(records.offsets[error.row])) + part)
-
         new_errors: list[DecodeError] = []
         try:
             decoded = decoder.decode(payloads, None if errors is None else new_errors)
         except DecodeError as e:
-            raise with_location(e).with_advice(self._advice[part]) from e
+            raise self._locate(e, records, part).with_advice(self._advice[part]) from e
         if errors is not None:
-            errors += sorted(map(with_location, new_errors), key=lambda e: e.row)
+            errors += sorted((self._locate(e, records, part) for e in new_errors), key=lambda e: e.row)
         return decoded
+
+    def _report(self, new_errors: list[DecodeError], records: Records, errors: ErrorSink) -> None:
+        """Add errors of records to the sink, or raise the first one if there is no sink."""
+        new_errors = sorted((self._locate(e, records) for e in new_errors), key=lambda e: e.row)
+        if errors is None:
+            raise new_errors[0].with_advice(TO_TOLERATE)
+        errors += new_errors
+
+    def _locate(self, error: DecodeError, records: Records, part: str = "") -> DecodeError:
+        return error.with_location(self.split.describe_offset(int(records.offsets[error.row])) + part)
+
+
+def _join_decodable(
+    records: Records, keys: Decoded | None, values: Decoded, errors: ErrorSink
+) -> tuple[Decoded | None, Decoded, RowOrigins]:
+    """Return the keys and values of the records without an error, and the origins of their rows."""
+    bad_records = {e.row for e in errors or ()}
+    keys, values = keys and keys.without_payloads(bad_records), values.without_payloads(bad_records)
+    return keys, values, join_key_and_value(len(records.offsets), keys, values)
 
 
 class TolerantRowDecoder(RowDecoder):
@@ -179,25 +239,21 @@ class TolerantRowDecoder(RowDecoder):
         origins = pa.concat_arrays([origins, pa.array([e.row for e in new_errors], pa.int64())])
         return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
 
-    def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
-        """Decode the decodable keys."""
+    def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
+        """Decode the decodable records without values."""
         new_errors: list[DecodeError] = []
-        keys = super().keys(records, new_errors)
-        if new_errors:
-            self._handler.handle(records, new_errors)
-        return keys
+        rows = super().decode_tombstones(records, new_errors)
+        self._handler.handle(records, new_errors)
+        return rows
 
     def _error_rows(self, records: Records, errors: list[DecodeError]) -> pa.RecordBatch:
         """Return one row per undecodable record: its metadata and the error message; other columns are null."""
         bad_records = records.take(np.array([e.row for e in errors], np.int64))
         columns = {f.name: pa.nulls(len(errors), f.type) for f in self.schema}
+        self._read_metadata(bad_records, EACH_RECORD, columns)  # a value that its column cannot have is null
         for c in self.metadata:
-            if c.from_format:
-                continue
             if c.key == ERROR:
                 columns[c.name] = pa.array([str(e) for e in errors], pa.string()).cast(self.schema.field(c.name).type)
-            else:
-                columns[c.name] = self.read_record_metadata(c, bad_records)
         return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
 
 

@@ -27,6 +27,8 @@ _LOG = logging.getLogger("kafka_sql.source")
 
 _TIMESTAMP: Final = "timestamp"  # Kafka's metadata key
 _TIMESTAMP_TYPE: Final = pa.timestamp("us", "UTC")
+_MICROS_PER_MILLI: Final = 1e3
+_MICROS_PER_DAY: Final = 86_400e6
 _SIZE: Final = BatchSize(max_bytes=1 << 20)  # also bounds a fetch, which usually reads a few hundred records
 # formats whose payloads have field names that are looked up, so that other fields can be skipped
 _SELF_DESCRIBING: Final = ("json", "json-confluent", "debezium-json", "canal-json", "maxwell-json", "ogg-json")
@@ -97,7 +99,8 @@ class EventTimeReader:
     def _times(self, records: Records) -> Numbers:
         if self._reads_timestamps:
             assert records.timestamps is not None
-            return np.where(records.timestamps < 0, UNKNOWN_TIME, records.timestamps * 1000)
+            timestamps = pa.array(records.timestamps, mask=records.timestamps == -1)
+            return to_microseconds(timestamps, _MICROS_PER_MILLI)
         assert self._decoder is not None
         assert self._source is not None
         errors: ErrorSink = []
@@ -150,9 +153,10 @@ def to_microseconds(values: pa.Array, unit: float | None) -> Numbers:
     """
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         values = _parse_timestamps(values) if unit in (1.0, None) else _parse_integers(values)
-    if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
-        values = values.cast(_TIMESTAMP_TYPE if values.type == _TIMESTAMP_TYPE else pa.timestamp("us")).cast(pa.int64())
-        unit = None
+    if pa.types.is_timestamp(values.type):
+        values, unit = values.cast(pa.int64()), None
+    elif pa.types.is_date(values.type):
+        values, unit = values.cast(pa.int32()), _MICROS_PER_DAY
     numbers = values.cast(pa.float64()) if not pa.types.is_integer(values.type) else values.cast(pa.int64())
     known = np.asarray(numbers.is_valid())
     result = numbers.fill_null(0).to_numpy(zero_copy_only=False)
@@ -163,7 +167,8 @@ def to_microseconds(values: pa.Array, unit: float | None) -> Numbers:
     factor = unit or 1.0
     if factor < 1:
         return np.where(known, result // round(1 / factor), UNKNOWN_TIME)
-    known &= np.abs(result) <= np.iinfo(np.int64).max // round(factor)
+    largest = np.iinfo(np.int64).max // round(factor)
+    known &= (-largest <= result) & (result <= largest)
     return np.where(known, result * round(factor), UNKNOWN_TIME)
 
 

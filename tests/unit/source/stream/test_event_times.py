@@ -26,6 +26,8 @@ MICROS = 1772452800_000_000
         ([NOON.replace(tzinfo=timezone.utc)], pa.timestamp("us", "UTC"), 1.0, [MICROS]),
         ([date(1970, 1, 2)], pa.date32(), 1.0, [86_400_000_000]),
         ([5, None, 2**62], pa.int64(), 1e3, [5_000, UNKNOWN_TIME, UNKNOWN_TIME]),
+        ([-(2**63), 2**63 - 1, -1], pa.int64(), 1e3, [UNKNOWN_TIME, UNKNOWN_TIME, -1_000]),
+        ([-(2**31), 2**31 - 1, -1], pa.date32(), 1.0, [UNKNOWN_TIME, UNKNOWN_TIME, -86_400_000_000]),
         ([5], pa.int32(), None, [5]),
         ([1_999, 2_000], pa.int64(), 1e-3, [1, 2]),
         ([1.5, float("nan")], pa.float64(), 1e6, [1_500_000, UNKNOWN_TIME]),
