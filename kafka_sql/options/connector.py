@@ -34,6 +34,7 @@ from kafka_sql.options.option import (
     string_list,
 )
 from kafka_sql.options.sink import (  # noqa: F401  # re-exported
+    ALLOW_NEW_CHECKPOINT,
     AT_LEAST_ONCE,
     DEFAULT,
     DELIVERY_GUARANTEE,
@@ -393,6 +394,7 @@ _SINK: Final = (
     DELIVERY_GUARANTEE,
     TRANSACTIONAL_ID_PREFIX,
     TRANSACTION_NAMING,
+    ALLOW_NEW_CHECKPOINT,
     SINK_PARALLELISM,
     TOPIC_CREATE,
     TOPIC_PARTITIONS,

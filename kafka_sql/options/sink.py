@@ -23,6 +23,13 @@ TRANSACTIONAL_ID_PREFIX: Final = string(
     "Prefix of the transactional ids of all writers. Required for 'exactly-once'. It must be unique for each query: a "
     "query that starts with the prefix of a running query fences that query.",
 )
+ALLOW_NEW_CHECKPOINT: Final = boolean(
+    "sink.allow-new-checkpoint",
+    "Whether a continuous query with a new checkpoint may write a topic that another query has written 'exactly-once' "
+    "with the same 'sink.transactional-id-prefix'. By default it is rejected before it writes, because a query that "
+    "has lost its checkpoint would write its rows a second time.",
+    default="false",
+)
 INCREMENTING: Final = "INCREMENTING"
 POOLING: Final = "POOLING"
 TRANSACTION_NAMING: Final = enum(

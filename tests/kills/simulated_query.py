@@ -65,7 +65,8 @@ class SimulatedQuery:
         self.run = transactional_ids.run_id(run)
         self.random = random.Random(run)
         prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
-        self.committer = Committer(sink.client_config, Writer("numbers", prefix, "t", self.run, query))
+        topics = ";".join(opt.topics(sink.options) or ())
+        self.committer = Committer(sink.client_config, Writer("numbers", prefix, topics, self.run, query))
         self._attempts = 0
         for state in ("planned", "done"):
             (folder / state).mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from kafka_sql.errors import BrokerError
+from kafka_sql.errors import BrokerError, CheckpointError
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DELIVERY_TIMEOUT
 from kafka_sql.kafka.decision_log import read_decisions
 from kafka_sql.kafka.decision_log_writer import LogWriterFenced
@@ -71,6 +71,7 @@ class Committer:
 
         Raises:
             WriterFencedError: another run, query or statement has claimed the prefix.
+            CheckpointError: the query has a new checkpoint, and another one has written the topics under the prefix.
             PreparedTransactionLostError: a transaction is no longer open; nothing of the batch was committed.
             DecidedTransactionLostError: the brokers aborted decided transactions.
             TransactionInDoubtError: the outcome of a transaction is unknown.
@@ -107,7 +108,7 @@ class Committer:
             cleanup.result()
             if not decided:
                 return  # no task has rows, or an earlier decision has committed all, even if the replay's tasks differ
-        except BrokerError:
+        except (BrokerError, CheckpointError):
             self._abort_undecided(messages)
             raise
         self._record_decision(batch, (*already_committed, *decided))

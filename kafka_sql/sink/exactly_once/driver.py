@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_sql.definition import Definition
+from kafka_sql.kafka.decision_log import read_committed_decisions
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
+from kafka_sql.sink.exactly_once.ownership import new_checkpoint_error
 from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
 
 # Spark commits all batches of a query in one process, which keeps its claim of the prefix and its connections
@@ -24,15 +26,8 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
     prepared = [m for m in messages if isinstance(m, PreparedTransaction)]
     if not prepared:
         return
-    topics = opt.topics(definition.options) or ()
     message = prepared[0]  # run, query and batch are the same in all messages
-    writer = Writer(
-        definition.name,
-        definition.options[opt.TRANSACTIONAL_ID_PREFIX],
-        ";".join(topics),
-        message.run,
-        message.query,
-    )
+    writer = _writer(definition, message.run, message.query)
     key = definition.client_config["bootstrap.servers"], writer.prefix
     committer = _committers.get(key)
     if committer is None or committer.writer != writer:
@@ -46,6 +41,31 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
         raise
     if message.query is None:
         _committers.pop(key).close()
+
+
+def check_query(definition: Definition, query: str | None) -> None:
+    """Check before a continuous query starts that its checkpoint is the one with which the topics were written.
+
+    Args:
+        query: the id of the query in its checkpoint; None if the checkpoint is new.
+
+    Raises:
+        CheckpointError: another query has written the topics under the prefix, see ``ownership.new_checkpoint_error``.
+        BrokerError: the decision log cannot be read.
+    """
+    writer = _writer(definition, "", query or "")
+    if writer.allows_new_checkpoint:
+        return
+    error = new_checkpoint_error(read_committed_decisions(definition.client_config), writer)
+    if error is not None:
+        raise error
+
+
+def _writer(definition: Definition, run: str, query: str | None) -> Writer:
+    topics = opt.topics(definition.options) or ()
+    prefix = definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    allows_new_checkpoint = definition.options[opt.ALLOW_NEW_CHECKPOINT]
+    return Writer(definition.name, prefix, ";".join(topics), run, query, allows_new_checkpoint)
 
 
 def abort(definition: Definition, messages: Sequence[Any]) -> None:

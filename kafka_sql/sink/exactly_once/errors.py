@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_sql.errors import (
+    CheckpointError,
     DecidedTransactionLostError,
     PreparedTransactionLostError,
     TransactionError,
@@ -12,6 +13,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.sink.exactly_once.records import Claim, DecidedTransaction, Decision, Writer
 
+_ALLOWED = "'sink.allow-new-checkpoint' = 'true'"
 _MAX_SHOWN = 5  # transactions that a message lists
 
 
@@ -30,7 +32,20 @@ def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decisio
     return WriterFencedError(
         f"Table '{writer.name}': cannot write batch {batch}, because batch {decision.batch} of query '{writer.query}' "
         "was already written. Either a newer run of the query has continued, or the checkpoint is an old copy. Use the "
-        "newest run. To write again from an old copy, give it a new query id (delete its file 'metadata').",
+        "newest run. To write again from an old copy, give it a new query id (delete its file 'metadata') and set "
+        f"{_ALLOWED}.",
+        table=writer.name,
+    )
+
+
+def new_checkpoint(writer: Writer, decision: Decision, claim: Claim | None) -> CheckpointError:
+    """Return the error for a query with a new checkpoint, whose topics another query has written under the prefix."""
+    earlier = claim.who if claim is not None else f"query {decision.query}"
+    return CheckpointError(
+        f"Table '{writer.name}': the checkpoint is new, but topic '{writer.topics}' was already written under "
+        f"'sink.transactional-id-prefix' = '{writer.prefix}' by {earlier}. The rows of that query would be written a "
+        "second time. To continue it, use its checkpoint. For a different query, set a different prefix. To write the "
+        f"rows again, set {_ALLOWED}, for example with the hint INSERT INTO {writer.name} /*+ OPTIONS({_ALLOWED}) */.",
         table=writer.name,
     )
 

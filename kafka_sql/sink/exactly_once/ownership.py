@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Final
 
-from kafka_sql.errors import WriterFencedError
+from kafka_sql.errors import CheckpointError, WriterFencedError
 from kafka_sql.kafka.decision_log import create_log, read_committed_decisions, read_decisions
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
-from kafka_sql.sink.exactly_once.errors import log_ahead_of_checkpoint, superseded
+from kafka_sql.sink.exactly_once.errors import log_ahead_of_checkpoint, new_checkpoint, superseded
 from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_claims, parse_decisions
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id
 
@@ -65,13 +65,14 @@ def claim_prefix(
 
     Raises:
         WriterFencedError: a newer run has claimed the prefix, or has committed a later batch.
+        CheckpointError: see ``new_checkpoint_error``.
         LogWriterFenced: a newer writer fenced this one meanwhile.
         BrokerError: the brokers do not respond, or reject a request.
     """
     records = read_committed_decisions(config)
     if not records:
         create_log(config)
-    _raise_if_superseded(records, writer, batch)
+    _raise_if_rejected(records, writer, batch)
     with ExitStack() as stack:
         log = stack.enter_context(closing(DecisionLogWriter(config, driver_id(writer.prefix))))
         log.fence_older_writers()
@@ -80,7 +81,7 @@ def claim_prefix(
             with closing(DecisionLogWriter(config, driver_id(prefix))) as earlier_log:
                 earlier_log.fence_older_writers()
         records = read_decisions(config)
-        _raise_if_superseded(records, writer, batch)
+        _raise_if_rejected(records, writer, batch)
         claims = parse_claims(records)
         previous = claims.get(writer.prefix)
         claim = next_claim(records, writer, active_runs())
@@ -127,13 +128,36 @@ def _earlier_prefixes(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
     return tuple(prefix for prefix in prefixes if prefix != writer.prefix)
 
 
-def _raise_if_superseded(log: dict[str, bytes], writer: Writer, batch: int | None) -> None:
+def new_checkpoint_error(log: dict[str, bytes], writer: Writer) -> CheckpointError | None:
+    """Return the error of a query that would write rows again, because it does not have the checkpoint of its prefix.
+
+    Spark stores the id of a query in its checkpoint. A query with another id than the one that has written the topics
+    under the prefix has a new checkpoint.
+    """
+    if writer.query is None or writer.allows_new_checkpoint:
+        return None
+    decisions = parse_decisions(log)
+    if any(map(writer.wrote, decisions)):
+        return None
+    sink = writer.prefix, writer.topics
+    others = [d for d in decisions if d.query is not None and (d.prefix, d.topics) == sink]
+    if not others:
+        return None
+    claim = parse_claims(log).get(writer.prefix)
+    latest = next((d for d in others if claim is not None and d.query == claim.query), others[-1])
+    return new_checkpoint(writer, latest, claim if claim is not None and claim.query == latest.query else None)
+
+
+def _raise_if_rejected(log: dict[str, bytes], writer: Writer, batch: int | None) -> None:
     current = parse_claims(log).get(writer.prefix)
     if current is not None and writer.run in current.superseded:
         raise superseded(writer, current)
     later_decision = _find_later_decision(log, writer, batch)
     if later_decision is not None:
         raise log_ahead_of_checkpoint(writer, batch, later_decision)
+    error = new_checkpoint_error(log, writer)
+    if error is not None:
+        raise error
 
 
 def _find_later_decision(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:

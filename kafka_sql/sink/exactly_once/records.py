@@ -58,6 +58,7 @@ class Writer:
         prefix: 'sink.transactional-id-prefix'.
         topics: the table's topics, as in its option.
         run, query: as in ``PreparedTransaction``.
+        allows_new_checkpoint: whether it may write although another query has written the topics under the prefix.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Writer:
     topics: str
     run: str
     query: str | None
+    allows_new_checkpoint: bool = False
 
     def wrote(self, decision: Decision) -> bool:
         """Return whether the decision was made by this query for this sink, under any prefix."""

@@ -19,6 +19,7 @@ from kafka_sql.sql.spark_errors import error_message, mask_message
 
 _JAVA_ERRORS: Final = (Py4JJavaError, PySparkException)  # PySpark converts some of them
 FINGERPRINT_FILE: Final = ".kafka_sql-fingerprint.json"  # in the checkpoint; Spark ignores it
+_METADATA_FILE: Final = "metadata"  # in the checkpoint: Spark's id of the query
 _INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # slashes, control characters, leading dots
 
 
@@ -89,6 +90,18 @@ class Checkpoint:
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
 
+    def query_id(self) -> str | None:
+        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
+        text = self._read(_METADATA_FILE)
+        try:
+            return str(json.loads(text)["id"]) if text is not None else None
+        except (ValueError, KeyError, TypeError):
+            raise self._unusable(ValueError(f"its file '{_METADATA_FILE}' is damaged")) from None
+
     def check(self, fingerprint: Json, drops_missing_topics: bool = False) -> None:
         """Check that a query can resume from the checkpoint.
 
@@ -130,7 +143,11 @@ class Checkpoint:
             CheckpointError: the fingerprint cannot be read.
             InvalidOptionError: the folder cannot be read.
         """
-        file = self._path(self._root, FINGERPRINT_FILE)
+        text = self._read(FINGERPRINT_FILE)
+        return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
+
+    def _read(self, name: str) -> str | None:
+        file = self._path(self._root, name)
         try:
             if not self._file_system.exists(file):
                 return None
@@ -139,7 +156,7 @@ class Checkpoint:
             stream.close()
         except _JAVA_ERRORS as e:
             raise self._unusable(e) from None
-        return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink)
+        return text
 
     def _unusable(self, error: Exception) -> InvalidOptionError:
         reason = mask_message(error_message(error)).partition("\n")[0]

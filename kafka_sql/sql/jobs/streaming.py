@@ -26,6 +26,7 @@ from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.spark_context import is_stopped, spark_context
+from kafka_sql.sink.exactly_once.driver import check_query
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
@@ -130,7 +131,8 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         MissingOptionError: no checkpoint folder is set.
         InvalidOptionError: the checkpoint folder cannot be used.
         StatementError: a query of that name is running.
-        CheckpointError: the checkpoint belongs to another query.
+        CheckpointError: the checkpoint belongs to another query; or it is new, and another query has written the table
+            with the same transactional id prefix.
         UnsupportedSqlError: a table cannot be read as a stream.
         BrokerError: a topic does not exist, or must not be read or written.
     """
@@ -157,6 +159,8 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     for write in target.writes if isinstance(target, SharedSink) else [Write(target, query.rows)]:
         if not isinstance(write.target, SparkTable):
             check_target(write.target, write.rows)
+            if write.target.definition.is_exactly_once:
+                check_query(write.target.definition, checkpoint.query_id())
         elif write.target.sink is Sink.FILES:
             check_file_sink(spark, write.target, location, resumes)
     return CheckedQuery(query, name, location, fingerprint)

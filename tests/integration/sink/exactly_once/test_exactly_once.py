@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.errors import InvalidOptionError
+from kafka_sql.errors import CheckpointError, InvalidOptionError
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -120,6 +120,39 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
     with pytest.raises(Exception, match=r"is written a second time in batch 2 of query .*Write a union of both"):
         start(write_twice).processAllAvailable()
     assert committed(topics, target, 4) == [1, 2, 3, 4]
+
+
+def test_a_new_checkpoint_under_a_known_prefix(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    sql(f"CREATE TABLE tgt (a INT) {exactly_once(topics, target, f'known-{target}')}")
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}')
+
+    def run(folder: str, hint: str = "") -> None:
+        sql("SET 'execution.runtime-mode' = 'streaming'")
+        sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / folder}'")
+        query = spark.streams.get(sql(f"INSERT INTO tgt {hint} SELECT a FROM src").collect()[0][0])
+        query.processAllAvailable()
+        query.stop()
+        sql("SET 'execution.runtime-mode' = 'batch'")
+
+    run("first")
+    topics.produce(source, b'{"a": 3}')
+    (tmp_path / "first").rename(tmp_path / "moved")
+    run("moved")
+    sql("INSERT INTO tgt VALUES (4)")
+    message = f"the checkpoint is new, but topic '{target}' was already written .*'sink.allow-new-checkpoint' = 'true'"
+    with pytest.raises(CheckpointError, match=message):
+        run("new")
+    sql("SET 'execution.runtime-mode' = 'batch'")
+    writer = spark.readStream.table("src").writeStream.option("checkpointLocation", str(tmp_path / "dataframe"))
+    with pytest.raises(CheckpointError, match=message):
+        writer.format("kafka.tgt").start().processAllAvailable()
+    assert committed(topics, target, 4) == [1, 2, 3, 4]
+    run("new", "/*+ OPTIONS('sink.allow-new-checkpoint' = 'true') */")
+    topics.produce(source, b'{"a": 5}')
+    run("new")  # it has written rows now
+    assert committed(topics, target, 8) == [1, 1, 2, 2, 3, 3, 4, 5]
 
 
 def test_a_second_query_with_the_prefix_is_rejected(sql: Any, topics: Topics, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.errors import PreparedTransactionLostError, TransactionError
+from kafka_sql.errors import CheckpointError, PreparedTransactionLostError, TransactionError
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionHint
 from kafka_sql.kafka.protocol.transactions import ONGOING, TransactionDescription
@@ -127,6 +127,20 @@ def test_failed_task_attempts_are_aborted(transactions: Transactions) -> None:
     Committer(CONFIG, WRITER).commit(1, messages)
     assert [transactions.states[str(m.transaction)] for m in messages] == ["CompleteCommit"] * 2
     assert (transactions.states[lingering], transactions.states[other_run]) == ("CompleteAbort", ONGOING)
+
+
+def test_a_rejected_query_leaves_no_transaction_open(
+    transactions: Transactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reject(*_: object) -> PrefixOwner:
+        raise CheckpointError("the checkpoint is new")
+
+    monkeypatch.setattr(module, "claim_prefix", reject)
+    messages = transactions.prepare(0, 1)
+    with pytest.raises(CheckpointError):
+        Committer(CONFIG, WRITER).commit(1, messages)
+    assert set(transactions.states.values()) == {"CompleteAbort"}
+    assert transactions.log == {}
 
 
 def test_nothing_is_committed_if_a_prepared_transaction_is_lost(transactions: Transactions) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from kafka_sql.errors import WriterFencedError
+from kafka_sql.errors import CheckpointError, WriterFencedError
 from kafka_sql.sink.exactly_once import ownership
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner, claim_prefix, fencing_error, next_claim
 from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_claims, parse_decisions
@@ -100,6 +101,42 @@ def test_a_later_batch_of_another_run(log: Log, decided_batch: int, batch: int, 
     else:
         assert claim(log, writer("r2"), batch).decisions == [decision(decided_batch)]
     assert claim(log, writer("r1"), batch)  # the same run may
+
+
+@pytest.mark.parametrize(
+    ("claimant", "is_rejected"),
+    [
+        (writer("r2", query="new"), True),
+        (writer("r2"), False),
+        (writer("r2", query=None), False),
+        (writer("r2", query="new", topics="other"), False),
+        (writer("r2", query="new", prefix="other"), False),
+        (replace(writer("r2", query="new"), allows_new_checkpoint=True), False),
+    ],
+)
+@pytest.mark.parametrize("is_claimed_by_a_statement", [False, True])
+def test_a_query_with_a_new_checkpoint(
+    log: Log, claimant: Writer, is_rejected: bool, is_claimed_by_a_statement: bool
+) -> None:
+    claim(log, writer("r1"))
+    log.add(decision(7))
+    if is_claimed_by_a_statement:
+        claim(log, writer("s", query=None), None)
+    log.fenced.clear()
+    batch = 7 if claimant.query == "q" else 0
+    if not is_rejected:
+        assert claim(log, claimant, batch)
+        return
+    earlier = "query q" if is_claimed_by_a_statement else "query q into 'orders' on "
+    with pytest.raises(CheckpointError, match=f"'p' by {earlier}.*'sink.allow-new-checkpoint' = 'true'"):
+        claim(log, claimant, batch)
+    assert log.fenced == []  # it does not fence a running query
+
+
+def test_a_checkpoint_with_another_prefix_is_not_new(log: Log) -> None:
+    claim(log, writer("r1", prefix="old"))
+    log.add(decision(3, prefix="old"), decision(5, query="other"))
+    assert claim(log, writer("r2"), 4)
 
 
 def test_earlier_prefixes_of_a_query_are_fenced_and_taken_over(log: Log) -> None:
