@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
+from kafka_sql.kafka.config.java_properties import JAVA_ONLY, JAVA_PROPERTIES, Handling, Property
 from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
@@ -25,7 +25,11 @@ _HEADINGS = {
     Handling.SAME: ("Same name", "Java's clients and librdkafka have the same name and meaning for these."),
     Handling.RENAMED: ("Renamed", "librdkafka has another name for these."),
     Handling.CONVERTED: ("Converted", "librdkafka has other values or several properties for these."),
-    Handling.IGNORED: ("Ignored", "These have no effect. A warning is logged."),
+    Handling.IGNORED: (
+        "Ignored",
+        "These have no effect. A warning is logged. In [real-time mode](real-time.md), Java's client honors "
+        f"{', '.join(f'`{key}`' for key in sorted(JAVA_ONLY))}.",
+    ),
     Handling.REJECTED: ("Rejected", "These are not supported. The statement fails with the reason."),
 }
 

@@ -6,7 +6,7 @@ from kafka_sql.checks.finding import Finding
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.realtime.checks import check_sink, check_source
-from kafka_sql.realtime.connector_options import java_properties
+from kafka_sql.realtime.client_properties import java_properties
 
 
 def check_real_time_mode(definition: Definition) -> Finding:

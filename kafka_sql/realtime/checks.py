@@ -121,16 +121,16 @@ def check_sink(definition: Definition) -> None:
             )
 
 
-def check_property(definition: Definition, key: str, value: str) -> None:
+def check_property(definition: Definition, key: str) -> None:
     """Check that Java's Kafka clients have a property.
 
     Raises:
         UnsupportedOptionError: it is a property of another client.
     """
     if key not in JAVA_PROPERTIES:
-        raise _property_error(definition, key, "it is not a property of Java's Kafka clients, which Spark uses")
+        raise property_error(definition, key, "it is not a property of Java's Kafka clients, which Spark uses")
     if key == "transactional.id":
-        raise _property_error(definition, key, "Spark's Kafka sink has no transactions")
+        raise property_error(definition, key, "Spark's Kafka sink has no transactions")
 
 
 def check_handler_class(definition: Definition, key: str, value: str, is_loadable: bool) -> None:
@@ -141,7 +141,7 @@ def check_handler_class(definition: Definition, key: str, value: str, is_loadabl
     """
     if key.endswith(_CALLBACK_HANDLER) and not is_loadable:
         reason = f"Spark has no class {value}. Add its jar to the session with 'spark.jars'"
-        raise _property_error(definition, key, reason)
+        raise property_error(definition, key, reason)
 
 
 def _check_connector(definition: Definition) -> None:
@@ -243,7 +243,8 @@ def _shown(definition: Definition, option: Option[Any]) -> str:
     return mask_value(option.key, str(definition.table.options.get(option.key, definition.options.get(option))))
 
 
-def _property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:
+def property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:
+    """Return the error for a property that real-time mode does not support."""
     return UnsupportedOptionError(
         f"Table '{definition.name}': option '{opt.PROPERTIES_PREFIX}{key}' is not supported in real-time mode: "
         f"{reason}. To use it in micro-batches, {_MICRO_BATCHES}.",

@@ -4,50 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.config.conversions import JAAS
-from kafka_sql.kafka.config.jaas import remove_escapes
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options.secret_references import resolve_all
-from kafka_sql.realtime.checks import HEADER_KEYS, check_property
-
-# properties that Spark sets itself; offsets are in its checkpoint, and this package commits them to the group
-_OF_SPARK: Final = frozenset(
-    ("group.id", "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "allow.auto.create.topics")
-)
-_PEM_CONTENTS: Final = {
-    "ssl.truststore.type": ("ssl.truststore.certificates",),
-    "ssl.keystore.type": ("ssl.keystore.key", "ssl.keystore.certificate.chain"),
-}
-
-
-def java_properties(definition: Definition) -> dict[str, str]:
-    """Return the table's ``properties.*`` under Java's names, with references to secrets resolved on the driver.
-
-    Raises:
-        UnsupportedOptionError: Java's clients do not have a property.
-        SecretReferenceError: a reference cannot be resolved.
-    """
-    options = (opt.DISCOVERY_INTERVAL, opt.COMMIT_OFFSETS, opt.CLIENT_ID_PREFIX, opt.REGISTER_METRICS)
-    aliases = {alias for option in options for alias in option.aliases}
-    prefix = opt.PROPERTIES_PREFIX
-    properties = {
-        key.removeprefix(prefix): value
-        for key, value in definition.table.options.items()
-        if key.startswith(prefix) and key not in aliases and key.removeprefix(prefix) not in _OF_SPARK
-    }
-    for key, value in properties.items():
-        check_property(definition, key, value)
-    for store, contents in _PEM_CONTENTS.items():
-        if any(key in properties for key in contents):
-            properties.setdefault(store, "PEM")  # Java's default is JKS, for which it requires a file
-    properties = resolve_all(properties, prefix)
-    if JAAS in properties:
-        properties[JAAS] = remove_escapes(properties[JAAS])  # Java's parser rejects them
-    return properties
+from kafka_sql.realtime.checks import HEADER_KEYS
+from kafka_sql.realtime.client_properties import java_properties
 
 
 def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] | None) -> dict[str, str]:
@@ -57,7 +19,7 @@ def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] 
         starts: the start offset of each partition; None if the query continues from a checkpoint.
 
     Raises:
-        UnsupportedOptionError, SecretReferenceError: see ``java_properties``.
+        KafkaSqlError: see ``java_properties``.
     """
     options = {f"kafka.{key}": value for key, value in java_properties(definition).items()}
     partitions = definition.options.get(opt.SCAN_PARTITIONS)
@@ -84,7 +46,7 @@ def writer_options(definition: Definition) -> dict[str, str]:
     """Return the options of Spark's sink.
 
     Raises:
-        UnsupportedOptionError, SecretReferenceError: see ``java_properties``.
+        KafkaSqlError: see ``java_properties``.
     """
     (topic,) = opt.topics(definition.options) or ()
     return {**{f"kafka.{key}": value for key, value in java_properties(definition).items()}, "topic": topic}

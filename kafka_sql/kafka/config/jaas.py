@@ -35,6 +35,15 @@ _TOKEN: Final = re.compile(
 )
 _CLASS: Final = re.compile(r"[\w$.]{1,500}")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_JAVA_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
+_FILE_OPTIONS: Final = ("keyTab", "ticketCache")  # of Krb5LoginModule
+_CLASSES: Final = {
+    "PlainLoginModule": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "ScramLoginModule": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "OAuthBearerLoginModule": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+    "IAMLoginModule": "software.amazon.msk.auth.iam.IAMLoginModule",
+    "Krb5LoginModule": "com.sun.security.auth.module.Krb5LoginModule",
+}
 _EXAMPLE: Final = (
     'Example: org.apache.kafka.common.security.plain.PlainLoginModule required username="..." password="...";'
 )
@@ -92,6 +101,43 @@ def remove_escapes(text: str) -> str:
     return re.sub(r'\\(["\\])', r"\1", text) if is_java_literal else text
 
 
+def to_java_string(text: str) -> str:
+    """Return a JAAS string of one of the supported login modules that Java reads as ``parse_jaas`` does.
+
+    Java's parser differs, for example, in quoted strings with line breaks, and would create any class.
+
+    Raises:
+        InvalidOptionError: as ``parse_jaas``.
+        UnsupportedOptionError: another login module.
+    """
+    module = parse_jaas(text)
+    _check_supported(module)
+    options = "".join(f" {_quote_name(name)}={_quote(value)}" for name, value in module.options.items())
+    return f"{_CLASSES[module.name]} required{options};"
+
+
+def file_options(text: str) -> list[str]:
+    """Return the names of the login module's options that name files, which Java reads."""
+    return [name for name in parse_jaas(text).options if name in _FILE_OPTIONS]
+
+
+def _quote_name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else _quote(name)
+
+
+def _quote(value: str) -> str:
+    return f'"{"".join(_JAVA_ESCAPES.get(character, character) for character in value)}"'
+
+
+def _check_supported(module: LoginModule) -> None:
+    if module.name not in _MODULES:
+        raise UnsupportedOptionError(
+            f"Option '{_OPTION}': login module '{module.name}' is a Java class that is not supported. "
+            f"Supported: {', '.join(_MODULES)}.{did_you_mean(module.name, _MODULES)}",
+            option=_OPTION,
+        )
+
+
 def to_librdkafka_options(module: LoginModule, mechanism: str | None = None) -> dict[str, str]:
     """Return librdkafka's options for a login module.
 
@@ -103,12 +149,7 @@ def to_librdkafka_options(module: LoginModule, mechanism: str | None = None) -> 
         MissingOptionError: an option of the login module is missing.
         ConflictingOptionsError: the login module is one of another mechanism.
     """
-    if module.name not in _MODULES:
-        raise UnsupportedOptionError(
-            f"Option '{_OPTION}': login module '{module.name}' is a Java class that is not supported. "
-            f"Supported: {', '.join(_MODULES)}.{did_you_mean(module.name, _MODULES)}",
-            option=_OPTION,
-        )
+    _check_supported(module)
     if mechanism is not None and mechanism not in _MECHANISMS[module.name]:
         mechanisms = " or ".join(f"'{name}'" for name in _MECHANISMS[module.name])
         expected = next((name for name, mechanisms in _MECHANISMS.items() if mechanism in mechanisms), None)

@@ -237,3 +237,33 @@ JAVA_PROPERTIES: Final[Mapping[str, Property]] = {
         *_with_reasons(Handling.REJECTED, _REJECTED, "", "false"),
     )
 }
+
+JAVA_ONLY: Final = frozenset(
+    {
+        "max.poll.records",
+        "metadata.max.idle.ms",
+        "partitioner.adaptive.partitioning.enable",
+        "partitioner.availability.timeout.ms",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.connect.timeout.ms",
+        "sasl.login.read.timeout.ms",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
+        "sasl.login.retry.backoff.max.ms",
+        "sasl.login.retry.backoff.ms",
+        "sasl.oauthbearer.header.urlencode",
+        "socket.connection.setup.timeout.max.ms",
+    }
+)
+"""Ignored properties that Java's client of real-time mode honors. None names a class, command, file or address."""
+# Properties that Spark sets itself. Offsets are in its checkpoint, and this package commits them to the group.
+_OF_SPARK: Final = frozenset({"allow.auto.create.topics", "auto.offset.reset", "group.id"})
+_HANDLED: Final = (Handling.SAME, Handling.RENAMED, Handling.CONVERTED)
+
+REAL_TIME_PROPERTIES: Final = JAVA_ONLY | {
+    p.key for p in JAVA_PROPERTIES.values() if p.handling in _HANDLED and p.key not in _OF_SPARK
+}
+"""The properties that Java's client of real-time mode gets. The others have no effect there, or are rejected."""

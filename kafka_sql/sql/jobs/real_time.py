@@ -16,7 +16,8 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.realtime.checks import check_handler_class, check_sink, check_source
-from kafka_sql.realtime.connector_options import java_properties, reader_options, writer_options
+from kafka_sql.realtime.client_properties import java_properties
+from kafka_sql.realtime.connector_options import reader_options, writer_options
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.runtime.java_classes import load_class
