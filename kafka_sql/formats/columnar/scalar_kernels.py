@@ -17,12 +17,13 @@ INVALID: Final = -(1 << 62)  # returned instead of a date or time
 # Flags of a number
 NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
-TOO_LONG: Final = 4  # has more digits than always fit into 64 bits
+TOO_LONG: Final = 4  # has more digits than always fit into 64 bits, or an exponent that may not fit into 32 bits
 
 # What follows the time of a timestamp: nothing, Z, or Z or an offset
 NO_ZONE, UTC, OFFSET = range(3)
 
 _MAX_DIGITS: Final = 19  # always fit into 64 bits
+_MAX_EXPONENT: Final = 1_000_000_000
 _POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
 _POWERS_FLOAT64: Final = np.array([10.0**e for e in range(23)])  # each is exact
 _POWERS_FLOAT32: Final = np.array([10.0**e for e in range(11)], np.float32)
@@ -83,11 +84,13 @@ def scan_number(cursor: int, end: int) -> tuple[int, int, int, int]:
                 digit = types.int64(load(cursor, types.uint8)) - 48
                 if digit < 0 or digit > 9:
                     break
-                power = min(power * 10 + digit, 1_000_000_000)
+                power = min(power * 10 + digit, _MAX_EXPONENT)
                 cursor += 1
             if cursor == first:
                 return -1, mantissa, 0, 0
             exponent += sign * power
+            if power == _MAX_EXPONENT:
+                flags |= TOO_LONG
     if digits > _MAX_DIGITS:
         flags |= TOO_LONG
     return cursor, mantissa, exponent, flags

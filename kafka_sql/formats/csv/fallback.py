@@ -139,7 +139,7 @@ def _row_converter(path: str, arrow_type: pa.DataType, dialect: Dialect) -> Conv
 
 
 def _scalar_converter(path: str, arrow_type: pa.DataType) -> Convert:
-    converter = _text_converter(arrow_type)
+    converter = text_converter(arrow_type)
 
     def convert(text: str) -> Any:
         try:
@@ -150,7 +150,7 @@ def _scalar_converter(path: str, arrow_type: pa.DataType) -> Convert:
     return convert
 
 
-def _text_converter(arrow_type: pa.DataType) -> Convert:
+def text_converter(arrow_type: pa.DataType) -> Convert:
     if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
         return str
     if pt.is_date(arrow_type):

@@ -1,9 +1,35 @@
-"""Convert DECIMAL columns to text in the two forms of java.math.BigDecimal that Flink writes."""
+"""Parse numbers as java.math.BigDecimal does, and convert DECIMAL columns to the two texts of it that Flink writes."""
 
 from __future__ import annotations
 
+import decimal
+import re
+from decimal import Decimal
+from typing import Final
+
 import pyarrow as pa
 import pyarrow.compute as pc
+
+EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?)(\d+))?")
+_INT32: Final = range(-(2**31), 2**31)
+
+
+def parse_decimal(text: str) -> Decimal:
+    """Return the exact value of a number. Its exponent must fit into 32 bits, with and without the fraction's digits.
+
+    Raises:
+        ValueError: BigDecimal does not accept the text. The message says what was expected.
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise ValueError("expected a number")
+    fraction = match[1] or match[2] or ""
+    digits = (match[4] or "").lstrip("0") or "0"
+    exponent = int(f"{match[3] or ''}{digits}") if len(digits) <= 10 else _INT32.stop
+    if exponent not in _INT32 or len(fraction) - exponent not in _INT32:
+        raise ValueError("expected a number with an exponent of 32 bits")
+    return EXACT.create_decimal(text)
 
 
 def to_plain_string(array: pa.Array) -> pa.StringArray:

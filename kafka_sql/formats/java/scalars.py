@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.java import times
+from kafka_sql.formats.java.decimals import EXACT, parse_decimal
 from kafka_sql.formats.java.jackson import Fractional, Number
 from kafka_sql.formats.java.text import compact_json, replace_lone_surrogates
 
@@ -27,13 +28,11 @@ Convert: TypeAlias = Callable[[Any], Any]
 _SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _DOUBLE: Final = re.compile(
-    r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?"
-    r"|(?P<hex>0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)"
+    r"[+-]?(?:NaN|Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?"
+    r"|(?P<hex>0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)"
 )
-_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _BASE64: Final = re.compile(r"(?:[\x00-\x20]*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))*[\x00-\x20]*")
 _PADDED: Final = re.compile(r"[^=]+={0,2}")
-_EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
 def to_boolean(value: Any) -> bool:
@@ -100,15 +99,13 @@ def decimal_converter(precision: int, scale: int) -> Convert:
     expected = f"expected DECIMAL({precision}, {scale})"
 
     def convert(value: Any) -> Decimal | None:
-        if not isinstance(value, str) or not _DECIMAL.fullmatch(text := value.strip(_SPACE)):
-            raise ValueError(expected)
         try:
-            exact = _EXACT.create_decimal(text)
-        except decimal.InvalidOperation as e:  # the exponent is out of range
+            exact = parse_decimal(value.strip(_SPACE) if isinstance(value, str) else "")
+        except ValueError as e:
             raise ValueError(expected) from e
         if exact and exact.adjusted() >= precision - scale:
             return None
-        rounded = exact.quantize(unit, decimal.ROUND_HALF_UP, _EXACT)
+        rounded = exact.quantize(unit, decimal.ROUND_HALF_UP, EXACT)
         return rounded if rounded.copy_abs() < limit else None  # abs() would round to 28 digits
 
     return convert

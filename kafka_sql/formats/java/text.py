@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from kafka_sql.formats.java.decimals import EXACT, parse_decimal
 from kafka_sql.formats.java.jackson import Fractional, Integral
 
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')
@@ -26,6 +26,9 @@ def compact_json(value: Any, as_decimals: bool = False) -> str:
     Args:
         as_decimals: write numbers with a fraction as BigDecimals without trailing zeros, as Flink does for a table with
             a DECIMAL column; otherwise as doubles.
+
+    Raises:
+        ValueError: a number is not a BigDecimal. The message says what was expected.
     """
     text: list[str] = []
     pending = [value]  # a stack, because Python 3.12 does not recurse a thousand levels deep
@@ -58,7 +61,7 @@ def _scalar(value: Any, as_decimals: bool) -> str:
     if isinstance(value, Integral):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Fractional):
-        return big_decimal_text(Decimal(value)) if as_decimals else double_text(float(value))
+        return big_decimal_text(parse_decimal(value)) if as_decimals else double_text(float(value))
     if isinstance(value, str):
         return quote(value)
     return {None: "null", True: "true", False: "false"}[value]
@@ -97,4 +100,4 @@ def big_decimal_text(value: Decimal) -> str:
     """Return BigDecimal.stripTrailingZeros().toString(), the form in which Flink writes a DECIMAL."""
     if not value:
         return "0"
-    return str(value.normalize(decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)))
+    return str(value.normalize(EXACT))
