@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
@@ -14,6 +14,8 @@ from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, New
 from kafka_sql.kafka.config.properties import to_librdkafka
 from tests.waiting import wait_until
 
+# of a topic that accepts all timestamps, as all topics did before Kafka 4.0
+ANY_TIMESTAMP: Final = {"message_timestamp_after_max_ms": str(2**63 - 1)}
 _NAMES = count(1)
 
 

@@ -82,6 +82,8 @@ def _metadata_column(key: str, value: Payload) -> Column:
     if key in HEADER_KEYS:
         headers = F.coalesce(F.col("headers"), F.array())
         return headers if key == "header-list" else F.map_from_entries(F.filter(headers, _is_last))
+    if key == "timestamp":
+        return F.nullif(F.col(key), F.timestamp_millis(F.lit(-1)))  # a record without a timestamp has -1
     if key != "timestamp-type":
         return F.col(key)
     number, names = F.col("timestampType"), _TIMESTAMP_TYPES

@@ -30,6 +30,7 @@ from kafka_sql.sql.declarations.create import parse_create
 from tests.registry_helpers import encode_avro, register
 from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.flink_values import load_cases
+from tests.unit.kafka.direct.record_batches import varint
 
 pytestmark = [
     pytest.mark.integration,
@@ -58,8 +59,8 @@ def define(columns: str, **options: str) -> Definition:
     return validate_table(parse_create(f"CREATE TABLE t ({columns}) WITH ({with_options})"))
 
 
-def decode(spark: Any, definition: Definition, payloads: Sequence[bytes | None]) -> DataFrame:
-    """Return the rows that the decoder in Java returns."""
+def decode(spark: Any, definition: Definition, payloads: Sequence[bytes | None], millis: int = 0) -> DataFrame:
+    """Return the rows that the decoder in Java returns, of records with a timestamp of ``millis``."""
     count = len(payloads)
     records = pa.table({
         "key": pa.array(payloads, pa.binary()),
@@ -67,7 +68,7 @@ def decode(spark: Any, definition: Definition, payloads: Sequence[bytes | None])
         "topic": pa.array(["t"] * count),
         "partition": pa.array([0] * count, pa.int32()),
         "offset": pa.array(range(count), pa.int64()),
-        "timestamp": pa.array([0] * count, pa.timestamp("us", "UTC")),
+        "timestamp": pa.array([millis * 1000] * count, pa.timestamp("us", "UTC")),
         "timestampType": pa.array([0] * count, pa.int32()),
     })  # fmt: skip
     frame = spark.createDataFrame(records).coalesce(1)
@@ -93,6 +94,20 @@ def check_format(spark: Any, definition: Definition, payloads: Sequence[bytes | 
     else:
         assert written.to_pylist() == expected.to_pylist()
     return len(written), len(errors)
+
+
+def test_records_without_a_timestamp(spark: Any) -> None:
+    table = define("s STRING, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL", format="raw")
+    rows = decode(spark, table, [b"a"], -1).union(decode(spark, table, [b"b"], -2))
+    assert rows.selectExpr("s", "unix_millis(ts)").collect() == [("a", None), ("b", -2)]
+
+
+def test_timestamps_outside_of_sparks_range(spark: Any) -> None:
+    table = define("a TIMESTAMP(3), b TIMESTAMP_LTZ(3)", format="avro", **{"avro.timestamp_mapping.legacy": "false"})
+    largest = 2**63 // 1000
+    millis = (0, largest, largest + 1, -largest, -largest - 1, 2**63 - 1, -(2**63), 1_700_000_000_000_000_000)
+    payloads = [b"\x02" + varint(n) + b"\x02" + varint(n) for n in millis]
+    assert check_format(spark, table, payloads) == (3, 5)
 
 
 RAW_TEXTS = [

@@ -16,7 +16,7 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.table.declaration import Column, Table
-from tests.topics import Topics
+from tests.topics import ANY_TIMESTAMP, Topics
 
 pytestmark = pytest.mark.integration
 
@@ -105,6 +105,24 @@ def test_a_repeated_read_writes_what_its_query_has_not_written(topics: Topics) -
     read(4, "a", True)
     read(4, "a", True)
     assert origins(topics.consume(dead, 8, partitions=2)) == [(query, 0, n) for query in "ab" for n in range(4)]
+
+
+def test_records_with_timestamps_that_brokers_reject(topics: Topics) -> None:
+    topic, dead = topics.create(**ANY_TIMESTAMP), topics.create()
+    timestamps = [1_000, 2**63 - 1, 1_700_000_000_000_000, 2_000]
+    for timestamp in timestamps:
+        topics.produce(topic, b"{", timestamp=timestamp)
+    definition = validate_table(table(topics, topic, dead))
+    for is_repeat in (False, True):
+        target = DeadLetterTopic(dead, "a", is_repeat)
+        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 4), dead_letter_topic=target))
+    letters = topics.consume(dead, 4)
+    assert origins(letters) == [("a", 0, n) for n in range(4)]
+    name = "__kafka_sql.errors.timestamp"
+    assert [int(dict(headers(letter))[name] or b"") for letter in letters] == timestamps
+    written = [letter.timestamp()[1] for letter in letters]
+    assert (written[0], written[3]) == (1_000, 2_000)
+    assert all(1_700_000_000_000 < time < 10**14 for time in written[1:3])  # the time of writing
 
 
 def test_streaming_queries_write_each_dead_letter_once_and_batch_reads_none(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SchemaError
-from tests.topics import Topics
+from tests.topics import ANY_TIMESTAMP, Topics
 
 pytestmark = pytest.mark.integration
 
@@ -79,6 +80,36 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
         assert rows(sql("SELECT m FROM t3")) == [("2023-11-14 22:13:20.123",)]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_timestamps_outside_of_sparks_range(spark: Any, sql: Sql, topics: Topics, tmp_path: Path) -> None:
+    topic, copy = topics.create(**ANY_TIMESTAMP), topics.create()
+    largest = 2**63 // 1000  # in milliseconds: Spark's timestamps have microseconds
+    for n, timestamp in enumerate((TIMESTAMP_MILLIS, 2**63 - 1, 1_700_000_000_123_000_000, largest + 1, largest)):
+        topics.produce(topic, b'{"n": %d}' % n, timestamp=timestamp)
+    sql(
+        "CREATE TABLE t (n INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL, WATERMARK FOR ts AS ts)"
+        f" {topics.with_options(topic)}"
+    )
+    location = rf"{topic}\[0\]@1, field 'ts': metadata 'timestamp' is 9223372036854775807 ms since 1970"
+    with pytest.raises(KafkaSqlError, match=location):
+        sql("SELECT n FROM t").collect()
+    ignored, logged = (
+        f"SELECT n, unix_millis(ts) FROM t /*+ OPTIONS('error-handling.mode' = '{mode}') */"
+        for mode in ("ignore", "log")
+    )
+    expected = 2 * [(0, TIMESTAMP_MILLIS)] + 2 * [(4, largest)]
+    assert rows(sql(f"{ignored} UNION ALL {logged} ORDER BY n")) == expected
+
+    # in a stream whose micro-batches are ordered by event time
+    sql("ALTER TABLE t SET ('error-handling.mode' = 'ignore', 'scan.max-offsets-per-trigger' = '2')")
+    sql(f"CREATE TABLE copy (n INT) {topics.with_options(copy)}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    (job,) = sql("INSERT INTO copy SELECT n FROM STREAM t").collect()
+    query = spark.streams.get(job[0])
+    query.processAllAvailable()
+    query.stop()
+    assert sorted(m.value() for m in topics.consume(copy, 2)) == [b'{"n":0}', b'{"n":4}']
 
 
 @pytest.mark.parametrize(
