@@ -37,12 +37,14 @@ def secrets_pattern() -> str:
     # single quote. What follows a separator without a space belongs to it, too.
     literals = (rf"{q}[^{q}\\]*(?:(?:{q}{q}|\\.)[^{q}\\]*){{0,50}}(?:{q}(?!{q})|.*)" for q in "'\"")
     literal = rf"(?:{'|'.join(literals)})(?:[^\s,;)]{{1,1000}}|[,;)]{{1,3}}(?=\w)){{0,9}}"
-    value = rf"(?:\w?=>?{_GAP})?(\w?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
+    value = rf"(?:\w?=>?{_GAP})?((?:\w&?)?{literal})|={_GAP}([^\s;]+(?:[\s;]\w{{1,1000}}['\"])?)"
     setting = rf"(?<=\bSET\s)\s*{_exact_key()}{_GAP}={_GAP}([^;\s'\"][^;\r\n]*)"
     option = rf"{_START}{_QUOTE}?{_exact_key()}{_KEY_END}{_GAP}(?:{value})"
     separator = rf"(?:[^\w\s'\"]{{1,3}}{_GAP}){{0,2}}"
     unquoted = r"[^\s=,;()'\"]+['\"][^\s,;)]*"
-    wrong_value = rf"{separator}((?:{unquoted}|(?:\w{{1,12}}\s+)?{literal})(?:\s*(?:=\s*)?{literal}){{0,2}})"
+    wrong_value = (
+        rf"{separator}((?:\w&{literal}|{unquoted}|(?:\w{{1,12}}\s+)?{literal})(?:\s*(?:=\s*)?{literal}){{0,2}})"
+    )
     typo = rf"{_START}{_QUOTE}?{_misspelled_key()}{_KEY_END}{_GAP}(?:{wrong_value}|{value})"
     address = "|".join(
         rf"{q}(?:\w[\w+.-]{{0,20}}://)?([^{q}]{{0,1000}}(?:{q}{q}[^{q}]{{0,1000}}){{0,2}})@" for q in "'\""

@@ -66,7 +66,7 @@ def _to_spark_sql(column: ColumnDeclaration) -> str:
     text, end, parts = column.text, 0, []
     for token in lexer.tokenize_flink(text):
         if token.type == lexer.STRING:
-            parts += [text[end : token.start], string_literal(token.text[1:-1].replace("''", "'"))]
+            parts += [text[end : token.start], string_literal(lexer.string_value(token.text))]
             end = token.end
         elif "${" in token.text or token.text == "$":
             raise UnsupportedSqlError(

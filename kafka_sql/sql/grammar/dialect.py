@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
@@ -9,6 +11,7 @@ from kafka_sql.sql.grammar.alter_parser import AlterParser
 from kafka_sql.sql.grammar.declaration import Alteration, Declaration
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import strip_semicolon
+from kafka_sql.sql.recognize.syntax_error import syntax_error
 
 
 class Flink(Spark):
@@ -43,11 +46,10 @@ def parse_declaration(sql: str) -> Declaration:
 
     Raises:
         TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
-        FlinkParseError: the statement does not parse.
+        FlinkParseError, SqlSyntaxError: the statement does not parse.
     """
     ddl, query = _split_query(sql)
-    tokens: list[Token] = Flink().tokenize(ddl)
-    return AlterParser(dialect=Flink).read_create_table(tokens, sql, query)
+    return AlterParser(dialect=Flink).read_create_table(_tokenize(ddl), sql, query)
 
 
 def parse_alteration(sql: str) -> Alteration:
@@ -55,10 +57,27 @@ def parse_alteration(sql: str) -> Alteration:
 
     Raises:
         TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
-        FlinkParseError: the statement does not parse.
+        FlinkParseError, SqlSyntaxError: the statement does not parse.
     """
+    return AlterParser(dialect=Flink).read_alter_table(_tokenize(sql), sql)
+
+
+def _tokenize(sql: str) -> list[Token]:
+    """Return sqlglot's tokens, with each literal ``U&'...'`` as one string."""
     tokens: list[Token] = Flink().tokenize(sql)
-    return AlterParser(dialect=Flink).read_alter_table(tokens, sql)
+    if "&'" not in sql:
+        return tokens
+    literals = [t for t in lexer.tokenize_flink(sql) if t.type == lexer.STRING and t.text[0] != "'"]
+    starts = [token.start for token in tokens]
+    for literal in reversed(literals):
+        first, end = bisect_left(starts, literal.start), bisect_left(starts, literal.end)
+        try:
+            value = lexer.string_value(literal.text)
+        except ValueError as e:
+            raise syntax_error(sql, literal.start, literal.end, str(e)) from None
+        old = tokens[first]
+        tokens[first:end] = [Token(TokenType.STRING, value, old.line, old.col, literal.start, literal.end - 1)]
+    return tokens
 
 
 def _split_query(sql: str) -> tuple[str, str | None]:

@@ -40,9 +40,9 @@ _FLINK = re.compile(
       |/\*\+[^'*]*(?:(?:\*(?!/)|'[^']*')[^'*]*)*\*/|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
     |(?P<open>/\*.*)
     |(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\w))
+    |(?P<string>'(?:[^']|'')*'|[uU]&'(?:[^']|'')*'(?:\s*[uU][eE][sS][cC][aA][pP][eE]\s*'(?:[^']|'')*')?)
     |(?P<word>\w+)
     |(?P<quoted>`(?:[^`]|``)*`)
-    |(?P<string>'(?:[^']|'')*')
     |(?P<symbol>\|\||<>|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -62,6 +62,7 @@ _SPARK = re.compile(
 _TYPES = {name: name for name in (WORD, QUOTED, STRING, NUMBER, SYMBOL, "skip", "comment")}
 _COMMENT_DELIMITER = re.compile(r"/\*|\*/")
 _STRING_OR_HINT_END = re.compile(r"'[^']*'|\*/")
+_LITERAL = re.compile(r"(?P<unicode>[uU]&)?'(?P<text>(?:[^']|'')*)'(?:\s*\w+\s*'(?P<escape>(?:[^']|'')*)')?", re.DOTALL)
 
 
 def tokenize_flink(sql: str, start: int = 0) -> Iterator[Token]:
@@ -70,6 +71,34 @@ def tokenize_flink(sql: str, start: int = 0) -> Iterator[Token]:
         type = _TYPES.get(match.lastgroup or "", SYMBOL)
         if type != "skip":
             yield Token(type, match[0], match.start(), match.end())
+
+
+def string_value(literal: str) -> str:
+    """Return the value of a string literal of Flink: ``'...'`` or ``U&'...'``, whose escapes are UTF-16 code units.
+
+    As in Flink, an escape has four digits, and the escape character is a backslash without UESCAPE.
+
+    Raises:
+        ValueError: UESCAPE is not a valid escape character, or an escape is malformed.
+    """
+    match = _LITERAL.fullmatch(literal)
+    assert match is not None
+    text = match["text"].replace("''", "'")
+    if match["unicode"] is None:
+        return text
+    escape = "\\" if match["escape"] is None else match["escape"].replace("''", "'")
+    if not re.fullmatch(r"[^0-9a-fA-F+'\"\s]", escape):
+        raise ValueError("UESCAPE expects one character, and no hexadecimal digit, plus sign, quote or space")
+    escaped = re.escape(escape)
+    try:
+        parts = re.sub(rf"{escaped}({escaped}|[0-9a-fA-F]{{4}}|)", lambda m: _unescape(m[1], escape), text)
+        return parts.encode("utf-16", "surrogatepass").decode("utf-16")
+    except ValueError:
+        raise ValueError(f"expected four hexadecimal digits of UTF-16 after each '{escape}'") from None
+
+
+def _unescape(code: str, escape: str) -> str:
+    return escape if code == escape else chr(int(code, 16))
 
 
 def tokenize_spark(sql: str, start: int = 0) -> Iterator[Token]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from kafka_sql.errors import SqlSyntaxError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
 
@@ -50,12 +51,19 @@ class TokenCursor:
         return token is not None and token.type == lexer.SYMBOL and token.text == text and self.take() is not None
 
     def take_string(self) -> str | None:
-        """Take a Flink string literal if one comes next; return its value or None."""
+        """Take a Flink string literal if one comes next; return its value or None.
+
+        Raises:
+            SqlSyntaxError: an escape in it is malformed.
+        """
         token = self.peek()
         if token is None or token.type != lexer.STRING:
             return None
         self.take()
-        return token.text[1:-1].replace("''", "'")
+        try:
+            return lexer.string_value(token.text)
+        except ValueError as e:
+            raise SqlSyntaxError(f"Invalid string literal U&'...': {e}.") from None
 
     def take_identifier(self) -> str | None:
         """Take a word or a quoted name if one comes next; return the identifier or None."""

@@ -36,6 +36,8 @@ from kafka_sql.options.secrets import is_secret
             "'a.token' -- it's\n /***/ = /* * / ** */\n-- d\n'******'",
         ),
         ("a.token--c\n='x'", "a.token--c\n='******'"),
+        ("'a.password' = U&'b !0061 c' UESCAPE '!'", "'a.password' = ****** UESCAPE '!'"),
+        ("('a.pasword' = u&'b c d', 'b' = 'c')", "('a.pasword' = ******, 'b' = 'c')"),
         ("SET a.password /* c */ = x", "SET a.password /* c */ = ******"),
         ("SET a.password = -- c\n x", "SET a.password = -- c\n ******"),
         ("('r.url' = 'http://u:hunter2@h', 'a' = 'b')", "('r.url' = 'http://******@h', 'a' = 'b')"),

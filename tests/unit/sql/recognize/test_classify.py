@@ -66,6 +66,7 @@ from kafka_sql.sql.recognize.classify import (
         ("SHOW CREATE TABLE db.t", ShowCreate(("db", "t"))),
         ("SET 'execution.runtime-mode' = 'streaming';", SetOption("execution.runtime-mode", "streaming")),
         (r"SET 'a' = 'it''s \d'", SetOption("a", r"it's \d")),
+        (r"SET U&'\0061' = u&'#00e9##' UESCAPE '#'", SetOption("a", "é#")),
         ("RESET 'a'", ResetOption("a")),
         ("RESET;", ResetOption()),
         ("CREATE TABLE t LIKE d.s", CreateTable(("d", "s"))),

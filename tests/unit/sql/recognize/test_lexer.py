@@ -45,6 +45,35 @@ def test_flink_doubles_quotes_and_has_no_backslash_escapes() -> None:
     assert tokens == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
 
 
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        (r"'\00e9'", r"\00e9"),
+        ("'it''s'", "it's"),
+        (r"U&'\0001'", "\x01"),
+        (r"u&'caf\00E9 it''s \\'", "café it's \\"),
+        (r"U&'\D83D\DE00'", "\U0001f600"),
+        (r"U&'d!0061t!!\0061' UESCAPE '!'", r"dat!\0061"),
+        ("U&'#0061'\n  uescape'#'", "a"),
+        ("U&''", ""),
+    ],
+)
+def test_string_values(literal: str, value: str) -> None:
+    (token,) = lexer.tokenize_flink(literal)
+    assert (token.type, token.text) == ("string", literal)
+    assert lexer.string_value(literal) == value
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [r"U&'\'", r"U&'\01'", r"U&'\00g0'", r"U&'\+000061'", r"U&'\D83D'", r"U&'\DE00\D83D'", "U&'a' UESCAPE ''"]
+    + [f"U&'x' UESCAPE '{escape}'" for escape in ("a", "1", "+", "''", '"', " ", "!!")],
+)
+def test_invalid_unicode_escapes(literal: str) -> None:
+    with pytest.raises(ValueError, match=r"expected four hexadecimal digits|UESCAPE expects one character"):
+        lexer.string_value(literal)
+
+
 @given(st.lists(st.sampled_from(FRAGMENTS)).map(" ".join))
 def test_spark_agrees_with_sqlglot(sql: str) -> None:
     """sqlglot joins some words (``SELECT DISTINCT``), so our token starts are a superset of its token starts."""

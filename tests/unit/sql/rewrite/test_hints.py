@@ -14,6 +14,7 @@ QUERY = "SELECT * FROM t"
         (" /*+ OPTIONS('a' = 'b') */ AS x", {"a": "b"}, "*/"),
         ("/*+options('a.b'='it''s */',\n'c'='')*/", {"a.b": "it's */", "c": ""}, "*/"),
         (" /* c */ -- c\n /*+ OPTIONS() */", {}, "*/"),
+        (r" /*+ OPTIONS('a' = U&'\0001', u&'!0062' UESCAPE '!' = '') */", {"a": "\x01", "b": ""}, "*/"),
     ],
 )
 def test_hint_options(text: str, options: dict[str, str], suffix: str) -> None:
@@ -38,6 +39,7 @@ def test_no_hint(text: str) -> None:
         (" /*+ STATE_TTL('a' = '1d') */", UnsupportedSqlError, "Hint STATE_TTL"),
         (" /*+ OPTIONS */", SqlSyntaxError, r"expected '\(' after OPTIONS"),
         (" /*+ OPTIONS(a = 'b') */", SqlSyntaxError, "expected 'key' = 'value'"),
+        (r" /*+ OPTIONS('a' = U&'\1') */", SqlSyntaxError, "expected four hexadecimal digits"),
         (" /*+ OPTIONS('a' 'b') */", SqlSyntaxError, "expected 'key' = 'value'"),
         (" /*+ OPTIONS('a' = b) */", SqlSyntaxError, "option value in single quotes"),
         (" /*+ OPTIONS('a' = 'b' 'c' = 'd') */", SqlSyntaxError, r"expected ',' or '\)'"),
