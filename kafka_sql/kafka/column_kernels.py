@@ -27,20 +27,24 @@ def copy_values(addresses: np.ndarray, sizes: np.ndarray, offsets: np.ndarray, d
 
 @compiled
 def mark_last_headers(
-    header_offsets: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray
-) -> int:
-    """Mark the headers that no later header of the same record and name replaces.
+    header_offsets: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, most: int, is_last: np.ndarray
+) -> tuple[int, int]:
+    """Mark the headers that no later header of the same record and name replaces, by comparing all pairs.
 
     Args:
+        most: headers of a record that are compared; a record with more is skipped.
         header_offsets: int32: Arrow's offsets of each record's headers.
         name_offsets, names: int32 offsets and uint8 bytes of the names.
         is_last: uint8, filled: 1 for a header that is kept.
 
     Returns:
-        how many headers are replaced.
+        how many headers are replaced, and how many records are skipped.
     """
-    replaced = 0
+    replaced, skipped = 0, 0
     for row in range(len(header_offsets) - 1):
+        if header_offsets[row + 1] - header_offsets[row] > most:
+            skipped += 1
+            continue
         for i in range(header_offsets[row], header_offsets[row + 1]):
             is_last[i] = 1
             size = name_offsets[i + 1] - name_offsets[i]
@@ -54,4 +58,4 @@ def mark_last_headers(
                     is_last[i] = 0
                     replaced += 1
                     break
-    return replaced
+    return replaced, skipped

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_sql.kafka.column_kernels import mark_last_headers
 from kafka_sql.kafka.record_metadata import HEADER, HEADER_LIST
+
+_MOST_COMPARED: Final = 64  # headers of a record whose names are compared in pairs; those of a larger one are sorted
 
 
 def header_lists(header_offsets: npt.NDArray[np.int32], names: pa.BinaryArray, values: pa.BinaryArray) -> pa.ListArray:
@@ -37,12 +42,34 @@ def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:
     entries = headers.values
     _, name_offsets, data = entries.field(0).buffers()
     is_last = np.zeros(len(entries), np.uint8)
-    names = np.frombuffer(data or b"", np.uint8)
-    if len(entries) and mark_last_headers(header_offsets, np.frombuffer(name_offsets, np.int32), names, is_last):
+    replaced = 0
+    if len(entries):
+        names = np.frombuffer(data or b"", np.uint8)
+        replaced, skipped = mark_last_headers(
+            header_offsets, np.frombuffer(name_offsets, np.int32), names, _MOST_COMPARED, is_last
+        )
+        if skipped:
+            replaced += _mark_last_of_many(header_offsets, entries.field(0), is_last)
+    if replaced:
         entries = entries.filter(pa.array(is_last.view(bool)))
         header_offsets = np.concatenate(([0], np.cumsum(is_last, dtype=np.int32)))[header_offsets].astype(np.int32)
     offsets = pa.Array.from_buffers(pa.int32(), len(header_offsets), [None, pa.py_buffer(header_offsets)])
     return pa.MapArray.from_arrays(offsets, entries.field(0), entries.field(1))
+
+
+def _mark_last_of_many(
+    header_offsets: npt.NDArray[np.int32], names: pa.StringArray, is_last: npt.NDArray[np.uint8]
+) -> int:
+    """Do for the records with many headers what ``mark_last_headers`` does for the others, in a time of n log n."""
+    counts = np.diff(header_offsets)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    headers = header_offsets[0] + np.flatnonzero(counts[rows] > _MOST_COMPARED)
+    # sorted instead of hashed: for hashes, names can be found that are all equal
+    ranks = np.asarray(pc.rank(names.take(pa.array(headers)), tiebreaker="dense")).astype(np.int64)
+    keys = rows[headers - header_offsets[0]] * (ranks.max() + 1) + ranks
+    _, last = np.unique(keys[::-1], return_index=True)
+    is_last[headers[len(headers) - 1 - last]] = 1
+    return len(headers) - len(last)
 
 
 def flatten_headers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from kafka_sql.kafka.binary_columns import column_view, copy_binary, null_column
 from kafka_sql.kafka.headers import flatten_headers, headers_to_maps
+from kafka_sql.kafka.headers import header_lists as to_header_lists
 from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP
 from kafka_sql.kafka.records import Records
+from tests.unit.formats.growth import assert_linear
 
 Header = tuple[str, bytes | None]
 HEADERS = st.lists(st.lists(st.tuples(st.sampled_from(["a", "b", "ab", ""]), st.none() | st.binary(max_size=3))))
@@ -56,6 +59,44 @@ def test_maps_have_the_last_header_of_each_name(rows: list[list[Header]], start:
     assert maps.type == HEADER_MAP
     assert [dict(entries) for entries in maps.to_pylist()] == [dict(row) for row in rows[start:]]
     assert [len(entries) for entries in maps.to_pylist()] == [len(dict(row)) for row in rows[start:]]
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from(["a", "b", "ab", ""]), st.binary(max_size=1)), max_size=9), max_size=9)
+)
+def test_maps_of_records_with_many_headers(rows: list[list[Header]]) -> None:
+    """A record with more headers than are compared in pairs, beside others."""
+    many = [row if i % 2 else row * 30 + [(f"{i % 70}", b"") for i in range(100)] + row for i, row in enumerate(rows)]
+    assert headers_to_maps(header_lists(many)).to_pylist() == [
+        [(key, value) for i, (key, value) in enumerate(row) if key not in dict(row[i + 1 :])] for row in many
+    ]
+
+
+HEADER_SHAPES: dict[str, Callable[[int], list[Header]]] = {
+    "distinct names": lambda size: [(f"{i}", b"") for i in range(size // 6)],
+    "one name": lambda size: [("k", b"")] * (size // 3),
+    "empty names": lambda size: [("", None)] * (size // 2),
+    "two names": lambda size: [("a" if i % 2 else "b", b"x") for i in range(size // 4)],
+    "long names": lambda size: [(f"{'k' * 200}{i}", None) for i in range(size // 204)],
+    "a long name": lambda size: [("k" * (size // 2), b""), ("k" * (size // 2), b"")],
+    "values": lambda size: [("k", b"x" * 100)] * (size // 104),
+    "names that are not UTF-8": lambda size: [("\udcff", b"")] * (size // 3),
+}
+
+
+@pytest.mark.parametrize("shape", HEADER_SHAPES)
+def test_headers_are_read_in_linear_time(shape: str) -> None:
+    def make(size: int) -> tuple[np.ndarray, pa.BinaryArray, pa.BinaryArray]:
+        headers = HEADER_SHAPES[shape](size)
+        names = pa.array([key.encode("utf-8", "surrogateescape") for key, _ in headers], pa.binary())
+        return np.array([0, len(headers)], np.int32), names, pa.array([value for _, value in headers], pa.binary())
+
+    def run(columns: tuple[np.ndarray, pa.BinaryArray, pa.BinaryArray]) -> None:
+        lists = to_header_lists(*columns)
+        headers_to_maps(lists)
+        flatten_headers(lists, 1)
+
+    assert_linear(make, run)
 
 
 @given(st.lists(st.none() | st.lists(st.tuples(st.sampled_from(["a", "b"]), st.none() | st.binary(max_size=3)))))
