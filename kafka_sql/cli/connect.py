@@ -10,9 +10,10 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType, VariantType
 
 from kafka_sql.cli.output_mode import start_query
+from kafka_sql.cli.rows import Rows, bytes_text, prints_text_of_bytes
 
 _CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
@@ -43,25 +44,30 @@ def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     return sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
 
 
-def format_rows(frame: DataFrame) -> Iterator[list[str]]:
-    """Yield the rows as spark-sql prints them. The server formats the values, because number formats are Java's."""
+def collect_rows(frame: DataFrame) -> Iterator[Rows]:
+    """Receive the rows. The server formats the values, because number formats are Java's."""
     types = [field.dataType for field in frame.schema]
+    show_bytes = prints_text_of_bytes(frame.sparkSession)
     # by number, because several columns may have the same name
     numbered = frame.toDF(*(str(i) for i in range(len(types))))
     rows = numbered.select(
-        *(_format_column(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
+        *(_format_column(F.col(str(i)), type, show_bytes).alias(str(i)) for i, type in enumerate(types))
     ).toLocalIterator()
-    while chunk := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _CHUNK_ROWS)]:
+    while chunk := [[_text(value) for value in row] for row in itertools.islice(rows, _CHUNK_ROWS)]:
         yield chunk
 
 
-def _format_column(column: Column, type: DataType) -> Column:
+def _format_column(column: Column, type: DataType, show_bytes: bool) -> Column:
     if isinstance(type, (StructType, ArrayType, MapType, VariantType)):
         return F.to_json(column, {"ignoreNullFields": "false"})
-    return column.cast("string")
+    return column if isinstance(type, BinaryType) and show_bytes else column.cast("string")
 
 
-def start_stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
+def _text(value: str | bytes | bytearray | None) -> str | None:
+    return bytes_text(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
+
+
+def start_stream(frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:
     """Start a query that writes to a table in the server's memory; ``wait_for_end`` prints its rows.
 
     With ``foreachBatch`` instead, the function would run on the server and print there.
@@ -70,7 +76,7 @@ def start_stream(frame: DataFrame, emit: Callable[[list[str]], None]) -> Streami
     return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
 
 
-def wait_for_end(query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
+def wait_for_end(query: StreamingQuery, emit: Callable[[Rows], None]) -> None:
     """Print new rows until the query ends."""
     spark = SparkSession.active()
     printed_rows = 0
@@ -78,7 +84,7 @@ def wait_for_end(query: StreamingQuery, emit: Callable[[list[str]], None]) -> No
     while not has_ended:
         # check this before reading, so that the last rows are printed
         has_ended = bool(query.awaitTermination(cast(Any, _POLL_SECONDS)))
-        for chunk in format_rows(spark.table(query.name).offset(printed_rows)):
+        for chunk in collect_rows(spark.table(query.name).offset(printed_rows)):
             emit(chunk)
             printed_rows += len(chunk)
     spark.catalog.dropTempView(query.name)

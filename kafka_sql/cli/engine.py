@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli import classic, connect
+from kafka_sql.cli.rows import Rows
 
 
 class Engine(Protocol):
@@ -24,15 +25,15 @@ class Engine(Protocol):
         """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
         ...
 
-    def format_rows(self, frame: DataFrame) -> Iterator[list[str]]:
-        """Yield the rows as spark-sql prints them, in chunks of lines."""
+    def collect_rows(self, frame: DataFrame) -> Iterator[Rows]:
+        """Run a query and yield its rows in chunks, with the values as the texts that spark-sql prints."""
         ...
 
-    def start_stream(self, frame: DataFrame, emit: Callable[[list[str]], None]) -> StreamingQuery:
-        """Start a continuous query that passes its rows, as lines, to ``emit``."""
+    def start_stream(self, frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:
+        """Start a continuous query that passes its rows to ``emit``."""
         ...
 
-    def wait_for_end(self, query: StreamingQuery, emit: Callable[[list[str]], None]) -> None:
+    def wait_for_end(self, query: StreamingQuery, emit: Callable[[Rows], None]) -> None:
         """Wait until a query of ``start_stream`` ends."""
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
+from kafka_sql.cli.rows import Rows, escape_value, format_lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.options.masking import mask_statement
@@ -81,12 +83,19 @@ class _Execution:
         self.first_rows_at: float | None = None  # monotonic time
         self.rows = 0
         self.is_printing = False
+        self._columns: list[str] = []
         self._stop = threading.Event()
 
     def work(self) -> None:
+        # this thread is new; without an active session, Spark would format rows with default settings
+        with active_session(self.spark):
+            self._run()
+
+    def _run(self) -> None:
         self.engine.tag(self.spark, self.tag)
         text = substitute(self.spark, self.statement, self.screen.error)
         result = self.spark.sql(text)
+        self._columns = result.columns
         if result.isStreaming:
             self._print_header(result)
             self.query = self.engine.start_stream(result, self._print)
@@ -94,8 +103,8 @@ class _Execution:
                 self.query.stop()
             self.engine.wait_for_end(self.query, self._print)
         elif result.columns:
-            rows = _select_table_names(result, text)
-            self._print_all(rows, self.engine.format_rows(rows))
+            rows = _select_names(result, text)
+            self._print_all(rows, self.engine.collect_rows(rows))
 
     def cancel(self) -> None:
         self._stop.set()
@@ -104,7 +113,7 @@ class _Execution:
         else:
             self.engine.cancel(self.spark, self.tag)
 
-    def _print_all(self, result: DataFrame, chunks: Iterator[list[str]]) -> None:
+    def _print_all(self, result: DataFrame, chunks: Iterator[Rows]) -> None:
         first_chunk = next(chunks, [])
         self.first_rows_at = time.monotonic()
         self._print_header(result)
@@ -115,20 +124,22 @@ class _Execution:
 
     def _print_header(self, result: DataFrame) -> None:
         if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADER_KEYS):
-            self.screen.rows(["\t".join(result.columns)])
+            self.screen.rows(["\t".join(map(escape_value, result.columns))])
 
-    def _print(self, lines: list[str]) -> None:
+    def _print(self, rows: Rows) -> None:
         self.is_printing = True
-        self.screen.rows(lines)
-        self.rows += len(lines)
+        self.screen.rows(format_lines(rows, self.statement, self._columns))
+        self.rows += len(rows)
 
 
-def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
-    """Return only the names of SHOW TABLES, as spark-sql does, and the types of SHOW FULL TABLES.
+def _select_names(result: DataFrame, statement: str) -> DataFrame:
+    """Return only the names of SHOW TABLES and SHOW VIEWS, as spark-sql does, and the types of SHOW FULL TABLES.
 
     For other statements, return the whole result.
     """
     match st.classify(statement):
         case st.ShowTables(full=full):
             return result.select("tableName", "table type") if full else result.select("tableName")
+        case st.ShowViews():
+            return result.select("viewName")
     return result

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from kafka_sql.cli.rows import escape_text, escape_value
+
 _PROGRESS_AFTER = 1.0  # seconds until progress is shown
 _WIDTH = 24  # characters of the progress bar
 
@@ -38,13 +40,13 @@ class Screen:
         """Print a message, even if the shell is silent."""
         with self._lock:
             self._erase()
-            print(text, file=sys.stderr, flush=True)
+            print(escape_text(text), file=sys.stderr, flush=True)
 
     def line(self, text: str, file: TextIO) -> None:
         """Print a line of a table of the connector print."""
         with self._lock:
             self._erase()
-            print(text, file=file, flush=True)
+            print(escape_value(text), file=file, flush=True)
 
     def status(self, text: str, is_current: Callable[[], bool] = lambda: True) -> None:
         """Show a line until something else is printed; on terminals only.
@@ -57,7 +59,7 @@ class Screen:
         with self._lock:
             if is_current():
                 width = shutil.get_terminal_size().columns - 1
-                sys.stderr.write(f"\r\x1b[K{text[:width]}")
+                sys.stderr.write(f"\r\x1b[K{escape_value(text)[:width]}")
                 sys.stderr.flush()
                 self._has_status_line = True
 

@@ -33,7 +33,7 @@ SELECT 1 AS a, 'x', NULL, array(1, 2), map('a', struct(1, 'b')), DATE'2020-01-01
        CAST(1.5 AS DECIMAL(10, 3)), 1.0e10D, X'616263', INTERVAL '1' DAY, true, array('a', NULL);
 SET x = 5;
 SELECT ${x}, '${hivevar:y}', ';', "a;b" /* ; */;
-CREATE TEMPORARY VIEW v AS SELECT id, 'a\nb' AS text FROM range(3);
+CREATE TEMPORARY VIEW v AS SELECT id, 'a b' AS text FROM range(3);
 SHOW TABLES; DESCRIBE v; SHOW COLUMNS IN v;
 SELECT * FROM v WHERE id > 5;
 SELECT * FROM v ORDER BY id;

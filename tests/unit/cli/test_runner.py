@@ -30,7 +30,7 @@ class Query:
 
 
 class Engine:
-    """Returns the chunks of a frame as its lines, and records tags and cancellations."""
+    """Returns the chunks of a frame as its rows, and records tags and cancellations."""
 
     def __init__(self) -> None:
         self.query = Query()
@@ -43,7 +43,7 @@ class Engine:
     def cancel(self, _: object, tag: str) -> None:
         self.canceled.append(tag)
 
-    def format_rows(self, frame: Any) -> Any:
+    def collect_rows(self, frame: Any) -> Any:
         yield from frame.chunks
 
     def start_stream(self, frame: Any, emit: Any) -> Query:
@@ -52,7 +52,7 @@ class Engine:
         return self.query
 
     def wait_for_end(self, query: Query, emit: Any) -> None:
-        emit(["last"])
+        emit([["last", None]])
 
 
 class Spark:
@@ -62,14 +62,14 @@ class Spark:
         settings = {"spark.sql.variable.substitute": "false", **{k.replace("_", "."): v for k, v in conf.items()}}
         self.conf = SimpleNamespace(get=settings.get)
         self.statements: list[str] = []
-        self.result = frame(["1\ta"], ["2\tb", "3\tc"])
+        self.result = frame([["1", "a"]], [["2", "b"], ["3", "c\n"]])
 
     def sql(self, statement: str) -> Any:
         self.statements.append(statement)
         return self.result
 
 
-def frame(*chunks: list[str], is_streaming: bool = False, columns: tuple[str, ...] = ("n", "name")) -> Any:
+def frame(*chunks: list[list[str]], is_streaming: bool = False, columns: tuple[str, ...] = ("n", "name")) -> Any:
     return SimpleNamespace(chunks=chunks, isStreaming=is_streaming, columns=columns)
 
 
@@ -95,7 +95,7 @@ def test_the_engine_is_that_of_the_session() -> None:
 def test_rows_and_time(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     run(Spark())
     out, err = capsys.readouterr()
-    assert out == "1\ta\n2\tb\n3\tc\n"
+    assert out == "1\ta\n2\tb\n3\tc\\n\n"
     assert err.startswith("Time taken: ")
     assert err.endswith(" seconds, Fetched 3 row(s)\n")
 
@@ -116,18 +116,23 @@ def test_a_header_is_printed_if_requested(key: str, engine: Engine, capsys: pyte
     assert capsys.readouterr().out.startswith("n\tname\n1\ta\n")
     spark.result = frame(is_streaming=True)
     run(spark)
-    assert capsys.readouterr().out == "n\tname\nlast\n"
+    assert capsys.readouterr().out == "n\tname\nlast\tNULL\n"
 
 
 @pytest.mark.parametrize(
-    ("statement", "header"), [("SHOW TABLES", "tableName"), ("SHOW FULL TABLES IN shop", "tableName\ttable type")]
+    ("statement", "header"),
+    [
+        ("SHOW TABLES", "tableName"),
+        ("SHOW FULL TABLES IN shop", "tableName\ttable type"),
+        ("SHOW VIEWS", "viewName"),
+    ],
 )
-def test_the_header_of_show_tables_is_that_of_its_rows(
+def test_the_header_of_show_is_that_of_its_rows(
     statement: str, header: str, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spark = Spark(spark_sql_cli_print_header="true")
-    spark.result = frame(["row"], columns=("namespace", "tableName", "isTemporary", "table type"))
-    spark.result.select = lambda *columns: frame(["row"], columns=columns)
+    spark.result = frame([["row"]], columns=("namespace", "tableName", "isTemporary", "table type"))
+    spark.result.select = lambda *columns: frame([["row"]], columns=columns)
     run(spark, statement)
     assert capsys.readouterr().out == f"{header}\nrow\n"
 
@@ -167,7 +172,7 @@ def test_a_signal_stops_a_continuous_query(
     monkeypatch.setattr(module, "run_interruptible", interrupt)
     engine.query = Query(failure)
     spark = Spark()
-    spark.result = frame(["1\ta"], is_streaming=True)
+    spark.result = frame([["1", "a"]], is_streaming=True)
     if failure is None:
         run(spark)
         assert "Fetched 2 row(s)" in capsys.readouterr().err
