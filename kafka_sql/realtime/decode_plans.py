@@ -10,7 +10,6 @@ import uuid
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.java_gateway import ensure_callback_server_started
 
 from kafka_sql.errors import SchemaRegistryError
 from kafka_sql.formats.avro.decoder import AvroReader
@@ -18,6 +17,7 @@ from kafka_sql.formats.avro.resolution import DecodePlan
 from kafka_sql.formats.confluent.decoder import PayloadReader, WireFormatDecoder
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.protobuf_confluent.options import READ_DEFAULT_VALUES
+from kafka_sql.runtime.callback_server import start_callback_server
 from kafka_sql.runtime.continuous_task import serving_continuous_task
 
 _served: Final[dict[tuple[Any, ...], tuple[str, Any]]] = {}  # names and functions that Java calls
@@ -47,7 +47,6 @@ def serve_plans(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
     """
     options = tuple(sorted(payload.raw_options.items()))
     key = (id(gateway), payload.format.identifier, options, payload.columns, schema.serialize().to_pybytes())
-    start_callback_server: Any = ensure_callback_server_started  # untyped in PySpark
     start_callback_server(gateway)
     name, plans = _served.setdefault(key, (str(uuid.uuid4()), Plans(payload, schema)))
     gateway.jvm.kafka_sql.DecodePlans.add(name, plans)  # again, because a new SparkContext may have been started

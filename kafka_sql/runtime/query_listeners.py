@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from kafka_sql.runtime.callback_server import start_callback_server
 from kafka_sql.runtime.spark_context import is_stopped, spark_context
 
 _MAX_WAIT: Final = 1000  # milliseconds
@@ -22,8 +23,11 @@ def add_listener(spark: SparkSession, listener: StreamingQueryListener) -> None:
     The JVM of a classic session outlives Python's threads for a moment. It would log a stack trace for each event that
     it cannot pass to the listener, such as the end of a query that was stopped last.
     """
+    context = spark_context(spark)
+    if context is not None:
+        start_callback_server(context._gateway)
     spark.streams.addListener(listener)
-    if spark_context(spark) is not None:
+    if context is not None:
         atexit.register(_remove, spark, listener)
 
 
