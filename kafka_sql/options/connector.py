@@ -116,7 +116,8 @@ KEY_FORMAT: Final = string(
 )
 KEY_FIELDS: Final = string_list(
     "key.fields",
-    "Physical columns that form the record key, in this order, separated by ';'. Requires 'key.format'.",
+    "Physical columns that form the record key, in this order, separated by ';'. A name with ';' is put in quotes: "
+    "'\"a;b\";c'. Requires 'key.format'.",
 )
 KEY_FIELDS_PREFIX: Final = any_string(
     "key.fields-prefix",

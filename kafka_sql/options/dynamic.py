@@ -12,6 +12,7 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, Missin
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.option import Option, Options, enum, integer, string
 from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.options.string_lists import split_list
 from kafka_sql.suggestions import did_you_mean
 
 SINGLE_CLUSTER: Final = "single-cluster"
@@ -19,7 +20,7 @@ _SINGLE_CLUSTER_CLASS: Final = "org.apache.flink.connector.kafka.dynamic.metadat
 
 
 def _parse_ids(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(";") if part.strip())
+    return tuple(id for id in map(str.strip, split_list(text)) if id)
 
 
 def _parse_service(text: str) -> str:

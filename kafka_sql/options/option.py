@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
+from kafka_sql.options.string_lists import split_list
 from kafka_sql.suggestions import did_you_mean, find_similar_name
 
 _LOG = logging.getLogger("kafka_sql.options")
@@ -89,11 +90,11 @@ def any_string(key: str, doc: str, **attributes: Any) -> Option[str]:
 
 
 def string_list(key: str, doc: str, **attributes: Any) -> Option[tuple[str, ...]]:
-    """Define an option with one or more strings separated by ``;``."""
+    """Define an option with one or more strings separated by ``;``; see ``split_list`` for quotes."""
 
     def parse(text: str) -> tuple[str, ...]:
-        values = tuple(part.strip() for part in text.split(";"))
-        if not all(values):
+        values = split_list(text)
+        if not values or not all(values):
             raise ValueError("expected one or more names separated by ';'")
         return values
 

@@ -10,6 +10,7 @@ from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
 from kafka_sql.formats.format import ColumnTypes, InferredSchema
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
+from kafka_sql.options.string_lists import join_list
 from kafka_sql.source.sample import Sample, read_sample
 from kafka_sql.table.declaration import Table
 
@@ -53,7 +54,7 @@ def infer_columns(table: Table) -> InferredSchema | None:
         key_names = [name for name, _ in key_columns]
         options |= {key.prefix + k: v for k, v in inferred_key.options.items()}
         if not definition.is_upsert:
-            options[opt.KEY_FIELDS.key] = ";".join(key_names)
+            options[opt.KEY_FIELDS.key] = join_list(key_names)
         if not columns.keys() >= set(key_names):
             options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
         columns = {**dict(key_columns), **{name: t for name, t in columns.items() if name not in key_names}}

@@ -93,6 +93,11 @@ def test_only_the_named_columns_of_a_key_are_columns(records: Any) -> None:
     assert list(infer({**UPSERT, **JSON_KEY}, "part")[0]) == ["part", "a"]
 
 
+def test_names_of_key_columns_are_quoted(records: Any) -> None:
+    records((b'{"a;b": 7, "it\'s": 1}', b'{"a;b": 7, "it\'s": 1}'))
+    assert infer({**BASE, **JSON_KEY})[1] == {"key.fields": "'a;b';'it''s'"}
+
+
 def test_a_key_column_in_the_value_has_one_type(records: Any) -> None:
     records((b'{"id": 7}', b'{"a": true, "id": 7}'))
     assert infer({**BASE, **JSON_KEY}) == ({"id": "BIGINT", "a": "BOOLEAN"}, {"key.fields": "id"})
