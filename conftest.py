@@ -57,6 +57,14 @@ def pytest_report_header() -> str:
     return f"kafka: {choice_from_environment()}"
 
 
+@pytest.fixture
+def group_umask() -> Iterator[None]:
+    """The usual umask of Linux distributions with a group per user: new files can be written by the group."""
+    before = os.umask(0o002)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Broker]:
     """A broker for the whole run."""
