@@ -70,6 +70,7 @@ def _create(archive: Path) -> None:
         partial = Path(folder, archive.name)
         write_archive(partial, [], {})
         if partial.exists():
+            partial.chmod(0o600)  # Java wrote it; with a umask such as 002, it would not be used
             os.replace(partial, archive)
 
 

@@ -17,7 +17,7 @@ from kafka_sql.catalog.source_catalog import JAVA_SOURCES
 from kafka_sql.embedded.jars import cache_folder, describe_storage_failure
 from kafka_sql.errors import ExtensionError
 from kafka_sql.options.masking import options_pattern, secrets_pattern
-from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others
+from kafka_sql.runtime.private_files import create_private_folder, is_writable_by_others, open_private
 from kafka_sql.state.java_operators import JAVA_SOURCES as STATE_SOURCES
 
 SOURCES = Path(__file__).with_name("java")
@@ -93,7 +93,10 @@ def _java_files(gateway: JavaGateway, paths: list[Path]) -> JavaArray:
 
 
 def _pack(classes: Path, path: Path) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        open(path, "xb", opener=open_private) as stream,  # with the usual umask of a user group, others could write it
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for file in sorted(classes.rglob("*.class")):
             archive.write(file, file.relative_to(classes))
         for name, pattern in _patterns().items():

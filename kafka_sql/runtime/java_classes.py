@@ -5,10 +5,13 @@ Janino, Spark's compiler for generated code, compiles them in the session's JVM.
 
 from __future__ import annotations
 
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from kafka_sql.runtime.private_files import open_private
 
 _LOADER: Final = "org.apache.spark.util.MutableURLClassLoader"  # of the driver's jars
 
@@ -48,17 +51,26 @@ def add_classes(context: Any, loader: Any, jar_name: str, sources: Sequence[Path
         jar_name: the name of the jar with the classes, which no other jar may have.
     """
     jvm = context._jvm
-    # deleted when the driver exits
-    folder = Path(
-        jvm.org.apache.spark.util.Utils.createTempDir(jvm.System.getProperty("java.io.tmpdir"), "kafka_sql").getPath()
-    )
-    jar = folder / jar_name
-    with zipfile.ZipFile(jar, "w") as archive:
-        for name, code in _compile(context, loader, sources).items():
-            archive.writestr(name, code)
+    jar = write_jar(jvm.System.getProperty("java.io.tmpdir"), jar_name, _compile(context, loader, sources))
+    # deletes it when the driver exits
+    jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(str(jar.parent)))
     loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
     if not context._jsc.sc().isLocal():
         context._jsc.addJar(str(jar))
+
+
+def write_jar(parent: str, name: str, classes: Mapping[str, bytes]) -> Path:
+    """Write a jar into a new folder that only this user can access, whatever the umask is.
+
+    Args:
+        parent: the folder of the new one, in which other users may create files.
+        classes: the bytecode of the classes, by their paths in the jar.
+    """
+    jar = Path(tempfile.mkdtemp(prefix="kafka_sql-", dir=parent), name)
+    with open(jar, "xb", opener=open_private) as file, zipfile.ZipFile(file, "w") as archive:
+        for path, code in classes.items():
+            archive.writestr(path, code)
+    return jar
 
 
 def compile_java(context: Any, loader: Any, source: Path) -> Any:

@@ -42,6 +42,16 @@ def test_options_are_added_to_those_of_the_environment(environ: dict[str, str], 
     assert environ[VARIABLE] == f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off -Xmx1g"
 
 
+@pytest.mark.usefixtures("group_umask")
+def test_a_new_archive_is_used(environ: dict[str, str], archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive.unlink()
+    archive.parent.chmod(0o700)
+    monkeypatch.setattr(class_archive, "write_archive", lambda path, *_: path.write_text("classes"))
+    class_archive._create(archive)
+    use_archive(environ)
+    assert str(archive) in environ[VARIABLE]
+
+
 def test_another_archive_of_the_environment_is_kept(environ: dict[str, str], archive: Path) -> None:
     environ[VARIABLE] = "-XX:SharedArchiveFile=mine.jsa"
     use_archive(environ)

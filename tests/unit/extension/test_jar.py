@@ -17,9 +17,10 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jar, "_compile", lambda sources, work: work)
 
 
+@pytest.mark.usefixtures("group_umask")
 def test_the_jar_is_built_once_for_its_owner_only(tmp_path: Path) -> None:
     path = build_jar(tmp_path / "jars")
-    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert [p.stat().st_mode & 0o777 for p in (path.parent, path)] == [0o700, 0o600]
     modified = path.stat().st_mtime_ns
     assert build_jar(tmp_path / "jars") == path
     assert path.stat().st_mtime_ns == modified

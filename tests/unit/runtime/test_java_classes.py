@@ -65,7 +65,7 @@ class SimpleCompiler:
 
 
 class Context:
-    """A SparkContext, whose driver creates temporary folders in a folder."""
+    """A SparkContext, whose folder of temporary files is ``folder``."""
 
     def __init__(self, folder: Path, is_local: bool = True, loader: Loader | None = None) -> None:
         self.jars: list[str] = []
@@ -77,14 +77,14 @@ class Context:
         janino = SimpleNamespace(
             Compiler=Compiler, SimpleCompiler=SimpleCompiler, ClassLoaderIClassLoader=lambda loader: loader
         )
-        utils = SimpleNamespace(createTempDir=self._create_folder)
-        self._folder = folder
+        self.deleted_at_exit: list[str] = []
+        hooks = SimpleNamespace(registerShutdownDeleteDir=lambda file: self.deleted_at_exit.append(file.path))
         self._jvm = SimpleNamespace(
             Thread=SimpleNamespace(currentThread=lambda: SimpleNamespace(getContextClassLoader=lambda: loader)),
             System=SimpleNamespace(getProperty={"java.io.tmpdir": str(folder)}.get),
             java=SimpleNamespace(io=SimpleNamespace(File=_file), util=SimpleNamespace(HashMap=dict)),
             org=SimpleNamespace(
-                apache=SimpleNamespace(spark=SimpleNamespace(util=SimpleNamespace(Utils=utils))),
+                apache=SimpleNamespace(spark=SimpleNamespace(util=SimpleNamespace(ShutdownHookManager=hooks))),
                 codehaus=SimpleNamespace(
                     janino=janino,
                     commons=SimpleNamespace(compiler=SimpleNamespace(util=SimpleNamespace(resource=resource))),
@@ -92,14 +92,9 @@ class Context:
             ),
         )
 
-    def _create_folder(self, parent: str, prefix: str) -> Any:
-        folder = Path(parent, f"{prefix}-1")
-        folder.mkdir()
-        return SimpleNamespace(getPath=lambda: str(folder))
-
 
 def _file(path: str) -> Any:
-    return SimpleNamespace(toURI=lambda: SimpleNamespace(toURL=lambda: f"file:{path}"))
+    return SimpleNamespace(path=path, toURI=lambda: SimpleNamespace(toURL=lambda: f"file:{path}"))
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +117,7 @@ def test_load_class() -> None:
     assert load_class(loader, "kafka_sql.Unknown") is None
 
 
+@pytest.mark.usefixtures("group_umask")
 @pytest.mark.parametrize("is_local", [True, False])
 def test_classes_are_compiled_into_a_jar(tmp_path: Path, is_local: bool) -> None:
     sources = [tmp_path / "A.java", tmp_path / "B.java"]
@@ -129,7 +125,9 @@ def test_classes_are_compiled_into_a_jar(tmp_path: Path, is_local: bool) -> None
         source.write_text(f"class {source.stem} {{}}")
     context, loader = Context(tmp_path, is_local), Loader(URL_LOADER)
     add_classes(context, loader, "kafka-sql-test.jar", sources)
-    jar = tmp_path / "kafka_sql-1" / "kafka-sql-test.jar"
+    (jar,) = tmp_path.glob("kafka_sql-*/kafka-sql-test.jar")
+    assert [path.stat().st_mode & 0o777 for path in (jar.parent, jar)] == [0o700, 0o600]  # code that the driver runs
+    assert context.deleted_at_exit == [str(jar.parent)]
     with zipfile.ZipFile(jar) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == {
             "kafka_sql/A.class": f"{URL_LOADER}: class A {{}}",
