@@ -305,7 +305,7 @@ NO_DESTINATIONS = frozenset(
     scan.startup.offsets-initializer scan.startup.specific-offsets scan.startup.timestamp-millis
     scan.topic-partition-discovery.interval scan.watermark.alignment.enabled scan.watermark.alignment.group
     scan.watermark.alignment.max-drift scan.watermark.alignment.update-interval scan.watermark.emit.strategy
-    scan.watermark.idle-timeout sink.buffer-flush.interval sink.buffer-flush.max-rows
+    scan.watermark.idle-timeout sink.allow-new-checkpoint sink.buffer-flush.interval sink.buffer-flush.max-rows
     sink.client sink.delivery-guarantee sink.parallelism sink.partitioner sink.semantic sink.topic.create
     sink.topic.partitions sink.topic.replication-factor sink.transaction-naming-strategy
     sink.transactional-id-prefix stream-enumerator-mode stream-metadata-discovery-failure-threshold
