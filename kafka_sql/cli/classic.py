@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, CharType, DataType, StringType, Varcha
 
 from kafka_sql.cli.output_mode import start_query
 from kafka_sql.cli.rows import Rows, bytes_text, prints_text_of_bytes
+from kafka_sql.sql.jobs.batch_functions import with_short_errors
 
 _CHUNK_ROWS: Final = 10_000  # rows per transfer from the JVM
 _TEXT_TYPES: Final = (StringType, CharType, VarcharType)
@@ -93,7 +94,9 @@ def start_stream(frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQue
         for chunk in collect_rows(rows):
             emit(chunk)
 
-    return start_query(frame, lambda mode: frame.writeStream.foreachBatch(print_batch).outputMode(mode).start())
+    return start_query(
+        frame, lambda mode: frame.writeStream.foreachBatch(with_short_errors(print_batch)).outputMode(mode).start()
+    )
 
 
 def wait_for_end(query: StreamingQuery, emit: Callable[[Rows], None]) -> None:

@@ -1,14 +1,30 @@
-"""Disable PySpark's loggers of errors."""
+"""Disable what PySpark prints about errors that a shell prints itself, or that are none."""
 
 from __future__ import annotations
 
 import logging
-from typing import Final
+import socketserver
+import sys
+from typing import Any, Final
+
+from pyspark import accumulators
 
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 
 
 def disable_error_loggers() -> None:
-    """Disable the loggers that print each error as JSON with its stack trace, because a shell prints errors itself."""
+    """Disable the loggers that print each error as JSON with its stack trace, because a shell prints errors itself.
+
+    Also disable the stack trace that PySpark prints if Java closes a connection for accumulators, as it does when it
+    stops a continuous query. Java opens another one.
+    """
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
+    for value in vars(accumulators).values():
+        if isinstance(value, type) and issubclass(value, socketserver.BaseServer):
+            value.handle_error = _ignore_closed_connection  # type: ignore[method-assign, assignment]
+
+
+def _ignore_closed_connection(server: socketserver.BaseServer, request: Any, client_address: Any) -> None:
+    if not isinstance(sys.exc_info()[1], EOFError):
+        socketserver.BaseServer.handle_error(server, request, client_address)

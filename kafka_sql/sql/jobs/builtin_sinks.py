@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.options import Options
 from kafka_sql.options.builtin_connectors import CONNECTORS, IDENTIFIER, PRINT, STANDARD_ERROR
+from kafka_sql.sql.jobs.batch_functions import with_short_errors
 
 
 def _print_line(line: str, file: TextIO) -> None:
@@ -38,7 +39,7 @@ def start_stream(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuer
     def write(rows: DataFrame, _: int) -> None:
         print_rows(entry, rows.toLocalIterator())
 
-    return writer.outputMode("append").foreachBatch(write).start()
+    return writer.outputMode("append").foreachBatch(with_short_errors(write)).start()
 
 
 def print_rows(entry: CatalogTable, rows: Iterable[Any]) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.sql.jobs.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.builtin_sinks import write_batch
 from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, output
 from kafka_sql.sql.jobs.file_sink import claim_file_sink
@@ -83,7 +84,7 @@ def start_shared(writer: DataStreamWriter, sink: SharedSink) -> StreamingQuery:
         finally:
             batch_rows.unpersist()
 
-    return writer.outputMode("append").foreachBatch(write_all).start()
+    return writer.outputMode("append").foreachBatch(with_short_errors(write_all)).start()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.sql.jobs.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.history import merge_history
 from kafka_sql.sql.jobs.spark_table import Sink, SparkTable
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_BEFORE
@@ -43,7 +44,7 @@ def start_append(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
             # Iceberg writes rows of several partitions in any order only with a writer per partition
             return writer.option("fanout-enabled", "true").toTable(table.sql_name)
         case Sink.BATCHES:
-            return writer.foreachBatch(lambda rows, _: rows.write.insertInto(table.sql_name)).start()
+            return writer.foreachBatch(with_short_errors(lambda rows, _: rows.write.insertInto(table.sql_name))).start()
 
 
 def start_merge(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
@@ -55,7 +56,7 @@ def start_merge(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
         # the query runs in another session, and Iceberg caches the state of a table for each session
         session.catalog.refreshTable(table.sql_name)
 
-    return writer.foreachBatch(write).start()
+    return writer.foreachBatch(with_short_errors(write)).start()
 
 
 def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> None:
