@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaRegistryError
+from kafka_sql.formats.avro.decode_plan import DecodePlan
 from kafka_sql.formats.avro.decoder import AvroReader
-from kafka_sql.formats.avro.resolution import DecodePlan
 from kafka_sql.formats.confluent.decoder import PayloadReader, WireFormatDecoder
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.protobuf_confluent.options import READ_DEFAULT_VALUES
@@ -33,6 +33,8 @@ def plan_json(plan: DecodePlan) -> str:
                 None if size < 0 else plan.literals[start : start + size].hex() for start, size in plan.literal_ranges
             ],
             "paths": plan.paths,
+            "subroutine_cells": plan.subroutine_cells,
+            "cell_count": plan.cell_count,
             "reasons": plan.reasons,
         }
     )

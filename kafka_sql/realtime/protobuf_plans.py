@@ -16,7 +16,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.columnar.column_buffers import child_fields
 from kafka_sql.formats.protobuf import opcodes
-from kafka_sql.formats.protobuf.decode_plan import field_wire_type, oneof_fields, signed_bits
+from kafka_sql.formats.protobuf.decode_plan import field_wire_type, oneof_of, signed_bits
 from kafka_sql.formats.protobuf.encoder import null_bits, presence_of, value_type
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, map_fields
 
@@ -77,10 +77,9 @@ class _Planner:
         """
         numbers = {field.name: k for k, field in enumerate(columns)}
         fields = {m.descriptor.number: self._plan_field(m, numbers[m.column.name]) for m in mappings}
-        mapped = set(fields)
+        oneofs = {oneof_of(m.descriptor) for m in mappings} - {-1}
         for descriptor in message.fields:  # fields without a column that must be seen
-            in_oneof = any(field.number in mapped for field in oneof_fields(descriptor))
-            if descriptor.number not in mapped and (descriptor.is_required or in_oneof):
+            if descriptor.number not in fields and (descriptor.is_required or oneof_of(descriptor) in oneofs):
                 fields[descriptor.number] = _plan_unmapped(descriptor)
         return {
             "name": message.full_name,
@@ -134,13 +133,12 @@ class _Planner:
 
 
 def _plan_common(descriptor: FieldDescriptor, path: str, column: int) -> dict[str, Any]:
-    oneof = oneof_fields(descriptor)
     return {
         "number": descriptor.number,
         "path": path,
         "column": column,
         "wire_type": field_wire_type(descriptor),
-        "oneof": descriptor.containing_oneof.index if oneof else -1,
+        "oneof": oneof_of(descriptor),
         "is_required": bool(descriptor.is_required),
     }
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.formats.avro import schema as avro
-from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
+from kafka_sql.formats.avro.decode_plan import SchemaMismatch
+from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings

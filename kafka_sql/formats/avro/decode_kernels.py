@@ -35,7 +35,7 @@ class Batch(NamedTuple):
         literals: bytes of enum symbols and defaults.
         literal_ranges: int64, n x 2: offset and length of each literal; the length of an unknown symbol is -1.
         slots, counts, bytes_used, nulls: tables of the ColumnBuffers.
-        remaining: int64 per depth of arrays: elements that remain in the current block.
+        cells: int64: of an array, the elements that remain in its block; of a subroutine, the operation that called it.
         failure: int64, 3: the failure, the number of the operation, and the offset in the payload or the full slot.
     """
 
@@ -53,7 +53,7 @@ class Batch(NamedTuple):
     counts: int
     bytes_used: int
     nulls: int
-    remaining: int
+    cells: int
     failure: int
 
 
@@ -92,7 +92,16 @@ def _decode_row(batch: Batch, begin: int, end: int) -> bool:
             next_operation = batch.operations + _OPERATION_SIZE * load_int64(operation, opcodes.A)
         elif opcode == opcodes.ARRAY or opcode == opcodes.NEXT:
             cursor, next_operation = _step_array(batch, operation, opcode, cursor, end)
-        elif opcode == opcodes.EMPTY:
+        elif opcode == opcodes.CALL:
+            store_int64(
+                batch.cells, load_int64(operation, opcodes.C), (operation - batch.operations) // _OPERATION_SIZE
+            )
+            next_operation = batch.operations + _OPERATION_SIZE * load_int64(operation, opcodes.A)
+        elif opcode == opcodes.RETURN:
+            caller = load_int64(batch.cells, load_int64(operation, opcodes.C))
+            target = load_int64(batch.operations + _OPERATION_SIZE * caller, opcodes.B)
+            next_operation = batch.operations + _OPERATION_SIZE * target
+        elif opcode == opcodes.END_LIST:
             if not _append_list(batch, load_int64(operation, opcodes.SLOT), load_int64(operation, opcodes.A)):
                 cursor = -opcodes.FULL
         elif opcode < opcodes.FAIL:
@@ -162,9 +171,7 @@ def _append_value(batch: Batch, operation: int, opcode: int, cursor: int, end: i
     if opcode == opcodes.NULL:
         _append_null(batch, operation, slot, values, entry)
     elif opcode == opcodes.CONSTANT:
-        _store_number(
-            values, entry, slot_cell(batch.slots, slot, column_buffers.WIDTH), load_int64(operation, opcodes.A)
-        )
+        _store_constant(operation, values, entry, slot_cell(batch.slots, slot, column_buffers.WIDTH))
     return cursor  # a ROW has no values of its own
 
 
@@ -309,6 +316,16 @@ def _append_null(batch: Batch, operation: int, slot: int, values: int, entry: in
         _store_number(values, entry, width, np.int64(0))
 
 
+@helper
+def _store_constant(operation: int, values: int, entry: int, width: int) -> None:
+    """Write a number of the plan."""
+    if width == 16:
+        store(values + 16 * entry, load_int64(operation, opcodes.A))
+        store(values + 16 * entry + 8, load_int64(operation, opcodes.B))
+    else:
+        _store_number(values, entry, width, load_int64(operation, opcodes.A))
+
+
 @inline_helper
 def _store_number(values: int, entry: int, width: int, bits: int) -> None:
     """Write the lowest ``width`` bytes of a word."""
@@ -325,7 +342,7 @@ def _store_number(values: int, entry: int, width: int, bits: int) -> None:
 @inline_helper
 def _step_array(batch: Batch, operation: int, opcode: int, cursor: int, end: int) -> tuple[int, int]:
     """Start an array or map, or its next element; return where decoding continues in the payload and in the plan."""
-    counter = batch.remaining + 8 * load_int64(operation, opcodes.C)
+    counter = batch.cells + 8 * load_int64(operation, opcodes.C)
     if opcode == opcodes.ARRAY:
         body, remaining = operation + _OPERATION_SIZE, np.int64(0)
     else:

@@ -13,8 +13,8 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro.encoder import null_error, write_factor
+from kafka_sql.formats.avro.logical_types import read_factor
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.resolution import read_factor
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise

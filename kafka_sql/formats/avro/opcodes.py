@@ -36,14 +36,16 @@ DECIMAL_FIXED: Final = 17  # A bytes
 # Append without reading
 NULL: Final = 18  # A is the element's slot if the slot is a list
 NOT_NULL: Final = 19  # a ROW; the operations of its fields follow
-CONSTANT: Final = 20  # the number with the bits A
+CONSTANT: Final = 20  # the number with the bits A, and of a decimal with the upper bits B
 LITERAL: Final = 21  # literal number A
 # Control flow
 UNION: Final = 30  # A branches, whose operations are listed at B of the jumps
 JUMP: Final = 31  # to operation A
-ARRAY: Final = 32  # A is the element's slot, B the operation after the array, C its depth; the body follows
+ARRAY: Final = 32  # A is the element's slot, B the operation after the array, C its cell; the body follows
 NEXT: Final = 33  # end of the body, which starts at operation A; B and C as in ARRAY
-EMPTY: Final = 34  # append an empty list; A is the element's slot
+END_LIST: Final = 34  # append a list of the elements that have been appended; A is the element's slot
+CALL: Final = 35  # the subroutine that starts at operation A; continues at operation B; C is the subroutine's cell
+RETURN: Final = 36  # from the subroutine with cell C
 # Skip a value
 SKIP_NUMBER: Final = 40
 SKIP_BYTES: Final = 41

@@ -6,16 +6,31 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_SCALARS: Final = PRIMITIVES | {"enum", "fixed"}
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 NO_DEFAULT: Final = object()
+MAX_DEPTH: Final = 100  # levels of records, arrays, maps and unions
+_MAX_NAME_SIZE: Final = 60  # characters of a name, and
+_MAX_BRANCHES: Final = 8  # branches of a union, that errors show
+_SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+# The logical types of the specification by primitive type. Others, and those of other types, have no effect.
+_LOGICAL_TYPES: Final = {
+    "int": {"date", "time-millis"},
+    "long": {"time-micros"}
+    | {f"{prefix}timestamp-{unit}" for prefix in ("", "local-") for unit in ("millis", "micros", "nanos")},
+    "string": {"uuid"},
+    "bytes": {"decimal", "big-decimal"},
+    "fixed": {"decimal", "duration", "uuid"},
+}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class AvroType:
-    """A schema.
+    """A schema. A named type is one object, however often it is used: traversing each use can take exponential time.
 
     Example: ``["null", {"type": "array", "items": "int"}]`` is a union whose ``items`` are null and an array, whose
     ``element`` is an int.
@@ -29,6 +44,7 @@ class AvroType:
         symbols, default: of an enum; the default is None if there is none.
         fields: of a record.
         items: the branches of a union, or the only element type of an array or map.
+        is_reused: whether it is a named type that is named again after its definition.
     """
 
     type_name: str
@@ -41,6 +57,25 @@ class AvroType:
     default: str | None = None
     fields: tuple[AvroField, ...] = ()
     items: tuple[AvroType, ...] = ()
+    is_reused: bool = False
+
+    @cached_property
+    def depth(self) -> int:
+        """The levels of nesting; of a primitive type 0."""
+        inside = (*self.items, *(f.type for f in self.fields))
+        return 1 + max((avro.depth for avro in inside), default=0) if self.type_name not in _SCALARS else 0
+
+    @cached_property
+    def minimum_size(self) -> int:
+        """The smallest number of bytes that a value takes."""
+        if self.type_name == "record":
+            return sum(f.type.minimum_size for f in self.fields)
+        return self.size if self.type_name == "fixed" else _SIZES.get(self.type_name, 1)
+
+    @cached_property
+    def parts(self) -> tuple[AvroType, ...]:
+        """The types of a record's fields that take at least a byte."""
+        return tuple(f.type for f in self.fields if f.type.minimum_size)
 
     @property
     def element(self) -> AvroType:
@@ -54,11 +89,12 @@ class AvroType:
 
     def __str__(self) -> str:
         if self.type_name == "union":
-            return "[" + ", ".join(map(str, self.items)) + "]"
-        return f"{self.type_name} {self.name}".strip() + (f" ({self.logical_type})" if self.logical_type else "")
+            branches = [str(branch) for branch in self.items[:_MAX_BRANCHES]]
+            return "[" + ", ".join(branches + ["..."] * (len(self.items) > _MAX_BRANCHES)) + "]"
+        return f"{self.type_name} {shorten(self.name)}".strip() + (f" ({self.logical_type})" * bool(self.logical_type))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AvroField:
     """A field of a record; ``default`` is NO_DEFAULT if there is none."""
 
@@ -68,6 +104,11 @@ class AvroField:
     aliases: tuple[str, ...] = field(default=())
 
 
+def shorten(name: str) -> str:
+    """Return a name for an error."""
+    return name if len(name) <= _MAX_NAME_SIZE else name[: _MAX_NAME_SIZE - 3] + "..."
+
+
 def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
     """Parse a schema, which is JSON.
 
@@ -75,7 +116,7 @@ def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
         references: the schemas whose named types the schema uses.
 
     Raises:
-        ValueError: it is not an Avro schema, or contains itself.
+        ValueError: it is not an Avro schema, contains itself, or is nested more than MAX_DEPTH levels deep.
     """
     try:
         return _parse(text, references)
@@ -102,6 +143,12 @@ class _Parser:
         self._named: dict[str, AvroType | None] = {}  # None while it is being parsed
 
     def parse(self, document: Any, namespace: str) -> AvroType:
+        avro = self._parse(document, namespace)
+        if avro.depth > MAX_DEPTH:
+            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+        return avro
+
+    def _parse(self, document: Any, namespace: str) -> AvroType:
         if isinstance(document, str):
             return self._reference(document, namespace)
         if isinstance(document, list):
@@ -126,9 +173,12 @@ class _Parser:
             if full_name in self._named:
                 avro_type = self._named[full_name]
                 if avro_type is None:
-                    raise ValueError(f"contains itself: the recursive type '{full_name}' has no columns in a table")
+                    raise ValueError(
+                        f"contains itself: the recursive type '{shorten(full_name)}' has no columns in a table"
+                    )
+                avro_type.is_reused = True
                 return avro_type
-        raise ValueError(f"names the unknown type '{name}'")
+        raise ValueError(f"names the unknown type '{shorten(name)}'")
 
     def _named_type(self, type_name: str, document: Mapping[str, Any], namespace: str) -> AvroType:
         name = str(document.get("name", ""))
@@ -137,14 +187,14 @@ class _Parser:
             name = f"{space}.{name}" if space else name
         space = name.rpartition(".")[0]
         if not all(_NAME.fullmatch(part) for part in name.split(".")):
-            raise ValueError(f"has the illegal name '{name}'")
+            raise ValueError(f"has the illegal name '{shorten(name)}'")
         self._named[name] = None
         if type_name == "enum":
             avro_type = AvroType("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
         elif type_name == "fixed":
             size = int(document["size"])
             if not 0 <= size < 1 << 31:
-                raise ValueError(f"has the illegal size {size} at '{name}'")
+                raise ValueError(f"has the illegal size {size} at '{shorten(name)}'")
             avro_type = _with_logical_type(AvroType("fixed", name, size=size), document)
         else:
             avro_type = AvroType("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
@@ -160,7 +210,9 @@ class _Parser:
 
 def _with_logical_type(avro: AvroType, document: Mapping[str, Any]) -> AvroType:
     logical_type = document.get("logicalType")
-    if not isinstance(logical_type, str):
+    if not isinstance(logical_type, str) or logical_type not in _LOGICAL_TYPES.get(avro.type_name, ()):
         return avro
     precision, scale = int(document.get("precision", 0)), int(document.get("scale", 0))
+    if logical_type == "decimal" and not 0 <= scale <= precision > 0:
+        return avro
     return AvroType(avro.type_name, avro.name, logical_type, precision, scale, avro.size)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kafka_sql.formats.avro.decode_plan import SchemaMismatch
 from kafka_sql.formats.avro.decoder import AvroReader
-from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
+from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.confluent.client import cached_registry
 from kafka_sql.formats.confluent.decoder import WireFormatDecoder

@@ -6,42 +6,56 @@ from typing import Final
 
 import numpy as np
 
-from kafka_sql.formats.columnar.column_buffers import BYTES_CAPACITY, ColumnBuffers, ColumnNode
+from kafka_sql.formats.columnar.column_buffers import BYTES_CAPACITY, CAPACITY, ColumnBuffers, ColumnNode
 
 _SPARE: Final = 64
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
+_MAX_BYTES_OF_SEVERAL: Final = 1 << 28
+_MARGIN: Final = 1.25
+
+
+class ColumnOverflow(OverflowError):
+    """The values of several payloads take more memory than a column may have: decode fewer payloads at once."""
 
 
 class CapacityEstimate:
-    """An estimate of the entries and bytes per row of each slot, which grows when a slot was full."""
+    """An estimate of the entries and bytes of each slot per byte of the payloads.
+
+    A payload that needs much memory is large, or its values are repetitions of names in its schema. The next batches
+    have other payloads, so the estimate decreases again.
+    """
 
     def __init__(self, tree: list[ColumnNode], slot_count: int) -> None:
         self._tree, self._slot_count = tree, slot_count
-        self._entries = np.full(slot_count, 4.0)
-        self._bytes = np.full(slot_count, 16.0)
+        self._entries = np.full(slot_count, 0.125)
+        self._bytes = np.full(slot_count, 0.25)
 
-    def allocate(self, rows: int) -> ColumnBuffers:
-        """Return empty buffers for a number of rows."""
-        entries, size = ((mean * rows + _SPARE).astype(np.int64) for mean in (self._entries, self._bytes))
-        return ColumnBuffers(self._tree, self._slot_count, rows, entries, np.minimum(size, _MAX_BYTES))
+    def allocate(self, rows: int, size: int) -> ColumnBuffers:
+        """Return empty buffers for a number of payloads with ``size`` bytes in total."""
+        entries, used = ((mean * size + _SPARE).astype(np.int64) for mean in (self._entries, self._bytes))
+        return ColumnBuffers(self._tree, self._slot_count, rows, entries, np.minimum(used, _MAX_BYTES_OF_SEVERAL))
 
-    def increase_entries(self, buffers: ColumnBuffers, slot: int, rows: int) -> None:
-        """Increase the estimated entries of a slot that was full after ``rows`` rows."""
-        self._entries[slot] = max(2 * self._entries[slot], _per_row(int(buffers.counts[slot]), rows))
+    def enlarge(self, buffers: ColumnBuffers, slot: int, *, by_bytes: bool, rows: int) -> bool:
+        """Double a slot's capacity in entries or in bytes; return False if a single payload needs more than is allowed.
 
-    def increase_bytes(self, buffers: ColumnBuffers, slot: int, rows: int) -> None:
-        """Increase the estimated bytes of a slot that was full after ``rows`` rows.
+        Args:
+            rows: number of rows before the payload for which the capacity is too small.
 
         Raises:
-            OverflowError: the slot already had the maximum capacity.
+            ColumnOverflow: more than one payload needs more than is allowed.
         """
-        if buffers.table[slot, BYTES_CAPACITY] == _MAX_BYTES:
-            raise OverflowError(
-                "The records that are decoded at once have more than 2 GiB of values in a column. "
-                "Lower 'scan.batch.max-bytes'."
-            )
-        self._bytes[slot] = max(2 * self._bytes[slot], _per_row(int(buffers.bytes_used[slot]), rows))
+        entries, size = (int(buffers.table[slot, cell]) for cell in (CAPACITY, BYTES_CAPACITY))
+        if not by_bytes:
+            buffers.enlarge(slot, 2 * entries + _SPARE, size)
+            return True
+        if size >= (_MAX_BYTES_OF_SEVERAL if rows else _MAX_BYTES):
+            if rows:
+                raise ColumnOverflow
+            return False
+        buffers.enlarge(slot, entries, min(2 * size + _SPARE, _MAX_BYTES))
+        return True
 
-
-def _per_row(amount: int, rows: int) -> float:
-    return 1.25 * amount / max(rows, 1)  # with a margin, as the remaining rows may be larger
+    def observe(self, buffers: ColumnBuffers, size: int) -> None:
+        """Remember what payloads with ``size`` bytes in total needed."""
+        for estimate, used in ((self._entries, buffers.counts), (self._bytes, buffers.bytes_used)):
+            np.maximum(estimate / 2, _MARGIN * used / max(size, 1), out=estimate)

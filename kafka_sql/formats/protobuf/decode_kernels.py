@@ -29,30 +29,34 @@ class Batch(NamedTuple):
     Attributes:
         data: bytes of all messages.
         starts, ends: int64: where each message begins and ends in ``data``.
-        count: number of messages.
+        begin, end: range of the messages to decode.
         fields: int64, n x FIELD_CELLS.
         messages: int64, n x MESSAGE_CELLS; the first one is the payload's.
         defaults: int64, n x DEFAULT_CELLS.
-        field_indices: int64: indices of fields: those of each oneof, and those that are required.
-        constants: int64: defaults, and numbers of enums.
+        field_indices: int64: indices of the required fields of each message.
+        constants: int64: defaults, and numbers of enums, which are sorted.
         literals: bytes of defaults.
         literal_ranges: int64, n x 2: offset and length of each literal.
         slots, counts, bytes_used, nulls: tables of the ColumnBuffers; ``nulls`` counts nulls.
         slot_count: number of slots.
-        skip_malformed: whether to skip malformed messages.
-        last_serials: int64 per field: serial number of the last message that had the field.
+        skip_malformed: whether to continue after malformed messages.
+        last_serials: int64 per field: serial number of the last message that had the field; negative if it is the value
+            of a map's entry and the enum does not have its number.
+        oneofs: int64, n x 2: serial number of the last message that had a field of the oneof, and that field.
         serial: int64, 1: serial number of the last message that was started.
         frames: int64, depth x FRAME_CELLS: of each enclosing message its end, the address of its cells, its serial
             number, and the field to expect next.
         saved_counts: int64, 3 x slot_count: counts, bytes_used and nulls before the row.
         outcomes: uint8 per message: 0, or why it was not decoded.
         failure: int64, FAILURE_CELLS: the last failure; the offset in the message is -1 if it is unknown.
+        failures: int64, n x FAILURE_CELLS: the failures of messages that were not decoded.
     """
 
     data: int
     starts: int
     ends: int
-    count: int
+    begin: int
+    end: int
     fields: int
     messages: int
     defaults: int
@@ -67,33 +71,37 @@ class Batch(NamedTuple):
     slot_count: int
     skip_malformed: int
     last_serials: int
+    oneofs: int
     serial: int
     frames: int
     saved_counts: int
     outcomes: int
     failure: int
+    failures: int
 
 
 @compiled
 def decode_rows(batch: Batch) -> int:
-    """Decode messages until one fails; return its index, or ``batch.count`` if none does."""
+    """Decode messages until one fails; return its index, or ``batch.end`` if none does.
+
+    The row of a message that fails is removed, also if the reason is a slot that is full.
+    """
     size = 8 * batch.slot_count
-    for row in range(batch.count):
+    for row in range(batch.begin, batch.end):
         copy(batch.saved_counts, batch.counts, size)
         copy(batch.saved_counts + size, batch.bytes_used, size)
         copy(batch.saved_counts + 2 * size, batch.nulls, size)
         start, end = load_int64(batch.starts, row), load_int64(batch.ends, row)
         reason = -_decode_row(batch, batch.data + start, batch.data + end)
-        if reason >= opcodes.FULL:
-            return row
         store(batch.outcomes + row, types.uint8(reason))
         if reason != 0:
             copy(batch.counts, batch.saved_counts, size)
             copy(batch.bytes_used, batch.saved_counts + size, size)
             copy(batch.nulls, batch.saved_counts + 2 * size, size)
-            if reason != opcodes.NOT_CANONICAL and not batch.skip_malformed:
+            copy(batch.failures + 8 * FAILURE_CELLS * row, batch.failure, 8 * FAILURE_CELLS)
+            if reason >= opcodes.FULL or (reason != opcodes.NOT_CANONICAL and not batch.skip_malformed):
                 return row
-    return batch.count
+    return batch.end
 
 
 @inline_helper
@@ -110,6 +118,8 @@ def _decode_row(batch: Batch, begin: int, end: int) -> int:
             missing = _missing_field(batch, message, serial)
             if missing >= 0:
                 return _fail(batch, opcodes.LACKS_REQUIRED, missing, cursor - begin)
+            if load_int64(message, opcodes.ENTRY_VALUE) >= 0:
+                _finish_entry(batch, message, serial)
             if depth == 0:
                 return 0
             depth -= 1
@@ -145,7 +155,7 @@ def _decode_row(batch: Batch, begin: int, end: int) -> int:
         if is_mergeable and load_int64(batch.last_serials, field_index) == serial:
             return -opcodes.NOT_CANONICAL  # its occurrences must be merged
         if opcode != opcodes.CLOSED_ENUM:
-            store_int64(batch.last_serials, field_index, serial)
+            _mark_present(batch, field, field_index, serial)
         stop = end
         if opcode >= opcodes.BYTES or is_packed:
             cursor, stop = _read_length(cursor, end)
@@ -205,7 +215,7 @@ def _read_length(cursor: int, end: int) -> tuple[int, int]:
 def _skip_field(batch: Batch, field_index: int, number: int, wire_type: int, serial: int, cursor: int, end: int) -> int:
     """Skip the value of a field without a column."""
     if field_index >= 0:
-        store_int64(batch.last_serials, field_index, serial)
+        _mark_present(batch, batch.fields + _FIELD_SIZE * field_index, field_index, serial)
     cursor = skip_group(cursor, end, number) if wire_type == opcodes.SGROUP else skip_value(cursor, end, wire_type)
     return _fail(batch, -cursor, field_index, -1) if cursor < 0 else cursor
 
@@ -256,15 +266,22 @@ def _find_field(batch: Batch, message: int, number: int, next_field: int) -> int
 @inline_helper
 def _has_other_member(batch: Batch, field: int, field_index: int, serial: int) -> bool:
     """Return whether the message already had another field of the field's oneof."""
-    count = load_int64(field, opcodes.MEMBER_COUNT)
-    if count <= 1:
-        return False
-    first = load_int64(field, opcodes.MEMBERS)
-    for k in range(first, first + count):
-        member = load_int64(batch.field_indices, k)
-        if member != field_index and load_int64(batch.last_serials, member) == serial:
-            return True
-    return False
+    oneof = load_int64(field, opcodes.ONEOF)
+    return (
+        oneof >= 0
+        and load_int64(batch.oneofs, 2 * oneof) == serial
+        and load_int64(batch.oneofs, 2 * oneof + 1) != field_index
+    )
+
+
+@inline_helper
+def _mark_present(batch: Batch, field: int, field_index: int, serial: int) -> None:
+    """Record that a message has a field."""
+    store_int64(batch.last_serials, field_index, serial)
+    oneof = load_int64(field, opcodes.ONEOF)
+    if oneof >= 0:
+        store_int64(batch.oneofs, 2 * oneof, serial)
+        store_int64(batch.oneofs, 2 * oneof + 1, field_index)
 
 
 @helper
@@ -346,8 +363,27 @@ def _start_message(batch: Batch, field: int, message: int, is_repeated: bool) ->
         return True
     if not _append_defaults(batch, message):
         return False
-    _extend_list(batch, load_int64(field, opcodes.LIST_SLOT), slot)
+    if load_int64(message, opcodes.ENTRY_VALUE) < 0:
+        _extend_list(batch, load_int64(field, opcodes.LIST_SLOT), slot)
     return True
+
+
+@helper
+def _finish_entry(batch: Batch, message: int, serial: int) -> None:
+    """Add an entry to its map; remove it if its value is a number that the enum does not have."""
+    key = batch.fields + _FIELD_SIZE * load_int64(message, opcodes.FIRST_FIELD)
+    value_index = load_int64(message, opcodes.ENTRY_VALUE)
+    value = batch.fields + _FIELD_SIZE * value_index
+    slot = load_int64(key, opcodes.SLOT)
+    if load_int64(batch.last_serials, value_index) != -serial:
+        _extend_list(batch, load_int64(message, opcodes.ENTRY_LIST), slot)
+        return
+    entry, value_slot = load_int64(batch.counts, slot) - 1, load_int64(value, opcodes.SLOT)
+    store_int64(batch.counts, slot, entry)
+    store_int64(batch.counts, value_slot, load_int64(batch.counts, value_slot) - 1)
+    if slot_cell(batch.slots, slot, column_buffers.WIDTH) == column_buffers.VARIABLE:
+        offsets = slot_cell(batch.slots, slot, column_buffers.VALUES)
+        store_int64(batch.bytes_used, slot, np.int64(load(offsets + 4 * entry, types.int32)))
 
 
 @inline_helper
@@ -364,9 +400,14 @@ def _replace_value(batch: Batch, field: int, field_index: int, opcode: int, seri
     if cursor < 0:
         return cursor
     if opcode == opcodes.CLOSED_ENUM:
+        in_map = load_int64(field, opcodes.IN_MAP)
         if not _is_known(batch, field, bits):
+            if in_map:
+                store_int64(batch.last_serials, field_index, -serial)
             return cursor
-        store_int64(batch.last_serials, field_index, serial)
+        if in_map and load_int64(batch.last_serials, field_index) == -serial:
+            return cursor
+        _mark_present(batch, field, field_index, serial)
     _store_number(opcode, slot_cell(batch.slots, slot, column_buffers.VALUES), _set_valid(batch, slot), bits)
     return cursor
 
@@ -387,7 +428,7 @@ def _append_element(
         if opcode == opcodes.CLOSED_ENUM:
             if not _is_known(batch, field, bits):
                 return cursor
-            store_int64(batch.last_serials, field_index, serial)
+            _mark_present(batch, field, field_index, serial)
     if entry >= slot_cell(batch.slots, slot, column_buffers.CAPACITY):
         return _fail(batch, opcodes.FULL, slot, -1)
     store_int64(batch.counts, slot, entry + 1)
@@ -431,10 +472,16 @@ def _read_number(opcode: int, cursor: int, end: int) -> tuple[int, int]:
 @helper
 def _is_known(batch: Batch, field: int, bits: int) -> bool:
     """Return whether a closed enum has a number."""
-    number, first, is_known = np.int64(types.int32(bits)), load_int64(field, opcodes.A), False
-    for k in range(first, first + load_int64(field, opcodes.B)):
-        is_known = is_known or load_int64(batch.constants, k) == number
-    return is_known
+    number, low = np.int64(types.int32(bits)), load_int64(field, opcodes.A)
+    end = low + load_int64(field, opcodes.B)
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if load_int64(batch.constants, middle) < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and load_int64(batch.constants, low) == number
 
 
 @inline_helper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
 from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
-from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
+from kafka_sql.formats.protobuf.from_wire_columns import Convert, columns_converter
 
 _TWO_63: Final = 2**63
 _WIRE_TYPES: Final = {  # those that are not VARINT
@@ -52,9 +51,10 @@ class DecodePlan:
     Attributes:
         tree: the wire columns and their slots.
         slot_count: number of slots.
-        convert: converts wire columns, given the number of rows, to the table's columns.
+        convert: converts wire columns to the table's columns, see ``columns_converter``.
         read_defaults: whether an absent field is its default, not null.
         paths: the path of the column, per field.
+        oneof_count: number of oneofs.
         max_depth: the deepest nesting of messages in messages.
 
     The other attributes are tables of the decode loop; ``decode_kernels.Batch`` describes them.
@@ -62,7 +62,7 @@ class DecodePlan:
 
     tree: list[ColumnNode]
     slot_count: int
-    convert: Callable[[list[pa.Array], int], list[pa.Array]]
+    convert: Convert
     read_defaults: bool
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
@@ -72,6 +72,7 @@ class DecodePlan:
     literals: bytearray = field(default_factory=bytearray)
     literal_ranges: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     paths: list[str] = field(default_factory=list)
+    oneof_count: int = 0
     max_depth: int = 1
 
     def tables(self) -> PlanTables:
@@ -112,11 +113,13 @@ def _plan_message(
     columns: list[tuple[FieldMapping, ColumnNode]],
     row_defaults: list[list[int]],
     depth: int,
+    list_slot: int = -1,
 ) -> list[int]:
     """Add a message's fields, and the messages inside it; return the message's cells.
 
     Args:
         row_defaults: the default of the ROW that the message becomes, if that is the element of an ARRAY.
+        list_slot: the slot of the ARRAY or MAP whose element or entry the message is.
     """
     plan.max_depth = max(plan.max_depth, depth)
     cells: dict[int, list[int]] = {}
@@ -127,33 +130,35 @@ def _plan_message(
         cells[mapping.descriptor.number] = plan_field(plan, mapping, node, depth)
         paths[mapping.descriptor.number] = mapping.path
         defaults += _defaults(plan, mapping, node)
+    mapped_oneofs = {oneof_of(message.fields_by_number[number]) for number in cells} - {-1}
     for descriptor in message.fields:  # fields without a column that the loop must see
-        if descriptor.number not in cells and (
-            descriptor.is_required or any(f.number in cells for f in oneof_fields(descriptor))
-        ):
+        if descriptor.number not in cells and (descriptor.is_required or oneof_of(descriptor) in mapped_oneofs):
             cells[descriptor.number] = _field_cells(
                 descriptor.number, opcodes.UNMAPPED, -1, wire_type=field_wire_type(descriptor)
             )
             paths[descriptor.number] = descriptor.name
     first, numbers = len(plan.fields), sorted(cells)
+    oneofs = dict[int, int]()  # numbers in the plan, by the index in the message
     for number in numbers:
-        oneof = oneof_fields(message.fields_by_number[number])
-        members = [first + numbers.index(f.number) for f in oneof if f.number in cells]
-        cells[number][opcodes.MEMBERS], cells[number][opcodes.MEMBER_COUNT] = len(plan.field_indices), len(members)
-        plan.field_indices += members
+        oneof = oneof_of(message.fields_by_number[number])
+        if oneof >= 0:
+            cells[number][opcodes.ONEOF] = oneofs.setdefault(oneof, plan.oneof_count + len(oneofs))
         plan.fields.append(cells[number])
         plan.paths.append(paths[number])
+    plan.oneof_count += len(oneofs)
     required = [first + k for k, number in enumerate(numbers) if message.fields_by_number[number].is_required]
     message_cells = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.field_indices), len(required)]
+    has_closed_value = message.GetOptions().map_entry and plan.fields[-1][opcodes.OPCODE] == opcodes.CLOSED_ENUM
+    message_cells += [len(plan.fields) - 1 if has_closed_value else -1, list_slot]
     plan.field_indices += required
     plan.defaults += defaults
     return message_cells
 
 
-def oneof_fields(descriptor: FieldDescriptor) -> list[FieldDescriptor]:
-    """Return the fields of a field's oneof; none if the oneof has no other field."""
-    fields = list(descriptor.containing_oneof.fields) if descriptor.containing_oneof is not None else []
-    return fields if len(fields) > 1 else []
+def oneof_of(descriptor: FieldDescriptor) -> int:
+    """Return the index of a field's oneof in its message; -1 if the oneof has no other field, or there is none."""
+    oneof = descriptor.containing_oneof
+    return oneof.index if oneof is not None and len(oneof.fields) > 1 else -1
 
 
 def field_wire_type(descriptor: FieldDescriptor) -> int:
@@ -178,14 +183,16 @@ def _field_cells(
     list_slot: int = -1,
     is_serialized: bool = False,
     wire_type: int = -1,
+    in_map: bool = False,
 ) -> list[int]:
-    """Return the cells of a field, without the members of its oneof."""
+    """Return the cells of a field, without its oneof."""
     cells = [0] * opcodes.FIELD_CELLS
     cells[opcodes.NUMBER], cells[opcodes.OPCODE], cells[opcodes.SLOT] = number, opcode, slot
     cells[opcodes.A], cells[opcodes.B] = operands
-    cells[opcodes.LIST_SLOT] = list_slot
+    cells[opcodes.LIST_SLOT], cells[opcodes.ONEOF] = list_slot, -1
     cells[opcodes.IS_SERIALIZED] = is_serialized
     cells[opcodes.WIRE_TYPE] = wire_type
+    cells[opcodes.IN_MAP] = in_map
     return cells
 
 
@@ -203,6 +210,7 @@ def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, dept
         operands,
         is_serialized=is_serialized,
         wire_type=_wire_type(mapping.opcode),
+        in_map=mapping.descriptor.containing_type.GetOptions().map_entry,
     )
 
 
@@ -217,7 +225,7 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
             fields = mapping.children[0].children
             columns = list(zip(fields, element.children, strict=True))
             row_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
-        operands = _add_message(plan, mapping.message, columns, row_defaults, depth + 1), 0
+        operands = _add_message(plan, mapping.message, columns, row_defaults, depth + 1, node.slot), 0
     return _field_cells(
         mapping.descriptor.number,
         mapping.opcode,
@@ -234,9 +242,10 @@ def _add_message(
     columns: list[tuple[FieldMapping, ColumnNode]],
     row_defaults: list[list[int]],
     depth: int,
+    list_slot: int = -1,
 ) -> int:
     """Add a nested message; return its number."""
-    cells = _plan_message(plan, message, columns, row_defaults, depth)
+    cells = _plan_message(plan, message, columns, row_defaults, depth, list_slot)
     plan.messages.append(cells)
     return len(plan.messages) - 1
 

@@ -14,9 +14,9 @@ from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.columnar.capacity import CapacityEstimate
+from kafka_sql.formats.columnar.capacity import CapacityEstimate, ColumnOverflow
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import Decoded, ErrorSink
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.protobuf import decode_kernels, opcodes
 from kafka_sql.formats.protobuf.decode_plan import plan_decoding
 from kafka_sql.formats.protobuf.descriptors import load_message
@@ -111,56 +111,73 @@ class ProtobufReader:
         Raises:
             DecodeError: a message is malformed, errors are not ignored, and there is no ``errors``.
         """
-        if errors is None or self._ignore_errors:
-            return self._read(data, starts, ends, indices, self._ignore_errors)
-        columns, decoded = self._read(data, starts, ends, indices, True)
-        malformed = np.flatnonzero(~np.isin(indices, decoded)).tolist() if len(decoded) < len(indices) else []
-        for index in malformed:  # decode it again alone, to get its error
-            try:
-                self._read(data, starts[index : index + 1], ends[index : index + 1], indices[index : index + 1], False)
-            except DecodeError as e:
-                errors.append(e)
+        skip_malformed = self._ignore_errors or errors is not None
+        try:
+            columns, decoded, failures = self._read(data, starts, ends, indices, skip_malformed)
+        except ColumnOverflow:
+            if len(indices) > 1:
+                raise
+            message = "has more than 2 GiB of values"
+            columns, decoded, failures = self._no_rows(), indices[:0], [DecodeError(int(indices[0]), None, message)]
+        if not self._ignore_errors:
+            for error in failures:
+                report_or_raise(errors, error)
         return columns, decoded
+
+    def _no_rows(self) -> list[pa.Array]:
+        return [pa.array([], field.type) for field in self._schema]
 
     def _read(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool
-    ) -> tuple[list[pa.Array], Indices]:
+    ) -> tuple[list[pa.Array], Indices, list[DecodeError]]:
+        """Return the columns, the payload index of each row, and the errors: only the first one if not skipped.
+
+        Raises:
+            ColumnOverflow: the values of several messages do not fit a column.
+        """
         originals, unparsable = (starts, ends), dict[int, str]()
         while True:
-            buffers, outcomes, failure, stop = self._fill(data, starts, ends, skip_malformed)
+            buffers, outcomes, failures, stop = self._fill(data, starts, ends, skip_malformed)
             not_canonical = np.flatnonzero(outcomes == opcodes.NOT_CANONICAL)
-            if len(not_canonical):
-                data, starts, ends = self._make_canonical(data, starts, ends, not_canonical, unparsable)
-                continue
-            if stop < len(starts):
-                original = data[originals[0][stop] : originals[1][stop]]
-                if starts[stop] != originals[0][stop]:
-                    failure[decode_kernels.OFFSET] = -1  # in another message
-                raise self._error(failure, int(indices[stop]), original, unparsable.get(stop))
-            decoded = np.flatnonzero(outcomes == 0)
-            try:
-                return self._columns(buffers, indices[decoded], skip_malformed)
-            except MessageError as e:  # in a message of JSON_TYPES, whose content the loop does not check
-                return self._bisect(data, starts[decoded], ends[decoded], indices[decoded], skip_malformed, e)
+            if not len(not_canonical):
+                break
+            data, starts, ends = self._make_canonical(data, starts, ends, not_canonical, unparsable)
+        errors = []
+        for k in [] if self._ignore_errors else np.flatnonzero(outcomes).tolist():
+            if starts[k] != originals[0][k]:
+                failures[k, decode_kernels.OFFSET] = -1  # in another message
+            original = data[originals[0][k] : originals[1][k]]
+            errors.append(self._error(failures[k], int(indices[k]), original, unparsable.get(k)))
+        if errors and not skip_malformed:
+            return self._no_rows(), indices[:0], errors
+        columns, decoded, more_errors = self._columns(buffers, indices[:stop][outcomes[:stop] == 0])
+        return columns, decoded, errors + more_errors
 
     def _fill(
         self, data: Bytes, starts: Indices, ends: Indices, skip_malformed: bool
     ) -> tuple[ColumnBuffers, npt.NDArray[np.uint8], Indices, int]:
-        """Return the buffers, each message's outcome, the last failure, and the index at which decoding stopped."""
+        """Return the buffers, each message's outcome and failure, and the index at which decoding stopped.
+
+        Raises:
+            ColumnOverflow: the values do not fit a column.
+        """
         plan, tables, count = self._plan, self._tables, len(starts)
         starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
-        failure, outcomes = np.zeros(decode_kernels.FAILURE_CELLS, np.int64), np.zeros(count, np.uint8)
+        failure, failures = (np.zeros(n * decode_kernels.FAILURE_CELLS, np.int64) for n in (1, count))
+        outcomes = np.zeros(count, np.uint8)
         last_serials, serial = np.zeros(len(plan.fields) + 1, np.int64), np.zeros(1, np.int64)
+        oneofs = np.zeros(2 * plan.oneof_count + 1, np.int64)
         frames = np.zeros((plan.max_depth + 1, decode_kernels.FRAME_CELLS), np.int64)
         saved_counts = np.zeros((3, plan.slot_count), np.int64)
+        size = int((ends - starts).sum())
+        buffers, stop = self._capacity.allocate(count, size), 0
         while True:
-            buffers = self._capacity.allocate(count)
-            outcomes[:] = 0
             batch = decode_kernels.Batch(
                 data=data.ctypes.data,
                 starts=starts.ctypes.data,
                 ends=ends.ctypes.data,
-                count=count,
+                begin=stop,
+                end=count,
                 fields=tables.fields.ctypes.data,
                 messages=tables.messages.ctypes.data,
                 defaults=tables.defaults.ctypes.data,
@@ -175,35 +192,22 @@ class ProtobufReader:
                 slot_count=plan.slot_count,
                 skip_malformed=int(skip_malformed),
                 last_serials=last_serials.ctypes.data,
+                oneofs=oneofs.ctypes.data,
                 serial=serial.ctypes.data,
                 frames=frames.ctypes.data,
                 saved_counts=saved_counts.ctypes.data,
                 outcomes=outcomes.ctypes.data,
                 failure=failure.ctypes.data,
+                failures=failures.ctypes.data,
             )
             stop = decode_kernels.decode_rows(batch)
-            if stop == count or outcomes[stop]:
-                return buffers, outcomes, failure, stop
-            grow = (
-                self._capacity.increase_entries
-                if failure[decode_kernels.REASON] == opcodes.FULL
-                else self._capacity.increase_bytes
-            )
-            grow(buffers, int(failure[decode_kernels.FIELD]), stop)
-
-    def _bisect(
-        self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool, error: MessageError
-    ) -> tuple[list[pa.Array], Indices]:
-        """Split the messages in halves and decode them again, to find the malformed message."""
-        if len(indices) == 1:
-            if skip_malformed:
-                return [pa.array([], field.type) for field in self._schema], indices[:0]
-            raise DecodeError(int(indices[0]), None, f"a nested message is malformed: {error}") from error
-        middle = len(indices) // 2
-        halves = slice(0, middle), slice(middle, None)
-        parts = [self._read(data, starts[half], ends[half], indices[half], skip_malformed) for half in halves]
-        columns = [pa.concat_arrays(pair) for pair in zip(*(part for part, _ in parts), strict=True)]
-        return columns, np.concatenate([decoded for _, decoded in parts])
+            if stop == count or outcomes[stop] < opcodes.FULL:
+                self._capacity.observe(buffers, size)
+                return buffers, outcomes, failures.reshape(-1, decode_kernels.FAILURE_CELLS), stop
+            rows, slot = int((outcomes[:stop] == 0).sum()), int(failure[decode_kernels.FIELD])
+            by_bytes = bool(outcomes[stop] == opcodes.FULL_OF_BYTES)
+            if not self._capacity.enlarge(buffers, slot, by_bytes=by_bytes, rows=rows):
+                raise ColumnOverflow
 
     def _make_canonical(
         self, data: Bytes, starts: Indices, ends: Indices, not_canonical: Indices, unparsable: dict[int, str]
@@ -226,21 +230,28 @@ class ProtobufReader:
             size += len(message)
         return np.concatenate(parts), starts, ends
 
-    def _columns(
-        self, buffers: ColumnBuffers, indices: Indices, skip_malformed: bool
-    ) -> tuple[list[pa.Array], Indices]:
-        """Return the table's columns, and the payload index of each row. Null in a NOT NULL column is an error."""
+    def _columns(self, buffers: ColumnBuffers, indices: Indices) -> tuple[list[pa.Array], Indices, list[DecodeError]]:
+        """Return the table's columns, the payload index of each row, and the errors of messages without a row.
+
+        A value that cannot be converted is an error, and so is null in a NOT NULL column.
+        """
+        reasons: dict[int, tuple[str, str]] = {}  # path and reason by row
+
+        def report(path: str, row: int, reason: str) -> None:
+            reasons.setdefault(row, (path, reason))
+
         wire_columns = [buffers.to_arrow(node) for node in self._plan.tree]
-        columns = self._plan.convert(wire_columns, len(indices))
-        is_invalid = np.zeros(len(indices), np.bool_)
+        columns = self._plan.convert(wire_columns, len(indices), report)
         for field, array in zip(self._schema, columns, strict=True):
             for path, rows in _find_nulls(array, field, np.arange(len(indices)), field.name):
-                if not skip_malformed:
-                    raise DecodeError(int(indices[rows.min()]), path, "is null, but declared NOT NULL")
-                is_invalid[rows] = True
-        if is_invalid.any():
-            return [array.filter(pa.array(~is_invalid)) for array in columns], indices[~is_invalid]
-        return columns, indices
+                for row in rows.tolist():
+                    report(path, row, "is null, but declared NOT NULL")
+        if not reasons:
+            return columns, indices, []
+        errors = [DecodeError(int(indices[row]), *reasons[row]) for row in sorted(reasons)]
+        is_valid = np.ones(len(indices), np.bool_)
+        is_valid[list(reasons)] = False
+        return [array.filter(pa.array(is_valid)) for array in columns], indices[is_valid], errors
 
     def _error(self, failure: Indices, index: int, message: Bytes, library_error: str | None) -> DecodeError:
         field, offset = int(failure[decode_kernels.FIELD]), int(failure[decode_kernels.OFFSET])

@@ -11,8 +11,8 @@ SLOT: Final = 2  # of the column buffers
 A: Final = 3  # operands, whose meaning depends on the opcode
 B: Final = 4
 LIST_SLOT: Final = 5  # of the array that the slot is the element of; -1 if the field is not repeated
-MEMBERS: Final = 6  # where the fields of its oneof start in the table field_indices
-MEMBER_COUNT: Final = 7
+ONEOF: Final = 6  # number of its oneof; -1 if it is not in one with several fields
+IN_MAP: Final = 7  # 1 if it is the value of a map's entry
 IS_SERIALIZED: Final = 8  # 1 if the slot holds a message's bytes
 WIRE_TYPE: Final = 9  # of its values; -1 for any
 FIELD_CELLS: Final = 10
@@ -50,7 +50,9 @@ FIRST_DEFAULT: Final = 2  # of the defaults that are appended when the message s
 DEFAULT_COUNT: Final = 3
 REQUIRED: Final = 4  # where its required fields start in the table field_indices
 REQUIRED_COUNT: Final = 5
-MESSAGE_CELLS: Final = 6
+ENTRY_VALUE: Final = 6  # of a map's entry whose value is a closed enum: the value's field; -1 of other messages
+ENTRY_LIST: Final = 7  # the map's slot
+MESSAGE_CELLS: Final = 8
 
 # Cells of a default
 DEFAULT_OPCODE: Final = 0

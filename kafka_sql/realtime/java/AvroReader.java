@@ -43,7 +43,9 @@ final class AvroReader implements Serializable {
     private static final int JUMP = 31;
     private static final int ARRAY = 32;
     private static final int NEXT = 33;
-    private static final int EMPTY = 34;
+    private static final int END_LIST = 34;
+    private static final int CALL = 35;
+    private static final int RETURN = 36;
     private static final int SKIP_NUMBER = 40;
     private static final int SKIP_BYTES = 41;
     private static final int SKIP_FIXED = 42;
@@ -56,7 +58,9 @@ final class AvroReader implements Serializable {
     private final long[] jumps;
     private final byte[][] literals;
     private final String[] paths;
+    private final long[] subroutineCells; // by operation, -1 outside of the subroutines that skip fields
     private final String[] reasons;
+    private final int cellCount;
 
     AvroReader(StructType type, Map plan) {
         this.layout = new RowLayout(type);
@@ -64,6 +68,8 @@ final class AvroReader implements Serializable {
         this.jumps = PlanTables.numbers((java.util.List) plan.get("jumps"));
         this.literals = PlanTables.bytes(plan, "literals");
         this.paths = PlanTables.texts(plan, "paths");
+        this.subroutineCells = PlanTables.numbers((java.util.List) plan.get("subroutine_cells"));
+        this.cellCount = PlanTables.number(plan, "cell_count");
         this.reasons = PlanTables.texts(plan, "reasons");
     }
 
@@ -71,24 +77,25 @@ final class AvroReader implements Serializable {
     GenericInternalRow read(byte[] payload, int headerSize) {
         RowBuilder out = new RowBuilder(layout);
         AvroInput in = new AvroInput(payload, headerSize);
-        long[] remaining = new long[operations.length]; // elements in an array's block, by the operation that starts it
+        long[] cells = new long[cellCount]; // the elements in an array's block, the operation that called a subroutine
         int next = 0;
         while (true) {
             long[] operation = operations[next];
             int opcode = (int) operation[0];
             if (opcode == END) return out.build();
-            if (opcode == FAIL) throw mismatch(reasons[(int) operation[A]], next, payload);
+            if (opcode == FAIL) throw mismatch(reasons[(int) operation[A]], next, cells, payload);
             int start = in.position();
             try {
-                next = step(operation, opcode, next, in, out, remaining);
+                next = step(operation, opcode, next, in, out, cells);
             } catch (NumberFormatException e) {
                 String where = " (byte " + start + " of " + payload.length + ")";
-                throw mismatch(e.getMessage() + where, next, payload);
+                throw mismatch(e.getMessage() + where, next, cells, payload);
             }
         }
     }
 
-    private Mismatch mismatch(String reason, int operation, byte[] payload) {
+    private Mismatch mismatch(String reason, int operation, long[] cells, byte[] payload) {
+        while (subroutineCells[operation] >= 0) operation = (int) cells[(int) subroutineCells[operation]];
         return new Mismatch(reason + "; the payload is: " + hexadecimal(payload), paths[operation], false);
     }
 
@@ -102,7 +109,7 @@ final class AvroReader implements Serializable {
     }
 
     /** Carries out an operation and returns the next one. */
-    private int step(long[] operation, int opcode, int index, AvroInput in, RowBuilder out, long[] remaining) {
+    private int step(long[] operation, int opcode, int index, AvroInput in, RowBuilder out, long[] cells) {
         if (opcode < UNION) {
             out.append((int) operation[SLOT], read(operation, opcode, in, out));
             return index + 1;
@@ -113,12 +120,17 @@ final class AvroReader implements Serializable {
             return (int) jumps[(int) operation[B] + branch];
         }
         if (opcode == JUMP) return (int) operation[A];
-        if (opcode == ARRAY) return nextElement(operation, index, 0, in, out, remaining);
+        if (opcode == ARRAY) return nextElement(operation, index, 0, in, out, cells);
         if (opcode == NEXT) {
             int start = (int) operation[A] - 1;
-            return nextElement(operations[start], start, remaining[start] - 1, in, out, remaining);
+            return nextElement(operations[start], start, cells[(int) operation[C]] - 1, in, out, cells);
         }
-        if (opcode == EMPTY) out.appendList((int) operation[SLOT]);
+        if (opcode == CALL) {
+            cells[(int) operation[C]] = index;
+            return (int) operation[A];
+        }
+        if (opcode == RETURN) return (int) operations[(int) cells[(int) operation[C]]][B];
+        if (opcode == END_LIST) out.appendList((int) operation[SLOT]);
         else if (opcode == SKIP_NUMBER) in.readLong();
         else if (opcode == SKIP_BYTES) in.skipBytes();
         else if (opcode == SKIP_FIXED) in.skip(operation[A]);
@@ -128,14 +140,14 @@ final class AvroReader implements Serializable {
     }
 
     /** Starts the next element of an array or map, or ends it. array: the operation that starts it. */
-    private int nextElement(long[] array, int index, long left, AvroInput in, RowBuilder out, long[] remaining) {
+    private int nextElement(long[] array, int index, long left, AvroInput in, RowBuilder out, long[] cells) {
         if (left == 0) left = in.readBlockSize();
         if (left == 0) {
             if (array[SLOT] >= 0) out.appendList((int) array[SLOT]);
             return (int) array[B];
         }
         in.checkRemaining(left); // each element takes at least a byte
-        remaining[index] = left;
+        cells[(int) array[C]] = left;
         return index + 1;
     }
 
@@ -160,7 +172,7 @@ final class AvroReader implements Serializable {
         if (opcode == ENUM) return ofBytes(type, symbol(operation, in.readInt()));
         if (opcode == DECIMAL) return decimal(in.readBytes(), operation[C] == 1, (DecimalType) type);
         if (opcode == DECIMAL_FIXED) return decimal(in.readBytes(operation[A]), operation[C] == 1, (DecimalType) type);
-        if (opcode == CONSTANT) return constant(type, operation[A]);
+        if (opcode == CONSTANT) return constant(type, operation[A], operation[B]);
         if (opcode == LITERAL) return ofBytes(type, literals[(int) operation[A]]);
         throw new IllegalStateException("unknown opcode " + opcode);
     }
@@ -203,7 +215,12 @@ final class AvroReader implements Serializable {
         throw new NumberFormatException("is a decimal beyond the column's precision, and null is not allowed");
     }
 
-    private static Object constant(DataType type, long bits) {
+    /** high: of a decimal, the upper bits. */
+    private static Object constant(DataType type, long bits, long high) {
+        if (type instanceof DecimalType) {
+            byte[] unscaled = java.nio.ByteBuffer.allocate(MAX_DECIMAL_SIZE).putLong(high).putLong(bits).array();
+            return decimal(unscaled, false, (DecimalType) type);
+        }
         if (type instanceof BooleanType) return Boolean.valueOf(bits != 0);
         if (type instanceof ByteType) return Byte.valueOf((byte) bits);
         if (type instanceof ShortType) return Short.valueOf((short) bits);

@@ -62,13 +62,12 @@ final class ProtobufField implements Serializable {
     final boolean isPacked;
     final BigInteger unsignedLimit; // the field's largest number; null if every value of the column can be written
     final String fullName;
-    private final int oneof;
+    final int oneof; // -1 if it is in none with several fields
     private final Object absent; // the value of an absent field that is not a message
     private final Map valuesByNumber; // of an enum: the columns' values; null for other types
     private final Map numbersByName;
     private final int firstNumber;
-    int[] otherMembers; // indices of the other fields of its oneof
-    int[] laterColumns; // of the fields of its oneof that replace it when they are written
+    int[] laterColumns = new int[0]; // of the fields of its oneof that replace it when they are written
 
     ProtobufField(Map plan, int index, DataType columnType) {
         this.index = index;
@@ -130,22 +129,23 @@ final class ProtobufField implements Serializable {
         return box(Long.parseLong(((JsonDocument.Number) plan).text));
     }
 
-    void findOneofMembers(ProtobufField[] fields) {
-        int[] members = new int[fields.length];
+    void findLaterColumns(ProtobufField[] fields) {
         int[] columns = new int[fields.length];
-        int memberCount = 0;
-        int columnCount = 0;
-        for (int i = 0; oneof >= 0 && i < fields.length; i++) {
-            if (fields[i].oneof == oneof && i != index) members[memberCount++] = i;
-            if (fields[i].oneof == oneof && fields[i].column > column) columns[columnCount++] = fields[i].column;
+        int count = 0;
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].oneof == oneof && fields[i].column > column) columns[count++] = fields[i].column;
         }
-        this.otherMembers = Arrays.copyOf(members, memberCount);
-        this.laterColumns = Arrays.copyOf(columns, columnCount);
+        this.laterColumns = Arrays.copyOf(columns, count);
     }
 
     /** Returns the value of an absent field that is not a message. */
     Object absent() {
         return absent;
+    }
+
+    /** Returns the path of the column, or of the elements of an ARRAY. */
+    String valuePath() {
+        return isRepeated ? path + "[]" : path;
     }
 
     boolean isMessage() {

@@ -29,7 +29,8 @@ final class ProtobufJson {
     }
 
     /** Returns a message's JSON, with its keys in order. payload: what the message is in. */
-    static UTF8String toJson(String name, byte[] message, ProtobufInput payload) {
+    static UTF8String toJson(ProtobufField field, byte[] message, ProtobufInput payload) {
+        String name = field.messageName;
         Value value = new Value();
         try {
             ProtobufInput in = new ProtobufInput(message, 0, name);
@@ -38,10 +39,14 @@ final class ProtobufJson {
             else readValue(value, in, message.length, 0);
         } catch (Mismatch e) {
             if (payload.isMerged) throw payload.failure("", "", -1);
-            throw malformed("Error parsing message with type '" + name + "'");
+            throw malformed("Error parsing message with type '" + name + "'").withPrefix(field.valuePath());
         }
         StringBuilder out = new StringBuilder();
-        write(value.content, out);
+        try {
+            write(value.content, out);
+        } catch (Mismatch e) {
+            throw e.withPrefix(field.valuePath());
+        }
         return UTF8String.fromString(out.toString());
     }
 

@@ -13,6 +13,7 @@ final class ProtobufMessage implements Serializable {
     final ProtobufField[] fields; // by number
     final ProtobufField[] byColumn; // null for a column without a field
     final ProtobufField[] required;
+    final int oneofCount;
     final NotNull[] notNull;
 
     /** A column that is declared NOT NULL. position: among all columns, to report the first one. */
@@ -44,7 +45,12 @@ final class ProtobufMessage implements Serializable {
             if (fields[i].isRequired) required.add(fields[i]);
         }
         this.required = (ProtobufField[]) required.toArray(new ProtobufField[0]);
-        for (int i = 0; i < fields.length; i++) fields[i].findOneofMembers(fields);
+        int oneofCount = 0;
+        for (int i = 0; i < fields.length; i++) {
+            oneofCount = Math.max(oneofCount, fields[i].oneof + 1);
+            if (fields[i].oneof >= 0 && fields[i].column >= 0) fields[i].findLaterColumns(fields);
+        }
+        this.oneofCount = oneofCount;
         List notNullPlans = (List) plan.get("not_null");
         this.notNull = new NotNull[notNullPlans.size()];
         for (int i = 0; i < notNull.length; i++) notNull[i] = new NotNull((Map) notNullPlans.get(i));

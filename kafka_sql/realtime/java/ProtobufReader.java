@@ -1,5 +1,6 @@
 package kafka_sql;
 
+import java.io.ByteArrayOutputStream;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,6 +19,8 @@ import org.apache.spark.sql.types.StructType;
  * messages are merged, elements are appended.
  */
 final class ProtobufReader implements Serializable {
+    private static final double MAX_SECONDS = Long.MAX_VALUE / 1000000 - 1; // of a timestamp
+
     private final ProtobufMessage message;
     private final boolean readsDefaults;
 
@@ -31,11 +34,26 @@ final class ProtobufReader implements Serializable {
     private static final class Values {
         final ProtobufMessage message;
         final Object[] values;
+        final int[] oneofs; // per oneof, the index of the field that it has, plus 1
         boolean hasUnknown; // whether it has other fields, or numbers that their enum does not have
+        boolean hasUnknownNumber;
 
         Values(ProtobufMessage message) {
             this.message = message;
             this.values = new Object[message.fields.length];
+            this.oneofs = message.oneofCount == 0 ? null : new int[message.oneofCount];
+        }
+
+        /** Returns whether another field of the field's oneof has been read. */
+        boolean replaces(ProtobufField field) {
+            return field.oneof >= 0 && oneofs[field.oneof] != 0 && oneofs[field.oneof] != field.index + 1;
+        }
+
+        /** Removes the other field of the field's oneof. */
+        void choose(ProtobufField field) {
+            if (field.oneof < 0) return;
+            if (replaces(field)) values[oneofs[field.oneof] - 1] = null;
+            oneofs[field.oneof] = field.index + 1;
         }
     }
 
@@ -81,7 +99,7 @@ final class ProtobufReader implements Serializable {
                 out.hasUnknown = true;
                 in.skip(number, wireType, end);
             } else if (field.column < 0) {
-                readUnmapped(field, wireType, out.values, in, end);
+                readUnmapped(field, wireType, out, in, end);
             } else if (field.isRepeated) {
                 readElements(field, isPacked, out.values, in, end);
             } else {
@@ -122,15 +140,15 @@ final class ProtobufReader implements Serializable {
     }
 
     /** Reads a field without a column, which is required or in a oneof. */
-    private static void readUnmapped(ProtobufField field, int wireType, Object[] values, ProtobufInput in, int end) {
-        boolean replaces = hasOtherMember(field, values);
+    private static void readUnmapped(ProtobufField field, int wireType, Values out, ProtobufInput in, int end) {
+        boolean replaces = out.replaces(field);
         in.isMerged |= replaces;
         boolean isKnown = true;
         if (field.isClosedEnum()) isKnown = field.isKnown(in.readVarint(end));
         else in.skip(field.number, wireType, end);
         if (replaces && !isKnown) return;
-        removeOtherMembers(field, values);
-        values[field.index] = Boolean.TRUE;
+        out.choose(field);
+        out.values[field.index] = Boolean.TRUE;
     }
 
     private static void readElements(
@@ -138,8 +156,9 @@ final class ProtobufReader implements Serializable {
         if (field.isMessage()) {
             int stop = in.readEnd(end);
             Values element = new Values(field.message);
-            elements(field, values).add(element);
             readMessage(element, in, stop);
+            // of a map, an entry whose value its enum does not have counts as an unknown field
+            if (!field.isMap || !element.hasUnknownNumber) elements(field, values).add(element);
             return;
         }
         int stop = isPacked ? in.readEnd(end) : end;
@@ -159,40 +178,36 @@ final class ProtobufReader implements Serializable {
     private static void readSingle(ProtobufField field, Values out, ProtobufInput in, int end) {
         int index = field.index;
         Object[] values = out.values;
-        boolean replaces = hasOtherMember(field, values);
+        boolean replaces = out.replaces(field);
         boolean isMergeable = field.isMessage() || field.isJson;
         in.isMerged |= replaces || isMergeable && values[index] != null;
         if (field.isMessage()) {
             int stop = in.readEnd(end);
-            if (replaces) removeOtherMembers(field, values);
+            out.choose(field);
             if (values[index] == null) values[index] = new Values(field.message);
             readMessage((Values) values[index], in, stop);
             return;
         }
         Object value = field.read(in, end);
         if (value == null) { // a number that the enum does not have
-            out.hasUnknown = true;
+            out.hasUnknown = out.hasUnknownNumber = true;
             return;
         }
-        if (replaces) removeOtherMembers(field, values);
-        values[index] = field.isJson && values[index] != null ? concat((byte[]) values[index], (byte[]) value) : value;
+        out.choose(field);
+        values[index] = field.isJson && values[index] != null ? append(values[index], (byte[]) value) : value;
     }
 
-    private static byte[] concat(byte[] first, byte[] second) {
-        byte[] both = Arrays.copyOf(first, first.length + second.length);
-        System.arraycopy(second, 0, both, first.length, second.length);
-        return both;
-    }
-
-    private static boolean hasOtherMember(ProtobufField field, Object[] values) {
-        for (int i = 0; i < field.otherMembers.length; i++) {
-            if (values[field.otherMembers[i]] != null) return true;
+    /** Returns the bytes of several occurrences of a message. */
+    private static ByteArrayOutputStream append(Object first, byte[] next) {
+        ByteArrayOutputStream all;
+        if (first instanceof ByteArrayOutputStream) {
+            all = (ByteArrayOutputStream) first;
+        } else {
+            all = new ByteArrayOutputStream();
+            all.write((byte[]) first, 0, ((byte[]) first).length);
         }
-        return false;
-    }
-
-    private static void removeOtherMembers(ProtobufField field, Object[] values) {
-        for (int i = 0; i < field.otherMembers.length; i++) values[field.otherMembers[i]] = null;
+        all.write(next, 0, next.length);
+        return all;
     }
 
     private GenericInternalRow toRow(Values values, ProtobufInput in, NullColumn nullColumn) {
@@ -213,12 +228,24 @@ final class ProtobufReader implements Serializable {
     /** Returns the value of a field that is not repeated, or of an element. value: null if it is absent. */
     private Object toValue(ProtobufField field, Object value, ProtobufInput in, NullColumn nullColumn) {
         if (value == null && (!field.readsDefault || !field.isMessage() && !field.isJson)) return field.absent();
-        if (field.isJson) return ProtobufJson.toJson(field.messageName, value == null ? new byte[0] : (byte[]) value, in);
+        if (field.isJson) return ProtobufJson.toJson(field, bytes(value), in);
         if (!field.isMessage()) return value;
         Values values = value == null ? new Values(field.message) : (Values) value;
         GenericInternalRow row = toRow(values, in, nullColumn);
-        if (field.isTimestamp) return Long.valueOf(row.getLong(0) * 1000000 + Math.floorDiv(row.getInt(1), 1000));
+        if (field.isTimestamp) return timestamp(field, row.getLong(0), row.getInt(1));
         return field.isWrapper ? row.values()[0] : row;
+    }
+
+    private static Long timestamp(ProtobufField field, long seconds, int nanos) {
+        if (Math.abs((double) seconds) > MAX_SECONDS) {
+            throw new Mismatch("is a Timestamp out of range: " + seconds + " seconds", field.valuePath(), false);
+        }
+        return Long.valueOf(seconds * 1000000 + Math.floorDiv(nanos, 1000));
+    }
+
+    private static byte[] bytes(Object value) {
+        if (value == null) return new byte[0];
+        return value instanceof byte[] ? (byte[]) value : ((ByteArrayOutputStream) value).toByteArray();
     }
 
     private Object toElements(ProtobufField field, List elements, ProtobufInput in, NullColumn nullColumn) {

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.avro.decode_plan import SchemaMismatch
 from kafka_sql.formats.avro.decoder import AvroReader
-from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
+from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from tests.hypothesis_examples import examples
