@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, SchemaError
 from kafka_sql.formats.payload import Payload, parse_payload
+from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
@@ -29,6 +30,7 @@ from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
+_LEGACY_CONNECTOR = "connector.type"
 _CONNECTORS = {
     opt.KAFKA: opt.KAFKA_OPTIONS,
     opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS,
@@ -233,21 +235,23 @@ def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | N
     Raises:
         OptionError: an option is missing, unknown or has an invalid value.
     """
-    connector = _connector(raw_options)
+    connector = _find_connector(raw_options)
     connector_options = _CONNECTORS[connector]
     key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None
     value = parse_payload(*_value_format(raw_options, connector), raw_options)
     options = Options(connector_options, raw_options)
     payloads = [payload for payload in (key, value) if payload is not None]
     known_keys = {k for option in connector_options for k in option.keys}
-    reject_unknown_options(connector, raw_options, known_keys.union(*(payload.option_keys for payload in payloads)))
+    known_keys |= {key for payload in payloads for key in payload.option_keys}
+    other_formats = set(FORMATS) - {payload.format.identifier for payload in payloads}
+    reject_unknown_options(connector, raw_options, known_keys, other_formats)
     return options, key, value
 
 
 def client_properties(raw_options: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of the Kafka client that a table's options set, without their prefix."""
     # some aliases of the connector's options have the prefix 'properties.', too
-    aliases = {k for option in _CONNECTORS[_connector(raw_options)] for k in option.aliases}
+    aliases = {k for option in _CONNECTORS[_find_connector(raw_options)] for k in option.aliases}
     return {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
         for k, v in raw_options.items()
@@ -292,12 +296,28 @@ def _warn_ineffective_drift(table: Table, options: Options) -> None:
         )
 
 
-def _connector(raw_options: Mapping[str, str]) -> str:
+def reject_other_connector(raw_options: Mapping[str, str]) -> None:
+    """Raise if a table has a connector that is not one of this package.
+
+    Raises:
+        InvalidOptionError: names what to write in Spark.
+    """
+    if raw_options.get(opt.CONNECTOR.key) not in (None, *builtin_connectors.CONNECTORS):
+        _find_connector(raw_options)
+
+
+def _find_connector(raw_options: Mapping[str, str]) -> str:
     name = raw_options.get(opt.CONNECTOR.key)
     if name is None:
+        hint = did_you_mean(opt.CONNECTOR.key, raw_options)
+        if _LEGACY_CONNECTOR in raw_options:  # of Flink before 1.11
+            hint = (
+                f" '{_LEGACY_CONNECTOR}' is of an old version of Flink. Write 'connector' = "
+                f"'{mask_user_info(raw_options[_LEGACY_CONNECTOR])}', and 'topic', 'properties.bootstrap.servers' and "
+                "'format' without a prefix."
+            )
         raise MissingOptionError(
-            "Table options do not contain an option key 'connector'." + did_you_mean(opt.CONNECTOR.key, raw_options),
-            option="connector",
+            f"Table options do not contain an option key 'connector'.{hint}", option=opt.CONNECTOR.key
         )
     if name not in _CONNECTORS:
         alternative = SPARK_ALTERNATIVES.get(name)

@@ -22,26 +22,44 @@ from kafka_sql.suggestions import did_you_mean, find_similar_name
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
 
-def reject_unknown_options(connector: str, raw: Collection[str], known: Collection[str]) -> None:
+def reject_unknown_options(
+    connector: str, raw: Collection[str], known: Collection[str], other_formats: Collection[str]
+) -> None:
     """Raise if an option belongs neither to the connector nor to a format.
 
     ``properties.*`` and ``sink.topic.config.*`` are validated by Kafka's client and brokers.
 
+    Args:
+        other_formats: the formats that the table does not have.
+
     Raises:
-        UnknownOptionError: names every unknown option, and the nearest known one or else the known ones to choose from.
+        UnknownOptionError: names every unknown option with the reason, or the nearest known one, or else the known
+            ones to choose from.
     """
     prefixes = opt.PREFIXES if connector != opt.DYNAMIC_KAFKA else (opt.PROPERTIES_PREFIX,)
     unknown = [k for k in raw if k not in known and not k.startswith(prefixes)]
     if not unknown:
         return
-    similar = {key: _similar_option(key, known) for key in unknown}
-    unsupported = "; ".join(f"'{k}'" + (f" (did you mean '{name}'?)" if name else "") for k, name in similar.items())
-    choices = sorted(set().union(*(_related_options(key, known) for key, name in similar.items() if name is None)))
+    hints = {key: _describe_unknown(key, connector, known, other_formats) for key in unknown}
+    unsupported = "; ".join(f"'{key}'" + (f" ({hint})" if hint else "") for key, hint in hints.items())
+    choices = sorted(set().union(*(_related_options(key, known) for key, hint in hints.items() if not hint)))
     supported = f" Supported options: {', '.join(choices)}." if choices else ""
     raise UnknownOptionError(
         f"Unsupported options found for '{connector}'. Unsupported options: {unsupported}.{supported}",
         option=unknown[0],
     )
+
+
+def _describe_unknown(key: str, connector: str, known: Collection[str], other_formats: Collection[str]) -> str | None:
+    """Return why an option is unknown, or the known one that may be meant; None without either."""
+    if connector == opt.UPSERT_KAFKA and key.startswith("scan.startup."):
+        return f"'{opt.UPSERT_KAFKA}' always reads from the earliest offset; remove the option"
+    format, _, name = key.removeprefix("value.").removeprefix("key.").partition(".")
+    if format in other_formats:
+        same = next((f"; did you mean '{k}'?" for k in sorted(known) if k.endswith(f".{name}")), "")
+        return f"it belongs to the format '{format}', which is not a format of the table{same}"
+    similar = _similar_option(key, known)
+    return similar and f"did you mean '{similar}'?"
 
 
 def _similar_option(key: str, known: Collection[str]) -> str | None:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.errors import TokenError
 
+from kafka_sql.definition import reject_other_connector
 from kafka_sql.errors import (
     ConflictingOptionsError,
     MissingOptionError,
@@ -20,7 +21,7 @@ from kafka_sql.sql.declarations.computed_columns import translate_column
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
 from kafka_sql.sql.declarations.watermark_delay import watermark_delay
-from kafka_sql.sql.expressions.event_time import event_time_source
+from kafka_sql.sql.expressions.event_time import event_time_source, is_proctime
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration
@@ -127,8 +128,10 @@ def _unclosed_quote_position(sql: str) -> int:
 
 
 def _check_clauses(declaration: Declaration) -> None:
-    """Reject Flink's clauses that are not supported."""
+    """Reject Flink's clauses that are not supported; for the table of another connector, say so first."""
     name = ".".join(declaration.name)
+    if declaration.unsupported is not None or any(key.is_enforced for key in declaration.keys):
+        reject_other_connector(dict(declaration.options or ()))
     if len(strip_catalog(declaration.name)) > 2:
         raise UnsupportedSqlError(
             f"CREATE TABLE {shorten_name(name)}: expected table or database.table. Kafka tables are always "
@@ -196,7 +199,8 @@ def _check_columns(declaration: Declaration) -> None:
             raise SchemaError(
                 f"Column '{column.name}' is declared more than once."
                 if previous == column.name
-                else f"Columns '{previous}' and '{column.name}' differ only in case. Spark names are case-insensitive.",
+                else f"Columns '{previous}' and '{column.name}' differ only in case, which is not supported: Spark's "
+                "default ignores the case of names, and every session must be able to read the table.",
                 column=column.name,
             )
         declared_names[column.name.lower()] = column.name
@@ -271,6 +275,12 @@ def _build_watermark(declaration: Declaration, computed: Mapping[str, TypedExpre
             f"WATERMARK FOR {watermark.column}: column '{watermark.column}' must be of type TIMESTAMP(p) or "
             f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}."
             + _event_time_advice(watermark.column, type),
+            column=watermark.column,
+        )
+    if column.expression is not None and is_proctime(column.expression):
+        raise SchemaError(
+            f"WATERMARK FOR {watermark.column}: A watermark can not be defined for a processing-time attribute. "
+            "Declare it for an event time, such as a column TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'.",
             column=watermark.column,
         )
     has_time_zone = type.name == "TIMESTAMP_LTZ"

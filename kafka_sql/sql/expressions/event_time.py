@@ -29,6 +29,12 @@ def event_time_source(expression: exp.Expr) -> EventTimeSource | None:
     return EventTimeSource(*source) if source is not None else None
 
 
+def is_proctime(expression: exp.Expr) -> bool:
+    """Return whether an expression is a processing-time attribute: ``PROCTIME()``."""
+    node = expression.unnest()
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "PROCTIME"
+
+
 def _find_source(node: exp.Expr) -> _Source | None:
     match node:
         case exp.Paren():

@@ -92,11 +92,19 @@ class TableParser(ExpressionParser):
         return declaration
 
     def _read_unsupported_clause(self, declaration: Declaration) -> bool:
+        """Read a clause that is not supported, and the options after it; return whether there is one."""
         for clause in _UNSUPPORTED:
             if self.take_words(*clause):
                 declaration.unsupported = " ".join(clause)
+                while self._curr and not (self._is_word("WITH") and self._next.token_type == TokenType.L_PAREN):
+                    self._advance()
+                if self.take_words("WITH"):
+                    declaration.options = self.read_options("WITH")
                 return True
         return False
+
+    def _is_word(self, word: str) -> bool:
+        return bool(self._match_text_seq(word, advance=False))
 
     def _read_like(self, declaration: Declaration) -> bool:
         """Read LIKE; return whether it ends the statement. (WITH may follow, although Flink has it before LIKE.)"""

@@ -179,6 +179,23 @@ EXACTLY_ONCE = "exactly-once"
         ),
         ({"key.format": "jsn", "key.fields": "v"}, InvalidOptionError, "(option 'key.format')"),
         ({"sink.buffer-flush.max-rows": "1"}, UnknownOptionError, "Unsupported options found for 'kafka'."),
+        (
+            {"csv.field-delimiter": ";"},
+            UnknownOptionError,
+            "'csv.field-delimiter' (it belongs to the format 'csv', which is not a format of the table).",
+        ),
+        (
+            {"format": None, "value.format": "json", "value.csv.ignore-parse-errors": "true"},
+            UnknownOptionError,
+            "(it belongs to the format 'csv', which is not a format of the table; did you mean "
+            "'value.json.ignore-parse-errors'?).",
+        ),
+        (
+            {"connector": None, "connector.type": "kafka"},
+            MissingOptionError,
+            "do not contain an option key 'connector'. 'connector.type' is of an old version of Flink. Write "
+            "'connector' = 'kafka', and",
+        ),
         ({"key.json.ignore-parse-errors": "true"}, UnknownOptionError, "'key.json.ignore-parse-errors'"),
         ({"scan.startup.timestamp-millis": "soon"}, InvalidOptionError, "expected milliseconds since"),
         ({"sink.parallelism": "0"}, InvalidOptionError, "expected an integer of at least 1"),
@@ -231,7 +248,12 @@ def test_changelog_formats() -> None:
         ({"value.format": None}, MissingOptionError, "Could not find required scan format 'value.format'."),
         ({"format": "json"}, UnknownOptionError, "Unsupported options found for 'upsert-kafka'."),
         ({"key.fields": "v"}, UnknownOptionError, "Unsupported options found for 'upsert-kafka'."),
-        ({"scan.startup.mode": "earliest-offset"}, UnknownOptionError, "Unsupported options found for 'upsert-kafka'."),
+        (
+            {"scan.startup.mode": "earliest-offset"},
+            UnknownOptionError,
+            "Unsupported options: 'scan.startup.mode' ('upsert-kafka' always reads from the earliest offset; "
+            "remove the option).",
+        ),
         ({"topic": None}, MissingOptionError, "Either 'topic' or 'topic-pattern' must be set."),
         (
             {"scan.bounded.mode": "timestamp"},
