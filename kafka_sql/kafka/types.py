@@ -9,8 +9,10 @@ from typing import Final, TypeAlias
 TopicPartition: TypeAlias = tuple[str, int]
 Offsets: TypeAlias = dict[TopicPartition, int]
 
-# Kafka's own topics, which patterns do not match (Topic.isInternal, which Flink's topic listing excludes)
-INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+DECISION_LOG_TOPIC: Final = "__kafka_sql_transactions"  # see decision_log.py
+# topics that patterns do not match: Kafka's own (Topic.isInternal, which Flink's topic listing excludes), and that of
+# this package
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state", DECISION_LOG_TOPIC)
 
 
 @dataclass(frozen=True)

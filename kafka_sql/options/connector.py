@@ -79,8 +79,8 @@ TOPIC: Final = string_list(
 )
 TOPIC_PATTERN: Final = string(
     "topic-pattern",
-    "Regular expression, in Java's syntax. The table reads all topics whose full name matches, except Kafka's internal "
-    "topics. Cannot be combined with 'topic'.",
+    "Regular expression, in Java's syntax. The table reads all topics whose full name matches, except the internal "
+    "topics of Kafka and '__kafka_sql_transactions'. Cannot be combined with 'topic'.",
 )
 SCAN_PARTITIONS: Final = Option(
     "scan.partitions",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.types import DECISION_LOG_TOPIC, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.checks import HEADER_KEYS
 from kafka_sql.realtime.client_properties import java_properties
@@ -29,7 +29,8 @@ def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] 
     elif topics is not None:
         options["subscribe"] = ",".join(topics)
     else:
-        options["subscribePattern"] = definition.options[opt.TOPIC_PATTERN]
+        # Java's consumer excludes Kafka's internal topics
+        options["subscribePattern"] = f"(?!{DECISION_LOG_TOPIC}$)(?:{definition.options[opt.TOPIC_PATTERN]})"
     options["startingOffsets"] = "earliest"
     if starts:
         nested: dict[str, dict[str, int]] = {}

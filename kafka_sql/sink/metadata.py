@@ -11,6 +11,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
 from kafka_sql.kafka.record_metadata import metadata_keys
+from kafka_sql.kafka.types import INTERNAL_TOPICS
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.runtime import arrow_compute as pc
@@ -106,9 +107,9 @@ def check_row_topics(definition: Definition, topics: pa.StringArray) -> pa.Strin
     error = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
     if topics.null_count:
         raise EncodeError(f"{error} no topic is set.")
-    is_allowed = compile_java_pattern(pattern).fullmatch if pattern is not None else topic_list.__contains__
+    matches = compile_java_pattern(pattern).fullmatch if pattern is not None else topic_list.__contains__
     for topic in pc.unique(topics).to_pylist():
-        if not is_allowed(topic):
+        if not matches(topic) or (pattern is not None and topic in INTERNAL_TOPICS):
             raise EncodeError(f"{error} was: {topic}.{did_you_mean(topic, topic_list)}")
     return topics
 

@@ -34,7 +34,9 @@ def test_topics_and_start_offsets() -> None:
         "startingOffsets": '{"a": {"0": 0, "1": 5}, "b": {"0": 7}}',
         "failOnDataLoss": "true",
     }
-    assert reader_options(define(**{"topic-pattern": "o.*"}), None)["subscribePattern"] == "o.*"
+    assert reader_options(define(**{"topic-pattern": "o.*"}), None)["subscribePattern"] == (
+        "(?!__kafka_sql_transactions$)(?:o.*)"
+    )
     assigned = reader_options(define(**{"scan.partitions": "a:1,0;b:2", "scan.fail-on-data-loss": "false"}), None)
     assert json.loads(assigned["assign"]) == {"a": [0, 1], "b": [2]}
     assert (assigned["startingOffsets"], assigned["failOnDataLoss"]) == ("earliest", "false")

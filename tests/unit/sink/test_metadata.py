@@ -101,6 +101,9 @@ def test_topics_of_rows() -> None:
         check_row_topics(topic_list, pa.array(["t", "v"]))
     with pytest.raises(EncodeError, match=r"Expected topic to match: t\[0-9\]\+ but was: t1x\."):
         check_row_topics(topic_pattern, pa.array(["t1x"]))
+    for topic in ("__consumer_offsets", "__kafka_sql_transactions"):
+        with pytest.raises(EncodeError, match=rf"Expected topic to match: \.\* but was: {topic}"):
+            check_row_topics(table(topic=".*", is_pattern=True), pa.array([topic]))
     with pytest.raises(EncodeError, match=r"but no topic is set\."):
         check_row_topics(topic_list, pa.array(["t", None]))
 

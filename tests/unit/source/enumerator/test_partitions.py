@@ -8,6 +8,7 @@ import pytest
 
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin import cluster as cluster_module
+from kafka_sql.kafka.decision_log import LOG_TOPIC
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.source.enumerator.partitions import Discovery, list_partitions
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
@@ -27,6 +28,7 @@ def test_a_pattern_matches_full_names_except_internal_topics(caplog: pytest.LogC
     caplog.set_level(logging.WARNING, "kafka_sql")
     logs = cluster(("orders-a", 0), ("orders-b", 1), ("my-orders-a", 0), ("__consumer_offsets", 3), ("__mine", 0))
     assert list_partitions(define(topic="", topic__pattern="orders-."), logs) == [("orders-a", 0), ("orders-b", 1)]
+    logs.logs[LOG_TOPIC, 0] = Log()
     assert list_partitions(define(topic="", topic__pattern="__.*"), logs) == [("__mine", 0)]
     assert not caplog.records
     assert list_partitions(define(topic="", topic__pattern="none"), logs) == []
