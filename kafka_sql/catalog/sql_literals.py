@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
+
+_NEEDS_ESCAPES: Final = re.compile(r"[\\'\x00-\x1F]|\$\{")
 
 
 def quote(name: str) -> str:
@@ -27,3 +30,16 @@ def string_literal(text: str) -> str:
     The brace is escaped so that Spark does not substitute ``${...}``.
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{") + "'"
+
+
+def string_constant(text: str) -> str:
+    """Return an expression for a string that has the same value in every session.
+
+    Sessions can read escapes and doubled quotes in literals differently (``spark.sql.parser.escapedStringLiterals``,
+    ``spark.sql.legacy.consecutiveStringLiterals.enabled``). Text that would need them is given by its bytes, and so
+    are line breaks, at which ``SHOW TABLE EXTENDED`` would end the text of a view.
+    """
+    if _NEEDS_ESCAPES.search(text):
+        encoded = text.encode(errors="replace")
+        return f"CAST(X'{encoded.hex().upper()}' AS STRING)"
+    return f"'{text}'"

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.sql.declarations.semantic_differences import warn_of_semantic_differences
@@ -66,7 +66,7 @@ def _to_spark_sql(column: ColumnDeclaration) -> str:
     text, end, parts = column.text, 0, []
     for token in lexer.tokenize_flink(text):
         if token.type == lexer.STRING:
-            parts += [text[end : token.start], string_literal(lexer.string_value(token.text))]
+            parts += [text[end : token.start], string_constant(lexer.string_value(token.text))]
             end = token.end
         elif "${" in token.text or token.text == "$":
             raise UnsupportedSqlError(

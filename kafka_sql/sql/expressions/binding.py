@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.typed import UntranslatableError
 
-_ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|'[^'\\]{0,60}'|TRUE|FALSE|NULL)"
+_ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|X?'[^'\\]{0,60}'|TRUE|FALSE|NULL)"
 _SIMPLE = re.compile(rf"{_ATOM}|CAST\({_ATOM} AS [\w(),]+\)")
 _VARIABLE = re.compile(r"\b__(\d+)\b")
 _MAX_LENGTH = 200_000  # characters
@@ -45,5 +45,5 @@ def bind2(a: str, b: str, body: Callable[[str, str], str]) -> str:
 def raise_error_sql(message: str, value: str | None = None) -> str:
     """Return SQL that raises Flink's error message, followed by ``value``, with and without ANSI mode."""
     if value is None:
-        return f"raise_error({string_literal(message)})"
-    return f"raise_error(concat({string_literal(message + ': ')}, CAST({value} AS STRING)))"
+        return f"raise_error({string_constant(message)})"
+    return f"raise_error(concat({string_constant(message + ': ')}, CAST({value} AS STRING)))"

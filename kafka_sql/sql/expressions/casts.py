@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_sql.sql.expressions import string_casts, timestamp_format
 from kafka_sql.sql.expressions.arithmetic import wrap_decimal, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.session_zone import to_instant, to_local
 from kafka_sql.sql.expressions.typed import (
     NUMERIC,
     STRING,
@@ -135,8 +136,9 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
         )
     if family == "boolean":
         return f"upper(CAST({sql} AS STRING))"  # TRUE in Flink, true in Spark
-    if family in ("timestamp", "timestamp_ltz"):
-        return timestamp_format.format_timestamp(sql, source.precision)
+    if family in TIMESTAMPS:
+        local = to_local(sql) if family == "timestamp_ltz" else sql
+        return timestamp_format.format_timestamp(local, source.precision)
     if family == "binary":
         return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_INVALID_UTF8})")
     return f"CAST({sql} AS STRING)" if family in (*NUMERIC, "date") else None
@@ -158,12 +160,21 @@ def _cast_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: s
     if source.name == "TIMESTAMP" and target.name == "DATE":
         return bind(sql, lambda x: timestamp_format.reject_before_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
     if source.name == "DATE" or target.name == "DATE" or target.precision >= 6 or source.precision <= target.precision:
+        return _convert_datetime(sql, source, target, spark_type)
+
+    def truncate(x: str) -> str:
+        value = timestamp_format.truncate_fraction(_convert_datetime(x, source, target, spark_type), target.precision)
+        local = x if source.name == "TIMESTAMP" else to_local(x)
+        return timestamp_format.reject_before_1970(local, f"CAST to {describe_type(target)}", value)
+
+    return bind(sql, truncate)
+
+
+def _convert_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
+    if source.name == "TIMESTAMP_LTZ" and target.name != "TIMESTAMP_LTZ":
+        sql = to_local(sql)
+    if target.name != "TIMESTAMP_LTZ":
         return f"CAST({sql} AS {spark_type})"
-    return bind(
-        sql,
-        lambda x: timestamp_format.reject_before_1970(
-            x,
-            f"CAST to {describe_type(target)}",
-            timestamp_format.truncate_fraction(f"CAST({x} AS {spark_type})", target.precision),
-        ),
-    )
+    if source.name == "TIMESTAMP_LTZ":
+        return sql
+    return bind(sql if source.name == "TIMESTAMP" else f"CAST({sql} AS TIMESTAMP_NTZ)", to_instant)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.typed import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -23,7 +23,7 @@ def translate_literal(node: exp.Literal) -> TypedExpression:
     """
     text = node.name
     if node.is_string:
-        return TypedExpression(string_literal(text), STRING, text)
+        return TypedExpression(string_constant(text), STRING, text)
     if "e" in text.lower():
         if math.isinf(float(text)):
             raise UntranslatableError(f"{_shorten(text)} does not fit a DOUBLE")

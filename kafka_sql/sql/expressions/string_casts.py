@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.session_zone import to_instant
 from kafka_sql.sql.expressions.typed import type_family
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -44,13 +45,14 @@ def cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> s
         return bind(sql, lambda x: _cast_to_date(x, is_try))
     if family in ("timestamp", "timestamp_ltz"):
         message = None if is_try else "DateTimeException: invalid timestamp"
-        return timestamp_format.parse_timestamp(sql, spark_type, target.precision, message)
+        local = timestamp_format.parse_timestamp(sql, target.precision, message)
+        return local if family == "timestamp" else to_instant(local)
     return None
 
 
 def _cast_to_boolean(x: str, is_try: bool) -> str:
     conditions = " ".join(
-        f"WHEN lower({x}) IN ({', '.join(map(string_literal, words))}) THEN {value}"
+        f"WHEN lower({x}) IN ({', '.join(map(string_constant, words))}) THEN {value}"
         for value, words in _BOOLEAN_WORDS.items()
     )
     invalid = "" if is_try else f" WHEN {x} IS NOT NULL THEN {raise_error_sql('Cannot parse as BOOLEAN', x)}"
@@ -59,7 +61,7 @@ def _cast_to_boolean(x: str, is_try: bool) -> str:
 
 def _cast_to_date(x: str, is_try: bool) -> str:
     """Cast a string that starts with a date; a missing month or day is 1."""
-    regex = string_literal(_DATE)
+    regex = string_constant(_DATE)
     year, month, day = (
         f"concat(regexp_extract({x}, {regex}, {n}), regexp_extract({x}, {regex}, {n + 3}))" for n in (1, 2, 3)
     )
@@ -86,12 +88,12 @@ def _cast_if_matching(
     """
 
     def body(x: str) -> str:
-        regex = string_literal(pattern)
-        text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
+        regex = string_constant(pattern)
+        text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_constant(replacement)}), NULL)"
         value = f"try_cast({text} AS {spark_type})"
         error = raise_error_sql(f"NumberFormatException: not a valid {spark_type}. For input string", x)
         if not is_try:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
-        return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"
+        return value if unsupported is None else f"if({x} RLIKE {string_constant(unsupported)}, {error}, {value})"
 
     return bind(sql, body)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.typed import UntranslatableError
 
@@ -37,7 +37,7 @@ def translate_date_format(sql: str, pattern: str) -> str:
     Raises:
         UntranslatableError: an unsupported pattern letter.
     """
-    regex, replacement = string_literal(_PARTS + "$"), string_literal(_translate_pattern(pattern))
+    regex, replacement = string_constant(_PARTS + "$"), string_constant(_translate_pattern(pattern))
     return f"regexp_replace({format_timestamp(sql, 6)}, {regex}, {replacement})"
 
 
@@ -87,22 +87,21 @@ _NORMALIZED_BY_FLINK = (
 )
 
 
-def parse_timestamp(sql: str, target: str, precision: int, error_message: str | None) -> str:
-    """Parse a string as a timestamp, like Flink's CAST and TO_TIMESTAMP without a pattern.
+def parse_timestamp(sql: str, precision: int, error_message: str | None) -> str:
+    """Parse a string as a TIMESTAMP, like Flink's CAST and TO_TIMESTAMP without a pattern.
 
     Args:
-        target: TIMESTAMP or TIMESTAMP_NTZ.
         error_message: the error for invalid text; None to return NULL.
     """
 
     def body(x: str) -> str:
-        value = f"try_cast(regexp_replace({x}, {string_literal(_TIMESTAMP)}, '$1$2') AS {target})"
+        value = f"try_cast(regexp_replace({x}, {string_constant(_TIMESTAMP)}, '$1$2') AS TIMESTAMP_NTZ)"
         if error_message:
             invalid = raise_error_sql(error_message, x)
         else:
             error = raise_error_sql("a date or time that does not exist, which Flink would normalize", x)
-            invalid = f"if({x} RLIKE {string_literal(_NORMALIZED_BY_FLINK)}, {error}, NULL)"
-        valid = f"WHEN {x} RLIKE {string_literal(_TIMESTAMP)} THEN coalesce({value}, {invalid})"
+            invalid = f"if({x} RLIKE {string_constant(_NORMALIZED_BY_FLINK)}, {error}, NULL)"
+        valid = f"WHEN {x} RLIKE {string_constant(_TIMESTAMP)} THEN coalesce({value}, {invalid})"
         return f"CASE WHEN {x} IS NULL THEN NULL {valid} ELSE {invalid} END"
 
     value = bind(sql, body)
@@ -114,9 +113,9 @@ _UNITS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS")
 
 
 def parse_timestamp_with_pattern(
-    sql: str, target: str, pattern: str, ignores_rest: bool = False, without_digits: str = "NULL"
+    sql: str, pattern: str, ignores_rest: bool = False, without_digits: str = "NULL"
 ) -> str:
-    """Parse a string as a timestamp with a pattern, like TO_TIMESTAMP.
+    """Parse a string as a TIMESTAMP with a pattern, like TO_TIMESTAMP.
 
     Flink parses leniently and normalizes dates that do not exist. If a string contains digits but does not match the
     pattern exactly, this raises an error instead of returning a value that differs from Flink's.
@@ -149,9 +148,9 @@ def parse_timestamp_with_pattern(
     regex += "(?:[^0-9].*)?" if ignores_rest else ""
 
     def body(x: str) -> str:
-        text = f"regexp_replace({x}, {string_literal('^' + regex + '$')}, {string_literal(canonical)})"
-        value = f"try_cast({text} AS {target})"
-        valid = f"if({x} RLIKE {string_literal('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
+        text = f"regexp_replace({x}, {string_constant('^' + regex + '$')}, {string_constant(canonical)})"
+        value = f"try_cast({text} AS TIMESTAMP_NTZ)"
+        valid = f"if({x} RLIKE {string_constant('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
         return f"coalesce({valid}, if({x} RLIKE '[0-9]|[^ -~]', {raise_error_sql(message, x)}, {without_digits}))"
 
     return bind(sql, body)

@@ -26,7 +26,7 @@ DEFAULT_PRECISION = {"TIMESTAMP": 6, "TIMESTAMP_LTZ": 6, "TIME": 0}  # Flink's
 _UNCHANGED = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
 # Spark's types have microseconds. Its TIME(p) accepts only values of the same or a lower precision, and a literal and
 # current_time() have 6.
-_SPARK_TIMES = {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP", "TIME": "TIME(6)"}
+_SPARK_TIMES = {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP_LTZ", "TIME": "TIME(6)"}
 _UNSUPPORTED = {  # types that Flink has and a Spark table cannot have
     "TIMESTAMP WITH TIME ZONE": "Spark values have no time zone. Use TIMESTAMP_LTZ(p)",
     "INTERVAL": "no format can write intervals. Use a numeric type",

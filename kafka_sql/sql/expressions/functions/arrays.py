@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.arithmetic import coerce
 from kafka_sql.sql.expressions.binding import bind, new_variable
 from kafka_sql.sql.expressions.conditions import unify
@@ -155,7 +155,7 @@ def _split(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("SPLIT", arguments[0], "string")
     delimiter = re.sub(r"([^\w\s])", r"\\\1", require_string_literal("SPLIT", arguments[1], "delimiter"))
     return TypedExpression(
-        bind(arguments[0].sql, lambda x: f"if({x} = '', array(), split({x}, {string_literal(delimiter)}))"),
+        bind(arguments[0].sql, lambda x: f"if({x} = '', array(), split({x}, {string_constant(delimiter)}))"),
         STRING_ARRAY,
     )
 

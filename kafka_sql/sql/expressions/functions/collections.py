@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.arithmetic import coerce
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.conditions import unify
@@ -78,7 +78,7 @@ def _row(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ROW", arguments, 1, 9999)
     names = [f"EXPR${index}" for index in range(len(arguments))]  # Flink's names
     fields = [Field(n, _require_type(a.type, "a field of ROW")) for n, a in zip(names, arguments, strict=True)]
-    pairs = ", ".join(f"{string_literal(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
+    pairs = ", ".join(f"{string_constant(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
     return TypedExpression(f"named_struct({pairs})", FlinkType("ROW", fields=tuple(fields)))
 
 

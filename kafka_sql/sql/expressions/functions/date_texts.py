@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -13,7 +13,8 @@ from kafka_sql.sql.expressions.functions.signature import (
     check_argument_type,
     require_string_literal,
 )
-from kafka_sql.sql.expressions.timestamp_format import parse_timestamp_with_pattern
+from kafka_sql.sql.expressions.session_zone import to_instant, to_local
+from kafka_sql.sql.expressions.timestamp_format import parse_timestamp_with_pattern, truncate_fraction
 from kafka_sql.sql.expressions.typed import BIGINT, DATE, TypedExpression
 
 _DEFAULT_PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
@@ -25,7 +26,7 @@ _GREGORIAN: Final = "DATE '1582-10-15'"
 
 def parse_prefix(sql: str, pattern: str = _DEFAULT_PATTERN) -> str:
     """Return the TIMESTAMP_NTZ at the start of a string, whatever follows; NULL for a text without digits."""
-    return parse_timestamp_with_pattern(sql, "TIMESTAMP_NTZ", pattern, ignores_rest=True)
+    return parse_timestamp_with_pattern(sql, pattern, ignores_rest=True)
 
 
 def _unix_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -39,14 +40,16 @@ def _unix_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
     def seconds(x: str) -> str:
         error = raise_error_sql("UNIX_TIMESTAMP of a time before 1900, which depends on historic time zones", x)
-        first = f"CAST({x} AS TIMESTAMP)"  # of the two times with this wall-clock time when clocks are set back
-        seconds = f"unix_seconds({first})"
-        later = [
-            f"WHEN CAST(timestamp_seconds({seconds} + {n}) AS TIMESTAMP_NTZ) = date_trunc('SECOND', {x}) "
-            f"THEN {seconds} + {n}"
-            for n in (3600, 1800)
-        ]
-        return f"CASE WHEN {x} < TIMESTAMP_NTZ '1900-01-01 00:00:00' THEN {error} {' '.join(later)} ELSE {seconds} END"
+
+        def choose(first: str) -> str:  # of the two times with this wall-clock time when clocks are set back
+            later = [
+                f"WHEN {to_local(f'timestamp_seconds({first} + {n})')} = {truncate_fraction(x, 0)} THEN {first} + {n}"
+                for n in (3600, 1800)
+            ]
+            return f"CASE {' '.join(later)} ELSE {first} END"
+
+        value = bind(f"unix_seconds({to_instant(x)})", choose)
+        return f"if({x} < TIMESTAMP_NTZ '1900-01-01 00:00:00', {error}, {value})"
 
     def body(s: str) -> str:
         value = bind(parse_prefix(s, pattern), seconds)
@@ -60,14 +63,14 @@ def _to_date(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("TO_DATE", arguments[0], "string")
     if len(arguments) > 1:
         return _to_date_with_pattern(arguments[0].sql, require_string_literal("TO_DATE", arguments[1], "pattern"))
-    regex = string_literal(_DATE)
+    regex = string_constant(_DATE)
 
     def body(x: str) -> str:
         error = raise_error_sql("TO_DATE of an incomplete date, which Flink would complete", x)
         date = f"try_cast(regexp_replace({x}, {regex}, '$1$2') AS DATE)"
         return (
             f"CASE WHEN {x} RLIKE {regex} THEN {date} "
-            f"WHEN {x} RLIKE {string_literal(_INCOMPLETE_DATE)} THEN {error} END"
+            f"WHEN {x} RLIKE {string_constant(_INCOMPLETE_DATE)} THEN {error} END"
         )
 
     return TypedExpression(bind(arguments[0].sql, body), DATE)
@@ -83,7 +86,7 @@ def _to_date_with_pattern(sql: str, pattern: str) -> TypedExpression:
         return f"if({date} < {_GREGORIAN}, {error}, {date})"
 
     def body(s: str) -> str:
-        parsed = parse_timestamp_with_pattern(s, "TIMESTAMP_NTZ", pattern, True, invalid)
+        parsed = parse_timestamp_with_pattern(s, pattern, True, invalid)
         return f"if({s} IS NULL, NULL, {bind(f'CAST({parsed} AS DATE)', check)})"
 
     return TypedExpression(bind(sql, body), DATE)

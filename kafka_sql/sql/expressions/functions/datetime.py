@@ -16,6 +16,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     require_string_literal,
 )
 from kafka_sql.sql.expressions.functions.time_zones import to_timestamp_ltz_of_text
+from kafka_sql.sql.expressions.session_zone import to_local
 from kafka_sql.sql.expressions.typed import (
     BIGINT,
     INT,
@@ -59,6 +60,11 @@ def _current(name: str, sql: str, type: FlinkType) -> Function:
     return function
 
 
+def _local_time(value: TypedExpression) -> str:
+    """Return SQL for a timestamp as a TIMESTAMP: in the session's time zone if it is a TIMESTAMP_LTZ."""
+    return to_local(value.sql) if value_family(value) == "timestamp_ltz" else value.sql
+
+
 def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("EXTRACT", arguments, 2)
     return _translate_extract(arguments[0].sql, arguments[1])
@@ -79,11 +85,16 @@ def _translate_extract(unit: str, value: TypedExpression) -> TypedExpression:
         units = ", ".join([*_DATE_PARTS, *_TIME_PARTS, *_TIMESTAMP_PARTS])
         raise UntranslatableError(f"EXTRACT({unit} FROM ...) is not supported; use {units}")
     check_argument_type(f"EXTRACT({unit} FROM ...)", value, *families)
-    part = f"extract({_DATE_PARTS.get(unit, unit)} FROM {value.sql})"
-    sql = f"CAST({f'floor({part})' if unit == 'SECOND' else part} AS BIGINT)"
+
+    def extract(x: str) -> str:
+        part = f"extract({_DATE_PARTS.get(unit, unit)} FROM {x})"
+        return f"CAST({f'floor({part})' if unit == 'SECOND' else part} AS BIGINT)"
+
     if value_family(value) == "date":
-        return TypedExpression(sql, BIGINT)
-    return TypedExpression(timestamp_format.reject_before_1970(value.sql, f"EXTRACT({unit} FROM ...)", sql), BIGINT)
+        return TypedExpression(extract(value.sql), BIGINT)
+    name = f"EXTRACT({unit} FROM ...)"
+    sql = bind(_local_time(value), lambda x: timestamp_format.reject_before_1970(x, name, extract(x)))
+    return TypedExpression(sql, BIGINT)
 
 
 def _extract_function(name: str) -> Function:
@@ -136,15 +147,17 @@ def _floor(value: TypedExpression, unit: str) -> TypedExpression:
             f"FLOOR(... TO {unit}) of TIMESTAMP_LTZ is off by an hour in Flink across a DST change; "
             "CAST it to TIMESTAMP(3) first"
         )
-    if value_family(value) == "timestamp_ltz":
-        return TypedExpression(f"date_trunc('{unit}', {value.sql})", value.type)
     if unit in _FLOOR_DATE_UNITS:
         date = f"CAST({value.sql} AS DATE)"
         date = date if unit == "DAY" else _floor_date(date, unit)
         return TypedExpression(f"CAST({date} AS TIMESTAMP_NTZ)", value.type)
     remainders = {"HOUR": "0, 0, minute({0}), extract(SECOND FROM {0})", "MINUTE": "0, 0, 0, extract(SECOND FROM {0})"}
     remainder = remainders.get(unit, "0, 0, 0, extract(SECOND FROM {0}) % 1")
-    return TypedExpression(bind(value.sql, lambda x: f"({x} - make_dt_interval({remainder.format(x)}))"), value.type)
+
+    def subtract(x: str) -> str:
+        return f"({x} - make_dt_interval({remainder.format(_local_time(TypedExpression(x, value.type)))}))"
+
+    return TypedExpression(bind(value.sql, subtract), value.type)
 
 
 def translate_floor(value: TypedExpression, unit: str) -> TypedExpression:
@@ -152,13 +165,12 @@ def translate_floor(value: TypedExpression, unit: str) -> TypedExpression:
     floor = _floor(value, unit)
     if value_family(value) == "date":
         return floor
-    return TypedExpression(
-        bind(
-            value.sql,
-            lambda x: timestamp_format.reject_before_1970(x, "FLOOR", _floor(TypedExpression(x, value.type), unit).sql),
-        ),
-        floor.type,
-    )
+
+    def body(x: str) -> str:
+        bound = TypedExpression(x, value.type)
+        return timestamp_format.reject_before_1970(_local_time(bound), "FLOOR", _floor(bound, unit).sql)
+
+    return TypedExpression(bind(value.sql, body), floor.type)
 
 
 def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
@@ -193,7 +205,7 @@ def _date_format(arguments: Sequence[TypedExpression]) -> TypedExpression:
     value, pattern = arguments
     check_argument_type("DATE_FORMAT", value, *TIMESTAMPS, "string")
     java_pattern = require_string_literal("DATE_FORMAT", pattern, "pattern")
-    sql = date_texts.parse_prefix(value.sql) if value_family(value) == "string" else value.sql
+    sql = date_texts.parse_prefix(value.sql) if value_family(value) == "string" else _local_time(value)
     return TypedExpression(timestamp_format.translate_date_format(sql, java_pattern), STRING)
 
 
@@ -202,12 +214,10 @@ def _to_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
     value = arguments[0]
     check_argument_type("TO_TIMESTAMP", value, "string")
     if len(arguments) == 1:
-        return TypedExpression(
-            timestamp_format.parse_timestamp(value.sql, "TIMESTAMP_NTZ", 3, None), FlinkType("TIMESTAMP", (3,))
-        )
+        return TypedExpression(timestamp_format.parse_timestamp(value.sql, 3, None), FlinkType("TIMESTAMP", (3,)))
     pattern = require_string_literal("TO_TIMESTAMP", arguments[1], "pattern")
     return TypedExpression(
-        timestamp_format.parse_timestamp_with_pattern(value.sql, "TIMESTAMP_NTZ", pattern), FlinkType("TIMESTAMP", (3,))
+        timestamp_format.parse_timestamp_with_pattern(value.sql, pattern), FlinkType("TIMESTAMP", (3,))
     )
 
 
@@ -246,7 +256,7 @@ def _from_unixtime(arguments: Sequence[TypedExpression]) -> TypedExpression:
             arguments[0].sql,
             lambda x: (
                 f"if({x} < -12219292800, {error}, "
-                f"{timestamp_format.translate_date_format(f'timestamp_seconds({x})', pattern)})"
+                f"{timestamp_format.translate_date_format(to_local(f'timestamp_seconds({x})'), pattern)})"
             ),
         ),
         STRING,
@@ -365,8 +375,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "PROCTIME": _current("PROCTIME", "current_timestamp()", _LTZ3),
     "CURRENT_TIMESTAMP": _current("CURRENT_TIMESTAMP", "current_timestamp()", _LTZ3),
     "NOW": _current("NOW", "current_timestamp()", _LTZ3),
-    "LOCALTIMESTAMP": _current("LOCALTIMESTAMP", "localtimestamp()", FlinkType("TIMESTAMP", (3,))),
-    "CURRENT_DATE": _current("CURRENT_DATE", "current_date()", FlinkType("DATE")),
+    "LOCALTIMESTAMP": _current("LOCALTIMESTAMP", to_local("current_timestamp()"), FlinkType("TIMESTAMP", (3,))),
+    "CURRENT_DATE": _current("CURRENT_DATE", f"CAST({to_local('current_timestamp()')} AS DATE)", FlinkType("DATE")),
     "EXTRACT": _extract,
     **{name: _extract_function(name) for name in ("YEAR", "QUARTER", "MONTH", "WEEK", *_EXTRACT_UNITS, *_TIME_PARTS)},
     "DATE_FORMAT": _date_format,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -60,7 +60,7 @@ def _from_base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
     def body(x: str) -> str:
         error = raise_error_sql("IllegalArgumentException: illegal base64", x)
-        return f"if({x} RLIKE {string_literal(_BASE64)}, {_valid_text(f'unbase64({x})')}, {error})"
+        return f"if({x} RLIKE {string_constant(_BASE64)}, {_valid_text(f'unbase64({x})')}, {error})"
 
     return TypedExpression(bind(arguments[0].sql, lambda x: f"if({x} IS NULL, NULL, {body(x)})"), STRING)
 
@@ -94,7 +94,7 @@ def _character_test(name: str, pattern: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_count(name, arguments, 1)
         check_argument_type(name, arguments[0], "string")
-        return TypedExpression(f"coalesce({arguments[0].sql} RLIKE {string_literal(pattern)}, FALSE)", BOOLEAN)
+        return TypedExpression(f"coalesce({arguments[0].sql} RLIKE {string_constant(pattern)}, FALSE)", BOOLEAN)
 
     return function
 

@@ -10,16 +10,17 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import quote, string_literal
+from kafka_sql.catalog.sql_literals import quote, string_constant
 from kafka_sql.sql.expressions.binding import bind, new_variable, raise_error_sql
 from kafka_sql.sql.expressions.functions.json import with_document
 from kafka_sql.sql.expressions.functions.json_numbers import mark_numbers, unmark_document, write_number
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.session_zone import to_utc
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError, describe_type, type_family
 from kafka_sql.sql.grammar.types import FlinkType
 
+_LINE_BREAK: Final = string_constant("\r\n")
 _SPACE: Final = r"^[\x00-\x20]+"
-_EPOCH: Final = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 def _quoted(text: str) -> str:
@@ -29,7 +30,7 @@ def _quoted(text: str) -> str:
 def _key(name: str) -> str:
     """Return a string literal with a key in quotes and the colon."""
     text = json.dumps(name, ensure_ascii=False)
-    return string_literal(re.sub(r"\\u00..", lambda m: "\\u" + m[0][2:].upper(), text) + ":")
+    return string_constant(re.sub(r"\\u00..", lambda m: "\\u" + m[0][2:].upper(), text) + ":")
 
 
 def _utf16(name: str) -> bytes:
@@ -51,7 +52,7 @@ def _to_json(x: str, type: FlinkType) -> str:
             lambda t: f"if({t} RLIKE '[a-z]', concat('\"', {t}, '\"'), {write_number(t)})",
         )
     if family == "binary":
-        return f"concat('\"', replace(base64({x}), '\\r\\n', ''), '\"')"
+        return f"concat('\"', replace(base64({x}), {_LINE_BREAK}, ''), '\"')"
     if family in ("timestamp", "timestamp_ltz"):
         return _timestamp_to_json(x, family)
     if family == "array":
@@ -66,8 +67,7 @@ def _to_json(x: str, type: FlinkType) -> str:
 def _timestamp_to_json(x: str, family: str) -> str:
     if family == "timestamp":
         return f"concat('\"', replace(CAST({x} AS STRING), ' ', 'T'), '\"')"
-    seconds = f"CAST(unix_micros({x}) / CAST(1000000 AS DECIMAL(7,0)) AS DECIMAL(18,6))"
-    return f"concat('\"', replace(CAST({_EPOCH} + make_dt_interval(0, 0, 0, {seconds}) AS STRING), ' ', 'T'), 'Z\"')"
+    return f"concat('\"', replace(CAST({to_utc(x)} AS STRING), ' ', 'T'), 'Z\"')"
 
 
 def _array_to_json(x: str, element: FlinkType) -> str:
@@ -118,7 +118,7 @@ def _item(name: str, kind: str, value: TypedExpression) -> str:
         return _to_json(value.sql, value.type)
     check_argument_type("JSON", value, "string")
     error = raise_error_sql(f"Invalid JSON string in JSON(value) function in {name}", value.sql)
-    trimmed = f"nullif(regexp_replace({value.sql}, {string_literal(_SPACE)}, ''), '')"  # JSON('') is NULL
+    trimmed = f"nullif(regexp_replace({value.sql}, {string_constant(_SPACE)}, ''), '')"  # JSON('') is NULL
     return with_document(trimmed, lambda s, _: unmark_document(f"to_json(try_parse_json({mark_numbers(s)}))"), error)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 
 # what precedes a number, from the end of the number before: no quote, digit or sign outside of strings
@@ -26,21 +26,21 @@ _PARTS: Final = r"^(-?)([0-9]+)[.]?([0-9]*)(?:[eE]([-+]?[0-9]{1,9}))?$"
 def mark_numbers(text: str) -> str:
     """Return SQL that marks the numbers of a JSON document."""
     error = raise_error_sql("JSON with the character U+0001")
-    marked = f"regexp_replace({text}, {string_literal(_NUMBER)}, {string_literal(_WITH_MARK)})"
-    return f"if(contains({text}, {string_literal(_MARK)}), {error}, {marked})"
+    marked = f"regexp_replace({text}, {string_constant(_NUMBER)}, {string_constant(_WITH_MARK)})"
+    return f"if(contains({text}, {string_constant(_MARK)}), {error}, {marked})"
 
 
 def write_number(text: str) -> str:
     """Return SQL for the text of a number as ``java.math.BigDecimal`` writes it."""
 
     def write(t: str) -> str:
-        pattern = string_literal(_PARTS)
+        pattern = string_constant(_PARTS)
         digits = f"regexp_replace(regexp_replace({t}, {pattern}, '$2$3'), '^0+(?=.)', '')"
         exponent = f"coalesce(try_cast(regexp_extract({t}, {pattern}, 4) AS INT), 0)"
         scale = f"(char_length(regexp_extract({t}, {pattern}, 3)) - {exponent})"
         return bind(digits, lambda d: bind(scale, lambda s: _write_scaled(t, d, s)))
 
-    return bind(text, lambda t: f"if({t} RLIKE {string_literal(_REWRITTEN)}, {write(t)}, {t})")
+    return bind(text, lambda t: f"if({t} RLIKE {string_constant(_REWRITTEN)}, {write(t)}, {t})")
 
 
 def _write_scaled(t: str, digits: str, scale: str) -> str:
@@ -55,7 +55,7 @@ def _write_scaled(t: str, digits: str, scale: str) -> str:
     scientific = f"concat(left({digits}, 1), {fraction}, 'E', if({adjusted} > 0, '+', ''), CAST({adjusted} AS STRING))"
     sign = f"if({t} LIKE '-%' AND {digits} <> '0', '-', '')"
     return (
-        f"CASE WHEN NOT {t} RLIKE {string_literal(_PARTS)} THEN {error} ELSE concat({sign}, CASE WHEN {scale} = 0 "
+        f"CASE WHEN NOT {t} RLIKE {string_constant(_PARTS)} THEN {error} ELSE concat({sign}, CASE WHEN {scale} = 0 "
         f"THEN {digits} WHEN {scale} > 0 AND {adjusted} >= -6 THEN {plain} ELSE {scientific} END) END"
     )
 
@@ -69,13 +69,13 @@ def unmark_document(text: str) -> str:
     """Return SQL for a JSON document without marks."""
     number = write_number(r"regexp_extract(part, '^([^\"]*)\"', 1)")
     written = f"if(i = 0, part, concat({number}, regexp_replace(part, '^[^\"]*\"', '')))"
-    mark = string_literal(r'"\\u0001')
+    mark = string_constant(r'"\\u0001')
 
     def unmark(t: str) -> str:
         return (
-            f"if({t} RLIKE {string_literal(_ANY_REWRITTEN)}, "
+            f"if({t} RLIKE {string_constant(_ANY_REWRITTEN)}, "
             f"array_join(transform(split({t}, {mark}), (part, i) -> {written}), ''), "
-            f"regexp_replace({t}, {string_literal(_MARKED)}, '$1'))"
+            f"regexp_replace({t}, {string_constant(_MARKED)}, '$1'))"
         )
 
     return bind(text, unmark)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import require_string_literal
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
@@ -115,4 +115,4 @@ def _children(variant: str, is_order_relevant: bool) -> str:
 
 
 def _to_sql(steps: list[str]) -> str:
-    return string_literal("$" + "".join(steps))
+    return string_constant("$" + "".join(steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.json import is_json
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
@@ -13,7 +13,7 @@ from kafka_sql.sql.expressions.typed import BOOLEAN, STRING, TypedExpression
 
 _ESCAPES: Final = {"\\": "\\", '"': '"', "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _BACKSLASH: Final = chr(92)
-_UNICODE: Final = string_literal(_BACKSLASH + "u")
+_UNICODE: Final = string_constant(_BACKSLASH + "u")
 _ASCII: Final = r"^[\x00-\x7F]"
 _BMP: Final = r"^[\x80-\uFFFF]"
 _RUNS: Final = r"[\x00-\x7F]+|[\x80-\uFFFF]+|[\x{10000}-\x{10FFFF}]"
@@ -29,7 +29,7 @@ def _is_json(arguments: Sequence[TypedExpression]) -> TypedExpression:
         valid = is_json(s)
         if kind.sql == "VALUE":
             return valid
-        return f"coalesce({s} RLIKE {string_literal(starts[kind.sql])} AND {valid}, FALSE)"
+        return f"coalesce({s} RLIKE {string_constant(starts[kind.sql])} AND {valid}, FALSE)"
 
     return TypedExpression(bind(value.sql, test), BOOLEAN)
 
@@ -40,16 +40,16 @@ def _json_quote(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_type("JSON_QUOTE", arguments[0], "string")
     escaped = arguments[0].sql
     for character, letter in _ESCAPES.items():
-        escaped = f"replace({escaped}, {string_literal(character)}, {string_literal(_BACKSLASH + letter)})"
+        escaped = f"replace({escaped}, {string_constant(character)}, {string_constant(_BACKSLASH + letter)})"
     utf16, utf32 = "lower(hex(encode(part, 'UTF-16BE')))", "lower(hex(encode(part, 'UTF-32')))"
-    bmp = f"regexp_replace({utf16}, '(.{{4}})', {string_literal(_BACKSLASH * 2 + 'u$1')})"
+    bmp = f"regexp_replace({utf16}, '(.{{4}})', {string_constant(_BACKSLASH * 2 + 'u$1')})"
     supplementary = f"concat({_UNICODE}, ltrim('0', {utf32}), {_UNICODE}, right({utf16}, 4))"
     quoted = bind(
         escaped,
         lambda x: (
-            f"array_join(transform(regexp_extract_all({x}, {string_literal(_RUNS)}, 0), part -> "
-            f"CASE WHEN part RLIKE {string_literal(_ASCII)} THEN part "
-            f"WHEN part RLIKE {string_literal(_BMP)} THEN {bmp} ELSE {supplementary} END), '')"
+            f"array_join(transform(regexp_extract_all({x}, {string_constant(_RUNS)}, 0), part -> "
+            f"CASE WHEN part RLIKE {string_constant(_ASCII)} THEN part "
+            f"WHEN part RLIKE {string_constant(_BMP)} THEN {bmp} ELSE {supplementary} END), '')"
         ),
     )
     return TypedExpression(f"concat('\"', {quoted}, '\"')", STRING)
@@ -59,11 +59,11 @@ def _json_unquote(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("JSON_UNQUOTE", arguments, 1)
     check_argument_type("JSON_UNQUOTE", arguments[0], "string")
     whens = " ".join(
-        f"WHEN part = {string_literal(_BACKSLASH + letter)} THEN {string_literal(character)}"
+        f"WHEN part = {string_constant(_BACKSLASH + letter)} THEN {string_constant(character)}"
         for character, letter in _ESCAPES.items()
     )
-    decoded = f"decode(unhex(replace(part, {string_literal(_BACKSLASH + 'u')}, '')), 'UTF-16BE')"
-    unescaped = f"CASE {whens} WHEN part LIKE {string_literal(_BACKSLASH * 2 + 'u%')} THEN {decoded} ELSE part END"
+    decoded = f"decode(unhex(replace(part, {string_constant(_BACKSLASH + 'u')}, '')), 'UTF-16BE')"
+    unescaped = f"CASE {whens} WHEN part LIKE {string_constant(_BACKSLASH * 2 + 'u%')} THEN {decoded} ELSE part END"
 
     def join(body: str, parts: str, error: str) -> str:
         return (
@@ -74,7 +74,7 @@ def _json_unquote(arguments: Sequence[TypedExpression]) -> TypedExpression:
         error = raise_error_sql("JSON_UNQUOTE of JSON that is followed by other text", s)
         parts = bind(
             f"substring({s}, 2, char_length({s}) - 2)",
-            lambda b: bind(f"regexp_extract_all({b}, {string_literal(_PARTS)}, 0)", lambda p: join(b, p, error)),
+            lambda b: bind(f"regexp_extract_all({b}, {string_constant(_PARTS)}, 0)", lambda p: join(b, p, error)),
         )
         return f"if({s} RLIKE '(?s)^\".*\"$' AND {is_json(s)}, {parts}, {s})"
 

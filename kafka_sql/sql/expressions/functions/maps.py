@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, bind2, new_variable, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -102,11 +102,11 @@ def _str_to_map(arguments: Sequence[TypedExpression]) -> TypedExpression:
     def build(p: str) -> str:
         # Java's split omits empty strings at the end
         length = f"coalesce(array_max(transform({p}, (x, i) -> if(x = '', 0, i + 1))), 0)"
-        halves = f"transform(slice({p}, 1, {length}), x -> split(x, {string_literal(of_keys)}, 2))"
+        halves = f"transform(slice({p}, 1, {length}), x -> split(x, {string_constant(of_keys)}, 2))"
         entries = f"transform({halves}, x -> named_struct('key', get(x, 0), 'value', get(x, 1)))"
         return f"if({p} IS NULL, NULL, {_map_of_entries(entries)})"
 
-    sql = bind(f"split({arguments[0].sql}, {string_literal(of_pairs)}, -1)", build)
+    sql = bind(f"split({arguments[0].sql}, {string_constant(of_pairs)}, -1)", build)
     return TypedExpression(sql, FlinkType("MAP", elements=(STRING, STRING)))
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.casts import translate_cast
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, require_string_literal
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError, describe_type, value_family
@@ -45,7 +45,7 @@ def _printf(arguments: Sequence[TypedExpression]) -> TypedExpression:
                 f"PRINTF: '{match[0]}' requires {expected}, but argument {number} is "
                 f"{describe_type(values[number - 1].type)}; CAST it"
             )
-    operands = [string_literal(pattern), *map(_to_argument, values)]
+    operands = [string_constant(pattern), *map(_to_argument, values)]
     return TypedExpression(f"format_string({', '.join(operands)})", STRING)
 
 

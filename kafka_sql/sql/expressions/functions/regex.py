@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -24,14 +24,14 @@ def translate_like(value: TypedExpression, pattern: TypedExpression, escape: Typ
     check_argument_type("LIKE", value, "string")
     check_argument_type("LIKE", pattern, "string")
     if escape is None and not isinstance(pattern.literal, str):
-        backslash, escaped_backslash = string_literal("\\"), string_literal("\\\\")
+        backslash, escaped_backslash = string_constant("\\"), string_constant("\\\\")
         spark_pattern = f"replace({pattern.sql}, {backslash}, {escaped_backslash})"
         return TypedExpression(f"({value.sql} LIKE {spark_pattern})", BOOLEAN)
     if not isinstance(pattern.literal, str) or (escape is not None and len(str(escape.literal or "")) != 1):
         raise UntranslatableError("LIKE ... ESCAPE requires a pattern and a single character that are literals")
     escape_character = "" if escape is None else str(escape.literal)
     return TypedExpression(
-        f"({value.sql} LIKE {string_literal(_translate_pattern(pattern.literal, escape_character))})", BOOLEAN
+        f"({value.sql} LIKE {string_constant(_translate_pattern(pattern.literal, escape_character))})", BOOLEAN
     )
 
 
@@ -55,7 +55,7 @@ def _regexp(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("REGEXP", arguments, 2)
     check_argument_type("REGEXP", arguments[0], "string")
     return TypedExpression(
-        f"({arguments[0].sql} RLIKE {string_literal(require_string_literal('REGEXP', arguments[1], 'pattern'))})",
+        f"({arguments[0].sql} RLIKE {string_constant(require_string_literal('REGEXP', arguments[1], 'pattern'))})",
         BOOLEAN,
     )
 
@@ -68,7 +68,7 @@ def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
         raise UntranslatableError("REGEXP_REPLACE requires a replacement that is a literal")
     new = re.sub(r"([\\$])", r"\\\1", arguments[2].literal)  # Flink has no group references in replacements
     return TypedExpression(
-        f"regexp_replace({arguments[0].sql}, {string_literal(pattern)}, {string_literal(new)})", STRING
+        f"regexp_replace({arguments[0].sql}, {string_constant(pattern)}, {string_constant(new)})", STRING
     )
 
 
@@ -85,7 +85,7 @@ def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
     extract = bind(
         arguments[0].sql,
         lambda x: (
-            f"if({x} RLIKE {string_literal(pattern)}, regexp_extract({x}, {string_literal(pattern)}, {group}), NULL)"
+            f"if({x} RLIKE {string_constant(pattern)}, regexp_extract({x}, {string_constant(pattern)}, {group}), NULL)"
         ),
     )
     return TypedExpression(extract, STRING)
@@ -95,7 +95,7 @@ def _count(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("REGEXP_COUNT", arguments, 2)
     check_argument_type("REGEXP_COUNT", arguments[0], "string")
     pattern = require_string_literal("REGEXP_COUNT", arguments[1], "pattern")
-    return TypedExpression(f"regexp_count({arguments[0].sql}, {string_literal(pattern)})", INT)
+    return TypedExpression(f"regexp_count({arguments[0].sql}, {string_constant(pattern)})", INT)
 
 
 def _extract_all(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -109,7 +109,7 @@ def _extract_all(arguments: Sequence[TypedExpression]) -> TypedExpression:
             "alternatives, optional groups and escaped parentheses"
         )
     return TypedExpression(
-        f"regexp_extract_all({arguments[0].sql}, {string_literal(pattern)}, {group})",
+        f"regexp_extract_all({arguments[0].sql}, {string_constant(pattern)}, {group})",
         FlinkType("ARRAY", elements=(STRING,)),
     )
 
@@ -119,7 +119,7 @@ def _search(name: str, result: FlinkType) -> Function:
         check_argument_count(name, arguments, 2)
         check_argument_type(name, arguments[0], "string")
         pattern = require_string_literal(name, arguments[1], "pattern")
-        return TypedExpression(f"{name.lower()}({arguments[0].sql}, {string_literal(pattern)})", result)
+        return TypedExpression(f"{name.lower()}({arguments[0].sql}, {string_constant(pattern)})", result)
 
     return function
 

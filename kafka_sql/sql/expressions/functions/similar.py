@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.functions.signature import check_argument_type
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError
 
@@ -38,7 +38,7 @@ def translate_similar(
         if not isinstance(escape.literal, str) or len(escape.literal) != 1:
             raise UntranslatableError("ESCAPE of SIMILAR TO requires a single character that is a literal")
         character = escape.literal
-    return TypedExpression(f"({value.sql} RLIKE {string_literal(_to_regex(pattern.literal, character))})", BOOLEAN)
+    return TypedExpression(f"({value.sql} RLIKE {string_constant(_to_regex(pattern.literal, character))})", BOOLEAN)
 
 
 def _to_regex(pattern: str, escape: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
@@ -19,13 +19,14 @@ from kafka_sql.sql.expressions.functions.signature import (
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
+_LINE_BREAK = string_constant("\r\n")
 _SUPPLEMENTARY = r"[\x{10000}-\x{10FFFF}]"
 
 
 def _reject_supplementary(name: str, value: str, body: str) -> str:
     """Return ``body``, but raise an error for supplementary characters: Flink counts their two UTF-16 code units."""
     error = raise_error_sql(f"{name} of a character beyond U+FFFF, which Flink counts twice", value)
-    return f"if({value} RLIKE {string_literal(_SUPPLEMENTARY)}, {error}, {body})"
+    return f"if({value} RLIKE {string_constant(_SUPPLEMENTARY)}, {error}, {body})"
 
 
 def _string_function(
@@ -97,7 +98,7 @@ def _pad_function(name: str) -> Function:
         value, length, pad = arguments
         check_argument_type(name, value, "string")
         target_length = require_integer_literal(name, length, 0, "a length")
-        padding = string_literal(require_string_literal(name, pad, "padding"))
+        padding = string_constant(require_string_literal(name, pad, "padding"))
         return TypedExpression(
             bind(
                 value.sql, lambda x: _reject_supplementary(name, x, f"{name.lower()}({x}, {target_length}, {padding})")
@@ -153,14 +154,14 @@ def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if not separator:
         raise UntranslatableError("SPLIT_INDEX requires a delimiter that is a non-empty literal")
     regex = re.sub(r"([^\w\s])", r"\\\1", separator)
-    return TypedExpression(f"get(split(nullif({value.sql}, ''), {string_literal(regex)}), {index.sql})", STRING)
+    return TypedExpression(f"get(split(nullif({value.sql}, ''), {string_constant(regex)}), {index.sql})", STRING)
 
 
 def _base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("TO_BASE64", arguments, 1)
     check_argument_type("TO_BASE64", arguments[0], "string", "binary")
     # Depending on its settings, Spark inserts line breaks.
-    return TypedExpression(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), '\\r\\n', '')", STRING)
+    return TypedExpression(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), {_LINE_BREAK}, '')", STRING)
 
 
 def _sha2(arguments: Sequence[TypedExpression]) -> TypedExpression:

@@ -15,6 +15,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     check_argument_type,
     require_string_literal,
 )
+from kafka_sql.sql.expressions.session_zone import to_utc_instant
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -22,7 +23,6 @@ from kafka_sql.sql.grammar.types import FlinkType
 _ZONE: Final = re.compile(r"UTC|GMT|GMT[+-]\d\d?(:[0-5]\d)?|[A-Z][A-Za-z]+/[A-Z][\w/+-]*")
 # their times when clocks are set back, or from 2037 on, are others in java.util.TimeZone
 _OTHER_RULES: Final = ("Africa/Casablanca", "Africa/El_Aaiun", "Africa/Windhoek", "Asia/Gaza", "Asia/Hebron")
-_EPOCH: Final = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 _PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
 
 
@@ -82,14 +82,13 @@ def to_timestamp_ltz_of_text(arguments: Sequence[TypedExpression]) -> TypedExpre
     sql = arguments[0].sql
     if len(arguments) == 1:
         error = "DateTimeParseException: TO_TIMESTAMP_LTZ of a text that is not a timestamp"
-        local = timestamp_format.parse_timestamp(sql, "TIMESTAMP_NTZ", 3, error)
+        local = timestamp_format.parse_timestamp(sql, 3, error)
     else:
         pattern = require_string_literal("TO_TIMESTAMP_LTZ", arguments[1], "pattern")
-        local = timestamp_format.parse_timestamp_with_pattern(sql, "TIMESTAMP_NTZ", pattern)
+        local = timestamp_format.parse_timestamp_with_pattern(sql, pattern)
     if len(arguments) == 3:
         local = _to_utc(local, _read_zone("TO_TIMESTAMP_LTZ", arguments[2]))
-    seconds = f"CAST(CAST(({local} - {_EPOCH}) AS INTERVAL SECOND) AS DECIMAL(20,6))"
-    return TypedExpression(f"timestamp_micros(CAST({seconds} * 1000000 AS BIGINT))", FlinkType("TIMESTAMP_LTZ", (3,)))
+    return TypedExpression(to_utc_instant(local), FlinkType("TIMESTAMP_LTZ", (3,)))
 
 
 FUNCTIONS: Final[dict[str, Function]] = {"CONVERT_TZ": _convert_tz}

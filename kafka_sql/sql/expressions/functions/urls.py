@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string_literal
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError
@@ -28,11 +28,11 @@ _HOST: Final = "(?s)^(?:[^@]*@)?([^@:]*)(?::.*)?$"
 
 
 def _group(u: str, number: int) -> str:
-    return f"regexp_extract({u}, {string_literal(_URL)}, {number})"
+    return f"regexp_extract({u}, {string_constant(_URL)}, {number})"
 
 
 def _if_matching(value: str, pattern: str, result: str) -> str:
-    return f"if({value} RLIKE {string_literal(pattern)}, {result}, NULL)"
+    return f"if({value} RLIKE {string_constant(pattern)}, {result}, NULL)"
 
 
 def _part(u: str, part: str) -> str:
@@ -42,8 +42,8 @@ def _part(u: str, part: str) -> str:
     return {
         "PROTOCOL": f"lower({_group(u, 1)})",
         "AUTHORITY": _if_matching(u, _HAS_AUTHORITY, authority),
-        "USERINFO": _if_matching(authority, _USER, f"regexp_extract({authority}, {string_literal(_USER)}, 1)"),
-        "HOST": f"regexp_extract({authority}, {string_literal(_HOST)}, 1)",
+        "USERINFO": _if_matching(authority, _USER, f"regexp_extract({authority}, {string_constant(_USER)}, 1)"),
+        "HOST": f"regexp_extract({authority}, {string_constant(_HOST)}, 1)",
         "PATH": path,
         "QUERY": query,
         "FILE": f"concat({path}, coalesce(concat('?', {query}), ''))",
@@ -65,14 +65,14 @@ def _parse_url(arguments: Sequence[TypedExpression]) -> TypedExpression:
         result = _part(u, part)
         if key is not None:
             pattern = "(?:&|^)" + re.sub(r"([^\w\s])", r"\\\1", key) + "=([^&]*)"
-            extract = f"regexp_extract({result}, {string_literal(pattern)}, 1)"
+            extract = f"regexp_extract({result}, {string_constant(pattern)}, 1)"
             result = _if_matching(result, pattern, extract) if part == "QUERY" else "NULL"
         return (
-            f"CASE WHEN {u} RLIKE {string_literal(_UNSUPPORTED)} THEN {error} "
-            f"WHEN {u} RLIKE {string_literal(_URL)} THEN {result} END"
+            f"CASE WHEN {u} RLIKE {string_constant(_UNSUPPORTED)} THEN {error} "
+            f"WHEN {u} RLIKE {string_constant(_URL)} THEN {result} END"
         )
 
-    url = f"regexp_replace({arguments[0].sql}, {string_literal(_PREFIX)}, '')"
+    url = f"regexp_replace({arguments[0].sql}, {string_constant(_PREFIX)}, '')"
     return TypedExpression(bind(url, parse), STRING)
 
 

@@ -41,7 +41,7 @@ def test_all_clauses() -> None:
             Column("id", "BIGINT", "BIGINT", nullable=False, comment="it's"),
             Column("price", "DECIMAL(10,2)", "DECIMAL(10, 2)", nullable=False),
             Column("total", None, "price * 2", comment="twice", expression="(`price` * CAST(2 AS DECIMAL(10,0)))"),
-            Column("ts", "TIMESTAMP", "TIMESTAMP_LTZ(3)", False, "when", metadata="timestamp"),
+            Column("ts", "TIMESTAMP_LTZ", "TIMESTAMP_LTZ(3)", False, "when", metadata="timestamp"),
             Column("offset", "BIGINT", "BIGINT", metadata="offset", virtual=True),
         ),
         options={
@@ -107,7 +107,7 @@ def test_watermark(column: str, expression: str, delay: str) -> None:
     event_time = EventTimeSource(*source.get(column, (("ts",), 1.0)))
     assert table.watermark == Watermark("ts", delay, expression, "LTZ" in column, event_time)
     if not column.startswith("AS"):
-        assert table.columns[2].type == ("TIMESTAMP" if "LTZ" in column else "TIMESTAMP_NTZ")
+        assert table.columns[2].type == ("TIMESTAMP_LTZ" if "LTZ" in column else "TIMESTAMP_NTZ")
 
 
 def test_watermark_can_precede_its_column() -> None:

@@ -12,6 +12,20 @@ COLUMNS = """i INT, b BIGINT, n SMALLINT, d DECIMAL(10, 2), big DECIMAL(38, 10),
   arr ARRAY<INT>, r ROW<a INT, q ROW<`z``` STRING>>, `a b` INT, m INT METADATA FROM 'partition', twice AS i * 2"""
 
 
+LOCAL = (
+    "(TIMESTAMP_NTZ '1970-01-01 00:00:00' + "
+    "INTERVAL '0.000001' SECOND * unix_micros(from_utc_timestamp({}, current_timezone())))"
+)
+INSTANT = (
+    "to_utc_timestamp(timestamp_micros(CAST(CAST(CAST(({} - TIMESTAMP_NTZ '1970-01-01 00:00:00') AS INTERVAL SECOND) "
+    "AS DECIMAL(20,6)) * 1000000 AS BIGINT)), current_timezone())"
+)
+
+
+def as_bytes(text: str) -> str:
+    return f"CAST(X'{text.encode().hex().upper()}' AS STRING)"
+
+
 def translate(expression: str) -> str | None:
     table = parse_create(f"CREATE TABLE t ({COLUMNS}, c AS {expression}) WITH ('connector' = 'kafka')")
     return table.columns[-1].expression
@@ -28,8 +42,10 @@ def translate(expression: str) -> str | None:
         ("1", "1"),
         ("1.50", "1.50"),
         ("1E3", "1E3"),
-        ("'it''s \\d'", "'it\\'s \\\\d'"),
-        ("'${x}'", "'$\\{x}'"),
+        ("'it''s'", "CAST(X'69742773' AS STRING)"),
+        ("'\\d'", "CAST(X'5C64' AS STRING)"),
+        ("'a\nb'", "CAST(X'610A62' AS STRING)"),
+        ("'${x}'", as_bytes("${x}")),
         ("NULL", "NULL"),
         ("true", "TRUE"),
         ("i + 1", "CAST(((((CAST(`i` AS BIGINT) + 1L) & 4294967295) + 2147483648) & 4294967295) - 2147483648 AS INT)"),
@@ -55,9 +71,9 @@ def translate(expression: str) -> str | None:
         ("NOT i = 1", "(NOT (`i` = 1))"),
         ("NOT s IS NULL", "(NOT (`s` IS NULL))"),
         ("i = b IS NULL", "((CAST(`i` AS BIGINT) = `b`) IS NULL)"),
-        ("s SIMILAR TO 'a|b_%$'", r"(`s` RLIKE '\\A(?:a|b.(?s:.*)\\$)\\z')"),
-        ("s NOT SIMILAR TO '[^a-c[:digit:]]+'", r"(NOT (`s` RLIKE '\\A(?:[^a-c\\d]+)\\z'))"),
-        ("s SIMILAR TO '#%#(##[#^]' ESCAPE '#'", r"(`s` RLIKE '\\A(?:%\\(#[\\^])\\z')"),
+        ("s SIMILAR TO 'a|b_%$'", "(`s` RLIKE {})".format(as_bytes(r"\A(?:a|b.(?s:.*)\$)\z"))),
+        ("s NOT SIMILAR TO '[^a-c[:digit:]]+'", "(NOT (`s` RLIKE {}))".format(as_bytes(r"\A(?:[^a-c\d]+)\z"))),
+        ("s SIMILAR TO '#%#(##[#^]' ESCAPE '#'", "(`s` RLIKE {})".format(as_bytes(r"\A(?:%\(#[\^])\z"))),
         (
             "(ts, ts6) OVERLAPS (ts6, ts)",
             "(if(`ts` <= `ts6`, `ts6`, `ts`) >= if(`ts6` <= `ts`, `ts6`, `ts`) AND "
@@ -100,8 +116,8 @@ def translate(expression: str) -> str | None:
         ("CAST(NULL AS ROW<a INT>)", "CAST(NULL AS STRUCT<`a`: INT>)"),
         ("TRY_CAST(i AS BIGINT)", "CAST(`i` AS BIGINT)"),
         ("CAST(day AS TIMESTAMP(3))", "CAST(`day` AS TIMESTAMP_NTZ)"),
-        ("CAST(tl AS TIMESTAMP(3))", "CAST(`tl` AS TIMESTAMP_NTZ)"),
-        ("CAST(ts AS TIMESTAMP_LTZ)", "CAST(`ts` AS TIMESTAMP)"),
+        ("CAST(tl AS TIMESTAMP(3))", f"CAST({LOCAL.format('`tl`')} AS TIMESTAMP_NTZ)"),
+        ("CAST(ts AS TIMESTAMP_LTZ)", INSTANT.format("`ts`")),
         ("day", "`day`"),
         ("i / 2", "CAST((`i` div 2) AS INT)"),
         ("GREATEST(i, 2)", "if(`i` IS NULL, NULL, greatest(`i`, 2))"),
@@ -112,11 +128,11 @@ def translate(expression: str) -> str | None:
         ("MOD(i, 2)", "CAST((`i` % 2) AS INT)"),
         ("arr[1]", "get(`arr`, 0)"),
         ("ROW(1, 2)", "named_struct('EXPR$0', 1, 'EXPR$1', 2)"),
-        ("LOCALTIMESTAMP", "localtimestamp()"),
+        ("LOCALTIMESTAMP", LOCAL.format("current_timestamp()")),
         ("TRIM(BOTH 'x' FROM s)", "trim(BOTH 'x' FROM `s`)"),
-        ("s LIKE 'a!%' ESCAPE '!'", "(`s` LIKE 'a\\\\%')"),
-        ("s LIKE v", "(`s` LIKE replace(`v`, '\\\\', '\\\\\\\\'))"),
-        ("s LIKE 'a\\%'", "(`s` LIKE 'a\\\\\\\\%')"),
+        ("s LIKE 'a!%' ESCAPE '!'", "(`s` LIKE {})".format(as_bytes("a\\%"))),
+        ("s LIKE v", "(`s` LIKE replace(`v`, {}, {}))".format(as_bytes("\\"), as_bytes("\\\\"))),
+        ("s LIKE 'a\\%'", "(`s` LIKE {})".format(as_bytes("a\\\\%"))),
         ("o IS TRUE", "(`o` IS TRUE)"),
         ("i IS DISTINCT FROM 1", "(NOT (`i` <=> 1))"),
         ("i IS NOT DISTINCT FROM 1", "(NOT (NOT (`i` <=> 1)))"),
