@@ -50,6 +50,10 @@ class Decoded:
         return Decoded(columns, rows.filter(keep), metadata)
 
 
+class ColumnOverflow(Exception):
+    """The values of several payloads take more memory than a column may have: decode fewer payloads at once."""
+
+
 def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
     """Add an error to the sink, or raise it if there is no sink.
 
@@ -73,6 +77,7 @@ class Decoder(Protocol):
 
         Raises:
             DecodeError: a payload does not match the schema, there is no sink, and the format's options do not skip it.
+            ColumnOverflow: the payloads must be decoded in parts. The sink may have errors, which will be repeated.
         """
         ...
 

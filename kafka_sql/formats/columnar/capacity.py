@@ -7,15 +7,12 @@ from typing import Final
 import numpy as np
 
 from kafka_sql.formats.columnar.column_buffers import BYTES_CAPACITY, CAPACITY, ColumnBuffers, ColumnNode
+from kafka_sql.formats.format import ColumnOverflow
 
 _SPARE: Final = 64
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_BYTES_OF_SEVERAL: Final = 1 << 28
 _MARGIN: Final = 1.25
-
-
-class ColumnOverflow(OverflowError):
-    """The values of several payloads take more memory than a column may have: decode fewer payloads at once."""
 
 
 class CapacityEstimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,11 @@ from kafka_sql.formats.confluent.wire_format import (
     schema_ids,
     split_by_header,
 )
-from kafka_sql.formats.format import Decoded, ErrorSink, SupportsReadCheck, report_or_raise
+from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, SupportsReadCheck, report_or_raise
 
 T = TypeVar("T")
+
+_MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
 class PayloadReader(Protocol):
@@ -160,6 +162,7 @@ def read_groups(
 
     Raises:
         DecodeError: ``read`` raised it; the first one in the order of the payloads.
+        ColumnOverflow: the values of all groups do not fit a column.
     """
     parts: list[list[pa.Array]] = []
     decoded, failures = [np.empty(0, np.int64)], []
@@ -186,6 +189,8 @@ def _concat_in_order(
     """
     if len(parts) == 1:
         return parts[0], indices
+    if any(sum(array.nbytes for array in arrays) > _MAX_BYTES for arrays in zip(*parts, strict=True)):
+        raise ColumnOverflow
     empty = [pa.array([], field.type) for field in schema]
     columns = [pa.concat_arrays(arrays) for arrays in zip(empty, *parts, strict=True)]
     order = np.argsort(indices, kind="stable")

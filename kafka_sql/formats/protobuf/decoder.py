@@ -14,9 +14,9 @@ from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.columnar.capacity import CapacityEstimate, ColumnOverflow
+from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.protobuf import decode_kernels, opcodes
 from kafka_sql.formats.protobuf.decode_plan import plan_decoding
 from kafka_sql.formats.protobuf.descriptors import load_message

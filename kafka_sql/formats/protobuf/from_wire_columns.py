@@ -18,7 +18,7 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from kafka_sql.formats.columnar.capacity import ColumnOverflow
+from kafka_sql.formats.format import ColumnOverflow
 from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
+from kafka_sql.source.reader.batch_parts import decode_in_parts
 from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import IS_DELETED, ROW_INDEX, comparable_columns, is_retraction, last_row_per_key
 
@@ -70,8 +72,9 @@ def read_content(
     spilled: SpilledChanges | None = None
     with ExitStack() as files:
         for records in batches:
-            changes.append(decode_changes(decoder, records))
-            size += changes[-1].nbytes
+            new_changes = list(decode_in_parts(partial(decode_changes, decoder), records))
+            changes += new_changes
+            size += sum(table.nbytes for table in new_changes)
             if size <= max(limits.unreduced, 2 * content_size):  # each time the content doubles
                 continue
             if spilled is None:

@@ -19,7 +19,7 @@ from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import MAX_DEPTH, parse_schema
 from kafka_sql.formats.columnar import capacity
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.columnar.capacity import ColumnOverflow
+from kafka_sql.formats.format import ColumnOverflow
 from tests.unit.formats.avro.oracle import decode_row, encode_rows
 
 KEY = pa.schema([("k", pa.int32())])
