@@ -71,7 +71,10 @@ def test_fallback(caplog: pytest.LogCaptureFixture) -> None:
     name = f"c_{uuid.uuid4().hex}"
     create = f"CREATE TABLE t (i INT, s STRING, {name} AS levenshtein(s, 'a''b\\c') / 2) WITH ({FALLBACK})"
     for _ in range(2):
-        assert parse_create(create, SESSION).columns[-1].expression == "(levenshtein(s, CAST(X'6127625C63' AS STRING)) / 2)"
+        assert (
+            parse_create(create, SESSION).columns[-1].expression
+            == "(levenshtein(s, CAST(X'6127625C63' AS STRING)) / 2)"
+        )
     assert [record.getMessage() for record in caplog.records] == [
         f"Computed column '{name}' is Spark's expression, with Spark's values, as 'computed-columns.fallback' = "
         "'spark' allows. Flink's is not available: function LEVENSHTEIN is not supported."
