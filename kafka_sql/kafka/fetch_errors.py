@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.errors import AuthorizationError, BrokerError, DataLossError, FetchError, OffsetError
+from kafka_sql.errors import AuthorizationError, BrokerError, DataLossError, FetchError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.types import Split
 
@@ -25,6 +25,17 @@ def out_of_range_error(split: Split, offset: int, reason: str) -> OffsetError:
     return OffsetError(
         f"{split.describe_offset(offset)}: the offset is out of range ({reason}). The topic was recreated, or its "
         "leader has lost records. Restart with 'scan.startup.mode' = 'earliest-offset'."
+    )
+
+
+def deleted_topic_error(split: Split, offset: int) -> TopicNotFoundError:
+    """Return the error for a topic that was deleted before the read reached its end."""
+    return TopicNotFoundError(
+        f"{split.describe_offset(offset)}: the topic no longer exists. It was deleted during the read. Run the query "
+        "again, without the topic or after creating it.",
+        topic=split.topic,
+        partition=split.partition,
+        offset=offset,
     )
 
 

@@ -7,14 +7,15 @@ import time
 from typing import Final
 
 from kafka_sql.kafka.direct.fetch_settings import FetchSettings
-from kafka_sql.kafka.fetch_errors import stalled_error
-from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.kafka.fetch_errors import deleted_topic_error, stalled_error
+from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult
 from kafka_sql.kafka.types import Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
 _MIN_TIMEOUT: Final = 1.0  # seconds for a response, however short the stall timeout is
+_MAX_UNKNOWN: Final = 10.0  # seconds for which brokers may not know a topic that existed when the read was planned
 
 
 class FetchWait:
@@ -32,6 +33,7 @@ class FetchWait:
         self._began = self._requested = time.monotonic()
         self._deadline = self._began + settings.stall_timeout
         self._failures = 0
+        self._unknown_since: float | None = None
         self.fetch_ms, self.min_bytes = settings.short_wait_ms, 1
 
     @property
@@ -48,8 +50,13 @@ class FetchWait:
         """Wait before a retry, after a connection failure or a retriable error code.
 
         Raises:
+            TopicNotFoundError: the topic was deleted.
             FetchError: nothing arrived for the stall timeout.
         """
+        now, is_unknown = time.monotonic(), isinstance(error, UnknownTopicError)
+        self._unknown_since = (self._unknown_since or now) if is_unknown else None
+        if self._unknown_since is not None and now > self._unknown_since + _MAX_UNKNOWN:
+            raise deleted_topic_error(self._split, self._offset)
         self._check_deadline(str(error))
         self._failures += 1
         backoff = self._settings.retry if isinstance(error, RetriableError) else self._settings.reconnect

@@ -17,7 +17,7 @@ from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
-from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult, fetch, read_fetch
 from kafka_sql.kafka.protocol.list_offsets import list_earliest_offset, read_list_offsets
 from kafka_sql.kafka.protocol.metadata import Metadata
@@ -255,6 +255,8 @@ class PartitionFetcher:
     def _leader(self, offset: int, seconds: float) -> Address:
         self.is_at_replica = False
         topic = self._metadata(offset, seconds).topic(self._split.topic)
+        if topic.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise UnknownTopicError
         self._raise_for_code(topic.code, offset, ApiKey.METADATA)
         return topic.require_leader(self._split.partition)
 

@@ -23,6 +23,13 @@ class RetriableError(Exception):
         return error_text(self.code)
 
 
+class UnknownTopicError(RetriableError):
+    """A broker's metadata does not have a topic: the topic does not exist, or the broker has not learned of it yet."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
 def raise_if_retriable(code: int, api: ApiKey) -> None:
     """Raise for an error code that is retriable for an API.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from kafka_sql.errors import DataLossError, FetchError
+from kafka_sql.errors import DataLossError, FetchError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.fetch import read_records
@@ -252,6 +252,18 @@ def test_deleted_records(topics: Topics) -> None:
     )
     assert [records.values.to_pylist() for records in found] == [[b"c"]]
     assert lost == [(0, 2)]
+
+
+@pytest.mark.long  # brokers may not know a topic for some seconds
+@pytest.mark.usefixtures("without_librdkafka")
+def test_a_topic_is_deleted_during_a_read(topics: Topics) -> None:
+    topic = topics.create()
+    topics.produce(topic, b"a", b"b")
+    records = read_records(topics.client(), Split(topic, 0, 0, 2), size=BatchSize(max_rows=1))
+    assert next(records).offsets.tolist() == [0]
+    topics.delete(topic)
+    with pytest.raises(TopicNotFoundError, match=rf"{topic}\[0\]@1: the topic no longer exists"):
+        list(read_records(topics.client(), Split(topic, 0, 1, 2)))
 
 
 @pytest.mark.usefixtures("without_librdkafka")

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_sql.errors import FetchError
+from kafka_sql.errors import FetchError, TopicNotFoundError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct import fetch_wait
 from kafka_sql.kafka.direct.fetch_settings import fetch_settings
 from kafka_sql.kafka.direct.fetch_wait import FetchWait
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult
 from kafka_sql.kafka.types import Split
 
@@ -129,3 +129,20 @@ def test_waits_before_retries(clock: Clock, error: OSError | RetriableError, exp
         before = clock.now
         wait.after_failure(error)
         assert seconds * 0.8 <= clock.now - before <= seconds * 1.2
+
+
+def test_a_topic_that_brokers_do_not_know_any_longer_was_deleted(clock: Clock) -> None:
+    wait = wait_for(5)
+    for _ in range(3):
+        clock.sleep(5)
+        wait.after_failure(UnknownTopicError())
+        wait.after_failure(RetriableError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))  # of a leader that has just started
+    wait = wait_for(5)
+    wait.after_failure(UnknownTopicError())
+    clock.sleep(9)
+    wait.after_failure(UnknownTopicError())
+    clock.sleep(1)
+    with pytest.raises(
+        TopicNotFoundError, match=r"t\[0\]@5: the topic no longer exists\. It was deleted"
+    ):
+        wait.after_failure(UnknownTopicError())
