@@ -31,6 +31,7 @@ from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, real_time, settings
+from kafka_sql.sql.jobs.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.builtin_sinks import start_stream
@@ -129,7 +130,7 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
 
     Raises:
         MissingOptionError: no checkpoint folder is set.
-        InvalidOptionError: the checkpoint folder cannot be used.
+        InvalidOptionError: the checkpoint folder cannot be used; or see ``check_exactly_once``.
         StatementError: a query of that name is running.
         CheckpointError: the checkpoint belongs to another query; or it is new, and another query has written the table
             with the same transactional id prefix.
@@ -159,7 +160,7 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
     for write in target.writes if isinstance(target, SharedSink) else [Write(target, query.rows)]:
         if not isinstance(write.target, SparkTable):
             check_target(write.target, write.rows)
-            if write.target.definition.is_exactly_once:
+            if check_exactly_once(spark, write.target.definition) is not None:
                 check_query(write.target.definition, checkpoint.query_id())
         elif write.target.sink is Sink.FILES:
             check_file_sink(spark, write.target, location, resumes)
@@ -194,7 +195,7 @@ def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     transactional_sink = None
     if isinstance(target, CatalogTable):
-        transactional_sink = check_exactly_once(spark, target.definition, interval)
+        transactional_sink = check_exactly_once(spark, target.definition)  # again, after the other queries of a set
     if checked.fingerprint is not None:
         checkpoints.Checkpoint(spark, checked.location, query.target_name).record(checked.fingerprint)
     port = settings.read(spark, settings.METRICS_PORT)
@@ -269,11 +270,8 @@ def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
     return dataframe(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
 
 
-def check_exactly_once(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:
+def check_exactly_once(spark: SparkSession, definition: Definition) -> tuple[str, str] | None:
     """Check an exactly-once sink before its query starts.
-
-    Args:
-        interval: the trigger interval in milliseconds.
 
     Returns:
         cluster and transactional id prefix, which no other query may use; None if the sink is not exactly-once.
@@ -284,6 +282,7 @@ def check_exactly_once(spark: SparkSession, definition: Definition, interval: in
     """
     if not definition.is_exactly_once:
         return None
+    interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         check_trigger_interval(definition, interval)
     prefix = definition.options[opt.TRANSACTIONAL_ID_PREFIX]
@@ -344,4 +343,4 @@ def _start_updating_query(writer: DataStreamWriter, provider: str) -> StreamingQ
     def write(changes: DataFrame, batch: int) -> None:
         changes.write.format(provider).mode("append").save()
 
-    return writer.outputMode("update").foreachBatch(write).start()
+    return writer.outputMode("update").foreachBatch(with_short_errors(write)).start()
