@@ -1,5 +1,5 @@
 -- Write a topic continuously into a table of files, each record once. For updates and deletes, use Delta Lake or Iceberg:
--- see docs/targets.md.
+-- see docs/targets.md. With IF NOT EXISTS and LOCATION, the file can be run again.
 CREATE TABLE clicks (
   user_id INT,
   page STRING,
@@ -10,7 +10,8 @@ CREATE TABLE clicks (
   'format' = 'json'
 );
 
-CREATE TABLE click_archive (user_id INT, page STRING, day DATE) USING parquet PARTITIONED BY (day);
+CREATE TABLE IF NOT EXISTS click_archive (user_id INT, page STRING, day DATE)
+USING parquet PARTITIONED BY (day) LOCATION '/data/click_archive';
 
 INSERT INTO clicks VALUES
   (1, '/home', TIMESTAMP '2026-01-02 03:04:05Z'),

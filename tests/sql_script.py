@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9
 _STATEMENT_END = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # a statement set is one statement
 _TOPIC = re.compile(r"'(topic|stream-ids)' = '([^']*)'")
 _PATTERN = re.compile(r"'(topic|stream)-pattern' = '([^']*)'")
+_INSERT = re.compile(r"^INSERT", re.MULTILINE)
 _SCAN_PARTITIONS = re.compile(r"'scan.partitions' = '([^']*)'")
 _TOPIC_PREFIX = re.compile(r"\btopic:[\w.-]+")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
@@ -65,17 +66,61 @@ def parse_steps(text: str) -> list[Step]:
 
 
 def run_script(
-    path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path, registry: str = REGISTRY
+    path: Path,
+    sql: Callable[[str], DataFrame],
+    topics: Topics,
+    folder: Path,
+    registry: str = REGISTRY,
+    restarts: bool = False,
 ) -> int:
-    """Run a file and return the number of statements. ``/checkpoints`` is replaced by ``folder``."""
+    """Run a file and return the number of statements.
+
+    Args:
+        folder: replaces ``/checkpoints`` and the parent of ``/data``.
+        registry: replaces the address of the schema registry.
+        restarts: whether to run the file a second time without its INSERTs in batch mode, after the tables were
+            dropped, as an in-memory catalog forgets them. Its queries must have the same rows.
+    """
     text = path.read_text(encoding="utf-8")
     text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap)
     text = text.replace(REGISTRY, registry)
-    text = text.replace("'/checkpoints", f"'{folder}")
+    text = text.replace("'/checkpoints", f"'{folder}").replace("'/data", f"'{folder}/data")
     text = _create_unique_topics(text, topics)
     steps = parse_steps(text)
     spark = SparkSession.getActiveSession()
     assert spark is not None
+    tables = {row.tableName for row in sql("SHOW TABLES").collect()}
+    _run(spark, steps, sql)
+    if restarts:
+        _forget_tables(spark, tables)
+        _run(spark, list(_without_batches(steps)), sql)
+    return len(steps)
+
+
+def _without_batches(steps: list[Step]) -> Iterator[Step]:
+    """Yield the statements without INSERTs in batch mode, and without rows that are expected before the first job."""
+    is_streaming, has_job = False, False
+    for step in steps:
+        if "'execution.runtime-mode' =" in step.statement:
+            is_streaming = "'streaming'" in step.statement
+        starts_job = is_streaming or "FROM STREAM" in step.statement
+        if starts_job if _INSERT.search(step.statement) else has_job or not step.rows:
+            yield step
+        has_job |= starts_job and _INSERT.search(step.statement) is not None
+
+
+def _forget_tables(spark: SparkSession, known: set[str]) -> None:
+    """Stop all queries and drop the tables that are not known. This keeps the files of tables with a location."""
+    for query in spark.streams.active:
+        query.stop()
+    spark.sql("SET 'execution.runtime-mode' = 'batch'")
+    for row in spark.sql("SHOW TABLES").collect():
+        if row.tableName not in known:
+            spark.catalog.dropTempView(row.tableName)
+            spark.sql(f"DROP TABLE IF EXISTS `{row.tableName}`")
+
+
+def _run(spark: SparkSession, steps: list[Step], sql: Callable[[str], DataFrame]) -> None:
     for step in steps:
         if step.error is not None:
             with pytest.raises((KafkaSqlError, PySparkException)) as e:  # the error of a SELECT is wrapped by Spark
@@ -93,7 +138,6 @@ def run_script(
         elif not step.statement.startswith(("SET ", "USE ")) or step.rows:
             rows = _render_rows(dataframe)
             assert rows == (step.rows if step.rows != [NONE] else []), f"{step.statement}\nreturned {rows}"
-    return len(steps)
 
 
 def _create_unique_topics(text: str, topics: Topics) -> str:

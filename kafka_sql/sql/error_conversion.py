@@ -39,6 +39,11 @@ _NO_JAR_NEEDED = (
     "\nkafka_sql needs no jar: declare the topic with CREATE TABLE ... WITH ('connector' = 'kafka', ...), or use "
     "format('kafka_sql') with the options 'topic', 'properties.bootstrap.servers' and 'format', and a schema."
 )
+# The folder of a managed table remains when an in-memory catalog ends. Spark advises to delete it, with its rows.
+_EXISTING_LOCATION = re.compile(
+    r"(\[LOCATION_ALREADY_EXISTS\].* location '?([^']+?)'? already exists\.) Please pick a different table name, or "
+    "remove the existing location first\\."
+)
 _ADVICE = "Call kafka_sql.enable(spark) for the session."
 
 
@@ -118,14 +123,23 @@ def _extract(spark_error: Exception) -> KafkaSqlError | None:
 
 
 def _show_table_names(spark_error: Exception) -> None:
-    """Replace storage names in the message of an exception, and add advice.
+    """Replace storage names in the message of an exception, and add or replace advice.
 
     The message is in _desc in a classic session, and in _message over Connect.
     """
     for attribute in ("_desc", "_message"):
         text = getattr(spark_error, attribute, None)
         if isinstance(text, str):
+            text = _EXISTING_LOCATION.sub(_advise_on_location, text)
             setattr(spark_error, attribute, show_table_names_in_error(text) + _advice_on_source(text))
+
+
+def _advise_on_location(match: re.Match[str]) -> str:
+    return (
+        f"{match[1]} It may have rows that an earlier session wrote into a table of this name: an in-memory catalog "
+        f"forgets the table when the session ends, but not its rows. To use them, add LOCATION '{match[2]}' to the "
+        "CREATE TABLE. For another table, choose another name or another LOCATION."
+    )
 
 
 def _advice_on_source(text: str) -> str:

@@ -56,6 +56,7 @@ def test_page(
     suffix = f"-{uuid.uuid4().hex[:8]}"
     text = rename_topics(path.read_text(), suffix).replace("localhost:9092", topics.bootstrap)
     text = re.sub(r"'/(?:data|tmp)/\w*checkpoints'", f"'{tmp_path}/checkpoints'", text).replace("port=9249", "port=0")
+    text = text.replace("LOCATION '/data", f"LOCATION '{tmp_path}")
     new = [NewTopic(name, 1, 1, config={"retention.ms": "-1"}) for name in topic_names(text)]
     for future in topics.admin.create_topics(new).values() if new else ():
         future.result(30)

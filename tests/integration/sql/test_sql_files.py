@@ -33,4 +33,5 @@ def marks(path: Path) -> list[pytest.MarkDecorator]:
 @pytest.mark.parametrize("path", [pytest.param(p, marks=marks(p), id=f"{p.parent.name}/{p.stem}") for p in FILES])
 def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
-    assert run_script(path, sql, topics, tmp_path, registry) > 1
+    is_job_file = path.parent == EXAMPLES and "execution.checkpointing.dir" in path.read_text()
+    assert run_script(path, sql, topics, tmp_path, registry, restarts=is_job_file) > 1

@@ -214,3 +214,17 @@ def test_spark_own_source_without_its_jar() -> None:
         "or use format('kafka_sql') with the options 'topic', 'properties.bootstrap.servers' and 'format', and a "
         "schema."
     )
+
+
+def test_the_existing_location_of_a_table_is_not_to_be_removed() -> None:
+    text = (
+        "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `lake`, as its associated location 'file:/w/lake' "
+        "already exists."
+    )
+    advice = " Please pick a different table name, or remove the existing location first. SQLSTATE: 42710"
+    error = convert(convert(AnalysisException(text + advice)))
+    assert str(error) == (
+        f"{text} It may have rows that an earlier session wrote into a table of this name: an in-memory catalog "
+        "forgets the table when the session ends, but not its rows. To use them, add LOCATION 'file:/w/lake' to the "
+        "CREATE TABLE. For another table, choose another name or another LOCATION. SQLSTATE: 42710"
+    )

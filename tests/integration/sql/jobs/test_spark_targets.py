@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, SparkRuntimeException
 
 from kafka_sql.errors import CheckpointError, StatementError, UnsupportedSqlError
 from tests.topics import Topics
@@ -68,25 +69,34 @@ def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
 def test_a_table_of_files_has_each_row_once_across_restarts(
     spark: Any, streaming: Any, create_table: Any, topics: Topics, src: str, tmp_path: Path
 ) -> None:
-    create_table(
-        "CREATE TABLE lake (day DATE, id INT, name VARCHAR(10), origin STRING DEFAULT 'kafka') USING parquet "
-        "PARTITIONED BY (day)"
-    )
-    assert rows(spark, "SELECT * FROM lake") == []
-    insert = "INSERT INTO lake (name, id, day) SELECT name, id, day FROM src"
+    columns = "day DATE, id INT, name VARCHAR(10), origin STRING DEFAULT 'kafka'"
+    managed = f"CREATE TABLE archive ({columns}) USING parquet PARTITIONED BY (day)"
+    create_table(f"{managed} LOCATION '{spark.conf.get('spark.sql.warehouse.dir')}/archive'")
+    assert rows(spark, "SELECT * FROM archive") == []
+    insert = "INSERT INTO archive (name, id, day) SELECT name, id, day FROM src"
     query = start(spark, streaming(insert))
     query.processAllAvailable()
     assert [job.status for job in streaming("SHOW JOBS EXTENDED").collect() if job["job id"] == query.id] == ["RUNNING"]
     produce(topics, src, 4)
     query.processAllAvailable()
-    assert [row[0] for row in rows(spark, "SELECT id FROM lake")] == [1, 2, 3, 4]  # not the files of the first read
+    assert [row[0] for row in rows(spark, "SELECT id FROM archive")] == [1, 2, 3, 4]  # not the files of the first read
     streaming(f"STOP JOB '{query.id}'")
     produce(topics, src, 5)
     query = run(spark, streaming(insert))
-    assert query.name == "insert-into_default.lake"
-    expected = [(n, f"n{n}", "kafka", f"2026-01-0{n % 2 + 1}") for n in range(1, 6)]
-    assert rows(spark, "SELECT id, name, origin, CAST(day AS STRING) FROM lake") == expected
-    assert (tmp_path / "insert-into_default.lake" / ".kafka_sql-fingerprint.json").exists()
+    assert query.name == "insert-into_default.archive"
+    expected = [(n, f"n{n}", "kafka", f"2026-01-0{n % 2 + 1}") for n in range(1, 7)]
+    assert rows(spark, "SELECT id, name, origin, CAST(day AS STRING) FROM archive") == expected[:5]
+    assert (tmp_path / "insert-into_default.archive" / ".kafka_sql-fingerprint.json").exists()
+    streaming("DROP TABLE archive")  # as if the session, whose catalog is in memory, had ended
+    with pytest.raises(SparkRuntimeException) as existing:
+        streaming(managed)
+    assert "remove" not in str(existing.value)
+    advised = re.search(r"add (LOCATION 'file:[^']+/archive') to the CREATE TABLE", str(existing.value))
+    assert advised is not None
+    streaming(f"{managed} {advised[1]}")
+    produce(topics, src, 6)
+    run(spark, streaming(insert))
+    assert rows(spark, "SELECT id, name, origin, CAST(day AS STRING) FROM archive") == expected
 
 
 def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
