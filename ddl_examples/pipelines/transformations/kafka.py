@@ -12,5 +12,5 @@ dp.create_sink("large_orders_topic", format="kafka.large_orders")
 
 @dp.append_flow(target="large_orders_topic")
 def large_orders() -> DataFrame:
-    """Write orders of 100 and more to the topic, each once."""
+    """Write orders of 100 and more to the topic, at least once: a failed run may repeat its last records."""
     return spark.readStream.table("order_log").select("order_id", "total").where("total >= 100")
