@@ -51,7 +51,8 @@ def decode_records(records: DataFrame, definition: Definition, schema: StructTyp
             columns |= {column: F.col(name).getField(field) for column, field in pairs}
     for column in definition.table.source_columns:
         if column.metadata is not None:
-            columns[column.name] = _metadata_column(column.metadata, value).cast(schema[column.name].dataType)
+            metadata_column = _metadata_column(column.metadata, value, records)
+            columns[column.name] = metadata_column.cast(schema[column.name].dataType)
     return rows.select(*(columns[field.name].alias(field.name) for field in schema))
 
 
@@ -74,14 +75,18 @@ def encode_rows(rows: DataFrame, definition: Definition, schema: StructType) -> 
     return rows.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _metadata_column(key: str, value: Payload) -> Column:
+def _metadata_column(key: str, value: Payload, records: DataFrame) -> Column:
     if key == _SCHEMA_ID:
         return F.col("__schema_id")
     if key == _SUBJECT:
         return F.lit(value.subject)
     if key in HEADER_KEYS:
         headers = F.coalesce(F.col("headers"), F.array())
-        return headers if key == "header-list" else F.map_from_entries(F.filter(headers, _is_last))
+        if key == "header-list":
+            return headers
+        context: Any = records.sparkSession.sparkContext
+        untyped: Any = headers
+        return _column(context._jvm.kafka_sql.RecordFormats.headerMap(untyped._jc))
     if key == "timestamp":
         return F.nullif(F.col(key), F.timestamp_millis(F.lit(-1)))  # a record without a timestamp has -1
     if key != "timestamp-type":
@@ -94,12 +99,6 @@ def _schema_id(payload: Column) -> Column:
     """Return the schema id in the header of Confluent's wire format, four bytes after the first one."""
     number = F.conv(F.hex(F.substring(payload, 2, 4)), 16, 10).cast("long")
     return F.when(number < 2**31, number).otherwise(number - 2**32)  # as a signed number, as in micro-batches
-
-
-def _is_last(header: Column, index: Column) -> Column:
-    """Return whether no later header of a record has the same name; Flink keeps the last one."""
-    following = F.slice(F.col("headers"), index + 2, F.size("headers"))  # positions start at 1
-    return ~F.exists(following, lambda later: later["key"] == header["key"])
 
 
 def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:

@@ -8,7 +8,6 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
-import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CodingErrorAction;
@@ -164,8 +163,7 @@ public final class JsonDocument {
             if (number.isIntegral) {
                 out.append(number.text.equals("-0") ? "0" : number.text);
             } else if (asDecimals) {
-                BigDecimal decimal = new BigDecimal(number.text);
-                out.append(decimal.signum() == 0 ? "0" : decimal.stripTrailingZeros().toString());
+                new DecimalText(number.text).write(out);
             } else {
                 writeDouble(Double.toString(Double.parseDouble(number.text)), out);
             }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 
-/** The expressions that decode payloads and encode rows. */
+/** The expressions that decode payloads, convert headers, and encode rows. */
 public final class RecordFormats {
     /** The rows of a payload, an array of structs. record: payload, topic, partition, offset. */
     public static Column decode(Column[] record, StructType type, PayloadDecoder decoder) {
@@ -21,6 +21,12 @@ public final class RecordFormats {
 
     public static Column encode(Column struct, RowEncoder encoder) {
         return call(encoder, RowEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
+    }
+
+    /** The headers of a record as a map. */
+    public static Column headerMap(Column headers) {
+        DataType type = DataTypes.createMapType(DataTypes.StringType, DataTypes.BinaryType);
+        return call(new HeaderMap(), HeaderMap.class, "convert", type, new Column[] {headers});
     }
 
     private static Column call(Object target, Class type, String method, DataType result, Column[] columns) {

@@ -1,8 +1,6 @@
 package kafka_sql;
 
 import java.io.ByteArrayOutputStream;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.Base64;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.types.Decimal;
@@ -10,9 +8,6 @@ import org.apache.spark.sql.types.DecimalType;
 
 /** Converts strings to values. A string of another form raises NumberFormatException with what was expected. */
 final class Scalars {
-    private static final Pattern DECIMAL =
-        Pattern.compile(
-            "[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?", Pattern.UNICODE_CHARACTER_CLASS);
     private static final Pattern BASE64 =
         Pattern.compile(
             "(?:[\\x00-\\x20]*+(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))*+[\\x00-\\x20]*+");
@@ -65,24 +60,13 @@ final class Scalars {
 
     /** Returns the number rounded half up; null if it is too large. */
     static Decimal toDecimal(String text, DecimalType type) {
-        String number = text.trim();
-        String expected = "expected DECIMAL(" + type.precision() + ", " + type.scale() + ")";
-        if (!DECIMAL.matcher(number).matches()) throw new NumberFormatException(expected);
-        BigDecimal exact;
+        DecimalText number;
         try {
-            exact = new BigDecimal(number);
-        } catch (NumberFormatException e) { // the exponent is out of range
-            throw new NumberFormatException(expected);
+            number = new DecimalText(text.trim());
+        } catch (NumberFormatException e) {
+            throw new NumberFormatException("expected DECIMAL(" + type.precision() + ", " + type.scale() + ")");
         }
-        return toDecimal(exact, type);
-    }
-
-    static Decimal toDecimal(BigDecimal exact, DecimalType type) {
-        long magnitude = (long) exact.precision() - exact.scale() - 1;
-        if (exact.signum() != 0 && magnitude >= type.precision() - type.scale()) return null;
-        if (exact.signum() == 0 || magnitude < -type.scale() - 1L) exact = BigDecimal.ZERO; // fast for any exponent
-        BigDecimal rounded = exact.setScale(type.scale(), RoundingMode.HALF_UP);
-        return rounded.precision() > type.precision() ? null : Decimal.apply(rounded, type.precision(), type.scale());
+        return number.toDecimal(type);
     }
 
     /** Decodes base64 with padding. text: null for a value that is not a string. */

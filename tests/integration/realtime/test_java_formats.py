@@ -102,6 +102,29 @@ def test_records_without_a_timestamp(spark: Any) -> None:
     assert rows.selectExpr("s", "unix_millis(ts)").collect() == [("a", None), ("b", -2)]
 
 
+def test_decimals_with_many_digits_and_large_exponents(spark: Any) -> None:
+    table = define("n DECIMAL(10, 2), w DECIMAL(38, 18), s STRING", format="json")
+    exponents = [0, 5, -2, -30, 40, -2147483646, 2147483647, 2147483648, -2147483648, 10**10, -(10**30)]
+    mantissas = ["0", "-7", "1.5", "99999999.995", "0.00000000005", "1.50000", "1" * 500 + ".5", "0." + "0" * 300 + "3"]
+    numbers = [f"{mantissa}e{exponent}" for mantissa in mantissas for exponent in exponents]
+    payloads = [f'{{"n":"{n}","w":{n}}}'.encode() for n in numbers] + [b'{"s":[%s]}' % n.encode() for n in numbers]
+    # 4 exponents do not fit into 32 bits; -2147483646 does not with the digits of 4 fractions
+    assert check_format(spark, table, payloads) == (len(payloads) - 72, 2 * (4 * len(mantissas) + 4))
+
+
+def test_headers_as_a_map(spark: Any) -> None:
+    """Of several headers with one name, the last one is kept."""
+    table = define("s STRING, h MAP<STRING, BYTES> METADATA FROM 'headers' VIRTUAL", format="raw")
+    entries = "array(struct('a', X'01'), struct('b', CAST(NULL AS BINARY)), struct('a', X'02'), struct('', X''))"
+    headers = f"CAST({entries} AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
+    records = spark.sql(
+        f"""SELECT CAST('x' AS BINARY) value, 't' topic, 0 partition, 0L offset, current_timestamp() timestamp,
+        0 timestampType, explode(array({headers}, NULL, slice({headers}, 1, 0))) headers"""
+    )
+    rows = decode_records(records, table, spark_schema(table)).select("h").collect()
+    assert [row.h for row in rows] == [{"b": None, "a": b"\2", "": b""}, {}, {}]
+
+
 def test_timestamps_outside_of_sparks_range(spark: Any) -> None:
     table = define("a TIMESTAMP(3), b TIMESTAMP_LTZ(3)", format="avro", **{"avro.timestamp_mapping.legacy": "false"})
     largest = 2**63 // 1000
