@@ -5,6 +5,7 @@ The types are those of Flink's AvroSchemaConverter without the legacy timestamp 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from kafka_sql.errors import SchemaError
@@ -12,6 +13,7 @@ from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.declared_types import quote_identifier
 from kafka_sql.formats.format import ColumnTypes
+from kafka_sql.formats.inferred_types import size_limit
 
 _SQL_TYPES: Final = {
     "boolean": "BOOLEAN",
@@ -57,12 +59,25 @@ def infer_record_columns(record: AvroType) -> ColumnTypes:
     Raises:
         SchemaError: no column type can hold a field.
     """
-    return tuple((f.name, _sql_type(f.type, f.name)) for f in record.fields)
+    return tuple(_fields(record, "", size_limit()))
 
 
-def _sql_type(avro: AvroType, path: str) -> str:
+def _fields(record: AvroType, prefix: str, count: Callable[[str, str], None]) -> list[tuple[str, str]]:
+    """Return names and types of a record's fields.
+
+    Args:
+        count: is called with the name and path of each field.
+    """
+    fields = []
+    for f in record.fields:
+        count(f.name, prefix + f.name)
+        fields.append((f.name, _sql_type(f.type, prefix + f.name, count)))
+    return fields
+
+
+def _sql_type(avro: AvroType, path: str, count: Callable[[str, str], None]) -> str:
     if avro.type_name != "union":
-        return f"{_non_null_type(avro, path)} NOT NULL"
+        return f"{_non_null_type(avro, path, count)} NOT NULL"
     branches = [branch for branch in avro.items if branch.type_name != "null"]
     if len(branches) != 1:
         raise SchemaError(
@@ -70,17 +85,17 @@ def _sql_type(avro: AvroType, path: str) -> str:
             "Declare the table's columns, without this field or with the type that you need.",
             column=path,
         )
-    return _non_null_type(branches[0], path) + ("" if len(branches) < len(avro.items) else " NOT NULL")
+    return _non_null_type(branches[0], path, count) + ("" if len(branches) < len(avro.items) else " NOT NULL")
 
 
-def _non_null_type(avro: AvroType, path: str) -> str:
+def _non_null_type(avro: AvroType, path: str, count: Callable[[str, str], None]) -> str:
     if avro.type_name == "record":
-        fields = [f"{quote_identifier(f.name)} {_sql_type(f.type, f'{path}.{f.name}')}" for f in avro.fields]
+        fields = [f"{quote_identifier(name)} {sql_type}" for name, sql_type in _fields(avro, f"{path}.", count)]
         return f"ROW<{', '.join(fields)}>"
     if avro.type_name == "array":
-        return f"ARRAY<{_sql_type(avro.element, f'{path}[]')}>"
+        return f"ARRAY<{_sql_type(avro.element, f'{path}[]', count)}>"
     if avro.type_name == "map":
-        return f"MAP<STRING NOT NULL, {_sql_type(avro.element, f'{path}[]')}>"
+        return f"MAP<STRING NOT NULL, {_sql_type(avro.element, f'{path}[]', count)}>"
     if avro.logical_type == "decimal" and avro.type_name in ("bytes", "fixed"):
         return f"DECIMAL({avro.precision}, {avro.scale})"
     if avro.type_name not in _SQL_TYPES:

@@ -8,11 +8,13 @@ from typing import Any, Final, TypeAlias
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.declared_types import quote_identifier
 from kafka_sql.formats.format import ColumnTypes
+from kafka_sql.formats.inferred_types import size_limit
 from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]
 
 _INTEGERS: Final = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT"}
+_MAX_REFERENCES: Final = 100  # of a $ref to a node with a $ref or inside of its type, and so on
 _EXCERPT_SIZE: Final = 80  # characters of a node that errors show
 _TIMES: Final = {"time": "TIME", "timestamp": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP_LTZ"}
 
@@ -22,13 +24,17 @@ def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
 
     Raises:
         ValueError: it is not the schema of an object, or no column type can hold a field.
+        SchemaError: the types would be too large.
     """
     schemas = _Schemas({name: _parse(text) for name, text in registered.references})
     root = _parse(registered.text)
     node, document, ref_chain = schemas.resolve(root, root, ())
     if node.get("type", "object") != "object" or "properties" not in node:
         raise ValueError(f"is {_shorten(node)}, expected an object with properties")
-    return tuple(schemas.fields(node, document, ref_chain, ""))
+    try:
+        return tuple(schemas.fields(node, document, ref_chain, ""))
+    except RecursionError as e:
+        raise ValueError("is nested too deeply") from e
 
 
 def _parse(text: str) -> Node:
@@ -54,6 +60,7 @@ class _Schemas:
     """
 
     def __init__(self, documents: dict[str, Node]) -> None:
+        self._count = size_limit()
         self._documents = {**documents, **{d["$id"]: d for d in documents.values() if "$id" in d}}
 
     def resolve(self, node: Any, document: Node, ref_chain: tuple[str, ...]) -> tuple[Node, Node, tuple[str, ...]]:
@@ -62,6 +69,8 @@ class _Schemas:
             name = str(node["$ref"])
             if name in ref_chain:
                 raise ValueError(f"contains itself: the recursive type '{name}'")
+            if len(ref_chain) >= _MAX_REFERENCES:
+                raise ValueError(f"refers to '{name}' through more than {_MAX_REFERENCES} other types")
             ref_chain = (*ref_chain, name)
             address, _, pointer = name.partition("#")
             if address:
@@ -80,14 +89,17 @@ class _Schemas:
 
     def fields(self, node: Node, document: Node, ref_chain: tuple[str, ...], path: str) -> list[tuple[str, str]]:
         """Return names and types of an object's properties, in the order of ``connect.index`` if all have it."""
-        properties, required = node["properties"], node.get("required", [])
+        properties, required = node["properties"], node.get("required")
+        required = frozenset(map(str, required)) if isinstance(required, list) else ()
         positions = {n: p.get("connect.index") if isinstance(p, dict) else None for n, p in properties.items()}
         order = list(properties)
         if all(isinstance(position, int) for position in positions.values()):
             order.sort(key=lambda n: positions[n] or 0)
         fields = []
         for name in order:
-            sql_type, nullable = self._type(properties[name], document, ref_chain, f"{path}.{name}" if path else name)
+            field_path = f"{path}.{name}" if path else name
+            self._count(name, field_path)
+            sql_type, nullable = self._type(properties[name], document, ref_chain, field_path)
             fields.append((name, sql_type if nullable or name not in required else f"{sql_type} NOT NULL"))
         return fields
 
