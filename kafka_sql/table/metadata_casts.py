@@ -16,6 +16,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.runtime import arrow_compute as pc
+from kafka_sql.table.local_times import to_instants, to_local_times
 
 # takes the array and the session's time zone, which only some casts need
 Cast: TypeAlias = Callable[[pa.Array, str], pa.Array]
@@ -107,13 +108,12 @@ def _to_instant(source: pa.DataType) -> Cast | None:
         return None
     if source.tz is not None:
         return lambda array, _: array
-    # as Java: of two instants the earlier; a local time that does not exist (clocks set forward) raises
-    return lambda array, zone: pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="raise")
+    return to_instants
 
 
 def _to_local_time(array: pa.Array, zone: str, limit: int) -> pa.Array:
     instants = _null_beyond(limit, array)
-    return _null_beyond(limit, pc.local_timestamp(instants.cast(pa.timestamp(array.type.unit, zone))))
+    return _null_beyond(limit, to_local_times(instants, zone))
 
 
 def _null_beyond(limit: int, array: pa.Array) -> pa.Array:
