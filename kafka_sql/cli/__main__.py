@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
-from kafka_sql.cli import check, class_archive, transactions
 from kafka_sql.cli.arguments import Arguments, parse
 
 if TYPE_CHECKING:  # --help does not import Spark
     from kafka_sql.cli.runner import Runner
 
+_INTERRUPTED = 128 + signal.SIGINT  # an exit code
+
 
 def main() -> int:
     """Run the command line and return the exit code."""
     try:
-        if sys.argv[1:2] == [transactions.COMMAND]:
-            return transactions.run(sys.argv[2:])
-        if sys.argv[1:2] == [class_archive.COMMAND]:
-            return class_archive.run(sys.argv[2:])
-        if sys.argv[1:2] == [check.COMMAND]:
-            return check.run(sys.argv[2:])
-        return _run(parse(sys.argv[1:]))
+        return _run_command(sys.argv[1:])
     except BrokenPipeError:  # the reader of the output ended, as ``head`` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:  # while Spark starts or stops
-        return 130
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _run_command(argv: list[str]) -> int:
+    # imported here, because imports take time, during which Ctrl-C would print a stack trace
+    from kafka_sql.cli import check, class_archive, transactions
+
+    commands = {
+        check.COMMAND: check.run,
+        class_archive.COMMAND: class_archive.run,
+        transactions.COMMAND: transactions.run,
+    }
+    if argv and argv[0] in commands:
+        return commands[argv[0]](argv[1:])
+    return _run(parse(argv))
 
 
 def _run(arguments: Arguments) -> int:
+    # Spark may be starting; Java exits with this process
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
     from kafka_sql.cli.spark_session import start_session
@@ -39,6 +51,7 @@ def _run(arguments: Arguments) -> int:
     spark = start_session(arguments, screen)
     if spark is None:
         return 1
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _run_sources(arguments, Runner(spark, screen, arguments.verbose))
     finally:

@@ -16,6 +16,7 @@ from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, session_jobs
 from kafka_sql.sql.recognize.splitter import split
 from kafka_sql.sql.spark_errors import error_message
+from kafka_sql.version import VERSION
 
 HISTORY = Path("~/.kafka_sql_history")
 
@@ -122,7 +123,8 @@ def _continuation_prompt(prompt: str) -> str:
 
 
 def _greeting(spark: SparkSession) -> str:
-    return f"Spark {spark.version}. End statements with ';'. Ctrl-C stops one, 'quit;' exits, 'help;' lists them."
+    versions = f"kafka-sql {VERSION}, Spark {spark.version}"
+    return f"{versions}. End statements with ';'. Ctrl-C stops one, 'quit;' exits, 'help;' lists them."
 
 
 def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:

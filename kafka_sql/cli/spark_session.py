@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import signal
+from contextlib import nullcontext
 
 from pyspark.sql import SparkSession
 
@@ -12,6 +14,7 @@ import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments, submit_arguments
 from kafka_sql.cli.class_archive import use_archive
+from kafka_sql.cli.java_output import hold_startup_output
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.script import find_unreadable
 from kafka_sql.embedded.java import find_java
@@ -54,8 +57,14 @@ def create_session(arguments: Arguments) -> SparkSession:
         spark = _connect(arguments)
     else:
         use_archive()
+        on_interrupt = signal.getsignal(signal.SIGINT)
         os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(submit_arguments(arguments))
-        spark = SparkSession.builder.getOrCreate()
+        # lines of Ivy and of a log that was asked for are printed at once
+        is_verbose = "--packages" in arguments.submit or "spark.log.level" in arguments.conf
+        with nullcontext() if is_verbose else hold_startup_output():
+            spark = SparkSession.builder.getOrCreate()
+        # PySpark's own handler would cancel the jobs of continuous queries
+        signal.signal(signal.SIGINT, on_interrupt)
     kafka_sql.enable(spark, catalog=arguments.catalog)
     for key, value in {**arguments.hiveconf, **arguments.variables}.items():
         spark.conf.set(key, value)

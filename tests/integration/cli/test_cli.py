@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -194,6 +196,35 @@ def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
     return topics
 
 
+def test_a_temporal_join_by_the_time_of_kafka(shell: Shell, tables: Topics, folder: Path) -> None:
+    """As in Flink's documentation: with TIMESTAMP columns FROM 'timestamp', which depend on the session's time zone."""
+    for name in ("currency_rates", "orders"):
+        tables.create_named(name)
+    time = "TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, WATERMARK FOR t AS t"
+    (folder / "join.sql").write_text(f"""
+        CREATE TABLE currency_rates (currency STRING, rate INT, t {time}, PRIMARY KEY (currency) NOT ENFORCED)
+          {tables.with_upsert_options("currency_rates")};
+        CREATE TABLE orders (price INT, currency STRING, t {time}) {tables.with_options("orders")};
+        INSERT INTO currency_rates VALUES ('Euro', 114), ('Yen', 1);
+        INSERT INTO orders VALUES (2, 'Euro'), (50, 'Yen');
+        SELECT o.price * r.rate AS amount FROM orders AS o
+        JOIN currency_rates FOR SYSTEM_TIME AS OF o.t AS r ON o.currency = r.currency ORDER BY amount;""")
+    assert re.search(r"\n50\n228\nTime taken: .*, Fetched 2 row\(s\)\n", shell.run("source join.sql;", 240))
+
+
+def test_ctrl_c_in_a_micro_batch_prints_two_lines(shell: Shell, tables: Topics) -> None:
+    shell.run("SET 'execution.runtime-mode' = 'streaming';")
+    terminal = shell.terminal
+    terminal.clear()
+    terminal.send("SELECT b, count(*) FROM src, range(9999999), range(9999999) GROUP BY b;\r")
+    terminal.wait(r"\[ +\] \d+/\d+ tasks, \d+ s", 120)
+    terminal.send("\x03")
+    terminal.wait(r"\n" + PROMPT, 90)
+    _, stopping, time, _ = terminal.text.splitlines()
+    assert stopping == "Stopping the statement. Press Ctrl-C again to exit immediately."
+    assert re.fullmatch(r"Time taken: [\d.]+ seconds", time)
+
+
 def test_a_streaming_select_prints_new_rows_until_ctrl_c(shell: Shell, tables: Topics) -> None:
     terminal = shell.terminal
     shell.run("SET 'execution.runtime-mode' = 'streaming'; SET spark.sql.cli.print.header = true;")
@@ -223,6 +254,55 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
     # the terminal breaks the line before the status
     error = rf"\[JOB_NOT_FOUND\] Running job '{id[1]}' not found in this session\. It is ?CANCELED\."
     assert re.search(error, again)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [0.1, 1, 3, 5, 8])
+def test_ctrl_c_while_the_shell_starts_prints_nothing(seconds: float, tmp_path: Path) -> None:
+    terminal = Terminal([*COMMAND, *SMALL], environment(tmp_path), str(tmp_path))
+    with contextlib.suppress(AssertionError):  # not yet
+        terminal.wait(PROMPT, seconds)
+    terminal.send("\x03\x04")
+    assert terminal.wait_for_exit() in (0, 130, -signal.SIGINT)
+    assert re.fullmatch(r"(?:\^C)?", terminal.text) or re.search(PROMPT, terminal.text), terminal.text
+    terminal.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("statement", "last_line"),
+    [
+        ("SELECT count(*) FROM range(9999999) a, range(9999999) b WHERE a.id + b.id = 1", "The statement was stopped."),
+        ("SELECT * FROM silent", "The statement was stopped."),
+        ("INSERT INTO silent VALUES (1)", "The statement was stopped."),
+        (
+            "SET 'execution.runtime-mode' = 'streaming'; SET 'execution.checkpointing.dir' = '{folder}/checkpoints'; "
+            "INSERT INTO sink SELECT * FROM numbers",
+            "Running until the jobs end or Ctrl-C stops them: ",
+        ),
+        ("!sleep 100", "The statement was stopped."),
+    ],
+)
+def test_ctrl_c_in_a_file_prints_three_lines(statement: str, last_line: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts connections, and never responds
+        (tmp_path / "a.sql").write_text(
+            f"""CREATE TABLE silent (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
+              'properties.bootstrap.servers' = '127.0.0.1:{server.getsockname()[1]}');
+            CREATE TABLE numbers (a INT) WITH ('connector' = 'datagen', 'rows-per-second' = '1');
+            CREATE TABLE sink (a INT) WITH ('connector' = 'blackhole');
+            SELECT 'starts';
+            {statement.format(folder=tmp_path)};"""
+        )
+        terminal = Terminal([*COMMAND, *SMALL, "-f", "a.sql"], environment(tmp_path), str(tmp_path))
+        terminal.wait(
+            r"starts\nTime taken: [\d.]+ seconds, Fetched 1 row\(s\)\n(?:.|\n)*(?: s|sink: \w.*|them: .*)$", 240
+        )
+        terminal.clear()
+        terminal.send("\x03")
+        code = terminal.wait_for_exit()
+    lines = terminal.text.splitlines()
+    assert len(lines) <= 3, terminal.text
+    assert code in (0, 130)
 
 
 @pytest.mark.long
