@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pb2 import FeatureSet
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.protobuf import opcodes
@@ -50,6 +50,7 @@ _WIDENED_OPCODES: Final = {
     FieldDescriptor.TYPE_INT32: opcodes.VARINT_64,
     FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_64,
 }
+_MAX_NAME_SIZE: Final = 255  # of the values of an enum
 _DECIMAL_20: Final = pa.decimal128(20, 0)
 
 
@@ -146,6 +147,8 @@ def _scalar_opcode(arrow_type: pa.DataType, descriptor: FieldDescriptor, allow_e
     """Return how a field that is not a message is decoded as a type, None if it cannot be."""
     field_type = descriptor.type
     if field_type == FieldDescriptor.TYPE_ENUM and (is_string(arrow_type) or pt.is_signed_integer(arrow_type)):
+        if is_string(arrow_type):
+            _check_names(descriptor)
         return opcodes.CLOSED_ENUM if descriptor.enum_type.is_closed else opcodes.VARINT_32
     if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(arrow_type):
         return opcodes.BOOL
@@ -160,17 +163,28 @@ def _scalar_opcode(arrow_type: pa.DataType, descriptor: FieldDescriptor, allow_e
     if arrow_type == _DECIMAL_20:
         return _DECIMAL_OPCODES.get(field_type)
     if field_type == FieldDescriptor.TYPE_STRING and is_string(arrow_type):
-        return opcodes.BYTES if is_proto2(descriptor) else opcodes.STRING  # proto2 does not require UTF-8
+        return opcodes.STRING if _must_be_utf8(descriptor) else opcodes.BYTES
     if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)):
         return opcodes.BYTES
     return None
 
 
-def is_proto2(descriptor: FieldDescriptor) -> bool:
-    """Return whether a field's file has the syntax proto2."""
-    file = FileDescriptorProto()
-    descriptor.file.CopyToProto(file)
-    return file.syntax in ("", "proto2")
+def _check_names(descriptor: FieldDescriptor) -> None:
+    """
+    Raises:
+        SchemaError: a name of the field's enum is too long. A byte of a message can become a name.
+    """
+    longest = max((value.name for value in descriptor.enum_type.values), key=len)
+    if len(longest) > _MAX_NAME_SIZE:
+        raise SchemaError(
+            f"Unsupported enum {descriptor.enum_type.full_name[:_MAX_NAME_SIZE]}: its value '{longest[:60]}...' has "
+            f"more than {_MAX_NAME_SIZE} characters. Declare an integer instead of STRING."
+        )
+
+
+def _must_be_utf8(descriptor: FieldDescriptor) -> bool:
+    """Return whether strings must be UTF-8: in proto3, and in editions unless the feature utf8_validation is NONE."""
+    return bool(descriptor._GetFeatures().utf8_validation == FeatureSet.VERIFY)
 
 
 def _map_message(field: pa.Field, descriptor: FieldDescriptor, path: str, allow_evolution: bool) -> FieldMapping:
