@@ -182,7 +182,7 @@ def _to_spark_struct(type: FlinkType, column: str) -> str:
     for f in type.fields:
         if f.name.lower() in names:
             raise SchemaError(
-                f"Column '{column}': the ROW has more than one field '{f.name}' (Spark names are case-insensitive).",
+                f"Column '{column}': the ROW has more than one field '{f.name}' (case is ignored, as in Spark).",
                 column=column,
             )
         names.add(f.name.lower())
