@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructType
@@ -19,7 +18,6 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.stream.read_limits import check_admission_options
@@ -35,11 +33,17 @@ _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 class KafkaTable(QuickAckMixin, DataSource):
     """A declared table as a data source; each table has a subclass with its definition.
 
+    Attributes:
+        needs_time_zone: whether a metadata column depends on the session's time zone.
+        time_zone: the session's time zone when the data source was registered, if it is needed.
+
     Readers and writers are imported when they are needed: Spark plans each step in another process, and the first query
     of a session waits until all of them have imported this module.
     """
 
     definition: ClassVar[Definition]
+    needs_time_zone: ClassVar[bool] = False
+    time_zone: ClassVar[str | None] = None
     spark_schema: StructType
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -57,7 +61,7 @@ class KafkaTable(QuickAckMixin, DataSource):
 
         freeze_modules()
         _check_read_schema(self.definition, self.spark_schema, schema)
-        return BatchReader(self.definition, arrow_schema(schema))
+        return BatchReader(self.definition, arrow_schema(schema), self.time_zone)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Return the reader of a streaming query."""
@@ -65,21 +69,21 @@ class KafkaTable(QuickAckMixin, DataSource):
 
         _check_read_schema(self.definition, self.spark_schema, schema)
         check_stream_read(self.definition)
-        return StreamReader(self.definition, arrow_schema(schema))
+        return StreamReader(self.definition, arrow_schema(schema), self.time_zone)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return the writer of a batch query."""
         from kafka_sql.sink.spark_writers import BatchWriter
 
         self._check_write(schema, overwrite)
-        return BatchWriter(self.definition)
+        return BatchWriter(self.definition, self.time_zone)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """Return the writer of a streaming query."""
         from kafka_sql.sink.spark_writers import StreamWriter
 
         self._check_write(schema, overwrite, is_stream=True)
-        return StreamWriter(self.definition)
+        return StreamWriter(self.definition, self.time_zone)
 
     def _check_write(self, schema: StructType, overwrite: bool, is_stream: bool = False) -> None:
         from kafka_sql.sink.spark_writers import check_sink
@@ -177,9 +181,9 @@ def make_data_source(name: str, definition: Definition, spark_schema: StructType
         definition.key.create_encoder(schema)
     if definition.reads_content:
         check_key_types(schema, definition.row_key)
-    if any(c.needs_time_zone for c in metadata):
-        _pin_time_zone()
-    return data_source_class(name, definition, spark_schema)
+    data_source = data_source_class(name, definition, spark_schema)
+    data_source.needs_time_zone = any(c.needs_time_zone for c in metadata)
+    return data_source
 
 
 def data_source_class(name: str, definition: Definition, spark_schema: StructType) -> type[KafkaTable]:
@@ -189,13 +193,6 @@ def data_source_class(name: str, definition: Definition, spark_schema: StructTyp
         (KafkaTable,),
         {"definition": definition, "spark_schema": spark_schema, "name": classmethod(lambda cls: name)},
     )
-
-
-def _pin_time_zone() -> None:
-    """Set the session's time zone to its current value: Spark passes only explicitly set settings to tasks."""
-    spark = SparkSession.getActiveSession()
-    if spark is not None:
-        spark.conf.set(SESSION_TIME_ZONE, str(spark.conf.get(SESSION_TIME_ZONE)))
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -37,6 +37,7 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
@@ -61,6 +62,7 @@ class SparkCatalog:
         self.spark_sql = run_outside_pipeline(spark, spark_sql)
         self._spark, self._permanent = spark, permanent
         self._registered: dict[str, type[KafkaTable] | type[BuiltinTable]] = {}
+        self._time_zones: dict[str, str] = {}  # by provider, of data sources that depend on the session's time zone
 
     def register(self, entry: CatalogTable) -> None:
         """Register a table's data source class with the session.
@@ -71,8 +73,37 @@ class SparkCatalog:
         if entry.source_catalog != SESSION_CATALOG:
             add_source_catalog(self._spark)
         if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns if a class is registered twice
-            register_data_source(self._spark, entry.data_source)
+            if issubclass(entry.data_source, KafkaTable) and entry.data_source.needs_time_zone:
+                self._register_in_time_zone(entry.data_source, self._set_time_zone())
+            else:
+                register_data_source(self._spark, entry.data_source)
+                self._time_zones.pop(entry.provider, None)
             self._registered[entry.provider] = entry.data_source
+
+    def update_time_zone(self) -> None:
+        """Register the data sources that depend on the session's time zone again if it has changed."""
+        if not self._time_zones:
+            return
+        time_zone = self._set_time_zone()
+        for provider, previous in list(self._time_zones.items()):
+            data_source = self._registered[provider]
+            if previous != time_zone and issubclass(data_source, KafkaTable):
+                self._register_in_time_zone(data_source, time_zone)
+
+    def _register_in_time_zone(self, data_source: type[KafkaTable], time_zone: str) -> None:
+        register_data_source(self._spark, type("KafkaTable", (data_source,), {"time_zone": time_zone}))
+        self._time_zones[data_source.name()] = time_zone
+
+    def _set_time_zone(self) -> str:
+        """Return the session's time zone.
+
+        If it is the default, it is set to this value: Spark passes to tasks only settings that were set.
+        """
+        time_zone = self._spark.conf.get(SESSION_TIME_ZONE, None)
+        if time_zone is None:
+            time_zone = str(self._spark.conf.get(SESSION_TIME_ZONE))
+            self._spark.conf.set(SESSION_TIME_ZONE, time_zone)
+        return time_zone
 
     def put(self, entry: CatalogTable, old: CatalogTable | None) -> None:
         """Replace ``old`` with ``entry`` in Spark's catalog; restore ``old`` if that fails.

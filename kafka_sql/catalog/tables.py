@@ -106,8 +106,12 @@ class Tables:
         self.refresh()
 
     def refresh(self) -> None:
-        """Apply the changes of other sessions and processes. Without any, this only compares file times."""
+        """Apply the changes of other sessions and processes, and of the session's time zone.
+
+        Without any, this only compares file times, and the time zone if a table depends on it.
+        """
         self._sync.refresh()
+        self._spark_catalog.update_time_zone()
         if self._version != self._permanent.version:
             with self._permanent.lock:
                 for entry in self._permanent:

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark import TaskContext
 
 from kafka_sql.runtime.continuous_task import set_continuous_task
+from kafka_sql.runtime.time_zone import set_default_time_zone
 
 _BATCH_ID: Final = "streaming.sql.batchId"
 
@@ -17,6 +18,11 @@ def is_in_micro_batch() -> bool:
     return context is not None and context.getLocalProperty(_BATCH_ID) is not None
 
 
-def start_task() -> None:
-    """Make ``is_continuous_task`` return whether the task that starts now is in a micro-batch."""
+def start_task(time_zone: str | None = None) -> None:
+    """Make ``is_continuous_task`` return whether the task that starts now is in a micro-batch.
+
+    Args:
+        time_zone: see ``set_default_time_zone``.
+    """
     set_continuous_task(is_in_micro_batch())
+    set_default_time_zone(time_zone)

@@ -47,18 +47,19 @@ class TaskCommitMessage(WriterCommitMessage):
 class _TableWriter(QuickAckMixin):
     """Implements batch and streaming writes. Instances are pickled and sent to the tasks."""
 
-    def __init__(self, definition: Definition, statement_id: str | None) -> None:
+    def __init__(self, definition: Definition, statement_id: str | None, time_zone: str | None) -> None:
         """Look up the transaction timeout if the table is written exactly-once.
 
         Args:
             definition: the table to write.
             statement_id: unique id of a batch write; None for a stream.
+            time_zone: the session's time zone, for tasks to which Spark does not pass it.
         """
-        self._definition, self._statement_id = definition, statement_id
+        self._definition, self._statement_id, self._time_zone = definition, statement_id, time_zone
         self._timeout = transaction_timeout(definition) if definition.is_exactly_once else None  # milliseconds
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        start_task()
+        start_task(self._time_zone)
         message = self._write_rows(batches)
         freeze_modules()
         return message
@@ -87,9 +88,9 @@ class _TableWriter(QuickAckMixin):
 class BatchWriter(_TableWriter, DataSourceArrowWriter):
     """Writes the rows of an INSERT statement or of ``df.write``."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
         """Assign an id to the statement."""
-        super().__init__(definition, uuid.uuid4().hex)
+        super().__init__(definition, uuid.uuid4().hex, time_zone)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task and return after the last acknowledgement."""
@@ -107,9 +108,9 @@ class BatchWriter(_TableWriter, DataSourceArrowWriter):
 class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
     """Writes the rows of each micro-batch."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
         """Prepare a streaming write."""
-        super().__init__(definition, None)
+        super().__init__(definition, None, time_zone)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task and return after the last acknowledgement."""

@@ -52,9 +52,13 @@ class TaskPartition(InputPartition):
 class BatchReader(QuickAckMixin, DataSourceReader):
     """A batch read: from the startup position to the bounded end, or to the end at planning time."""
 
-    def __init__(self, definition: Definition, schema: pa.Schema) -> None:
-        """Store what tasks need. Does not connect to the cluster."""
-        self._definition, self._schema = definition, schema
+    def __init__(self, definition: Definition, schema: pa.Schema, time_zone: str | None = None) -> None:
+        """Store what tasks need. Does not connect to the cluster.
+
+        Args:
+            time_zone: the session's time zone, for tasks to which Spark does not pass it.
+        """
+        self._definition, self._schema, self._time_zone = definition, schema, time_zone
 
     def partitions(self) -> Sequence[InputPartition]:
         """Plan the tasks. Offsets are resolved here because Spark calls this once per query."""
@@ -65,7 +69,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         # lazy: loads the compiled kernels, which planning does not need
         from kafka_sql.source.reader import split_reader
 
-        start_task()
+        start_task(self._time_zone)
         read = split_reader.read_content if self._definition.reads_content else split_reader.read_split
         if self._is_static_side():
             read = split_reader.read_current
@@ -87,20 +91,23 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
     The query's driver-side process keeps one instance for the query's lifetime; tasks get copies.
     """
 
-    def __init__(self, definition: Definition, schema: pa.Schema) -> None:
+    def __init__(self, definition: Definition, schema: pa.Schema, time_zone: str | None = None) -> None:
         """Store what tasks need. Does not connect to the cluster.
+
+        Args:
+            time_zone: the session's time zone, for tasks to which Spark does not pass it.
 
         Raises:
             UnsupportedOptionError: an admission control option, which this version of Spark does not support.
         """
         check_admission_options(definition)
-        self._definition, self._schema = definition, schema
+        self._definition, self._schema, self._time_zone = definition, schema, time_zone
         self._stream = MicroBatchStream(definition, event_time_order(definition, schema))
         self._first_end: Json | None = None  # of the first micro-batch since the query started
 
     def __getstate__(self) -> Json:
         """Exclude the state that belongs to the query's driver-side process."""
-        return {"_definition": self._definition, "_schema": self._schema}
+        return {"_definition": self._definition, "_schema": self._schema, "_time_zone": self._time_zone}
 
     def initialOffset(self) -> Json:
         """Return the startup position."""
@@ -140,7 +147,7 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         """Read the rows of one task."""
         from kafka_sql.source.reader.split_reader import read_split  # lazy, as above
 
-        start_task()
+        start_task(self._time_zone)
         is_first_batch = isinstance(partition, TaskPartition) and partition.is_in_first_batch
         dead_letter_topic = stream_dead_letter_topic(self._definition, is_first_batch)
         for split, config in _splits_with_config(self._definition, partition):

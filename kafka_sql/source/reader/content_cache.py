@@ -127,9 +127,13 @@ class ContentCache:
 CACHE: Final = ContentCache()
 
 
-def table_key(definition: Definition) -> bytes:
-    """Return a digest of a table's declaration, which has secrets."""
-    declaration = definition.table, sorted(definition.table.options.items())
+def table_key(definition: Definition, time_zone: str = "") -> bytes:
+    """Return a digest of a table's declaration, which has secrets.
+
+    Args:
+        time_zone: the session's time zone if the table's rows depend on it.
+    """
+    declaration = definition.table, sorted(definition.table.options.items()), time_zone
     return hashlib.sha256(repr(declaration).encode()).digest()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,10 +13,13 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
 from kafka_sql.source.reader import changelog_content, content_cache
 from kafka_sql.source.reader.bad_records import bad_record_handler
+from kafka_sql.source.reader.batch_parts import decode_in_parts
+from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.record_counters import count_records_read
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.changelog import IS_DELETED
@@ -42,11 +46,11 @@ def read_split(
     with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
         for records in _fetch_records(definition, decoder, split, config):
             if not definition.is_upsert:
-                yield decoder.decode(records).batch
+                yield from (rows.batch for rows in decode_in_parts(decoder.decode, records))
                 continue
-            changes = changelog_content.upsert_changes(decoder, records).drop_columns([IS_DELETED])
-            for batch in changes.to_batches():
-                yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
+            for changes in decode_in_parts(partial(changelog_content.upsert_changes, decoder), records):
+                for batch in changes.drop_columns([IS_DELETED]).to_batches():
+                    yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
 
 
 def read_content(
@@ -75,7 +79,8 @@ def read_current(
 
     For tables that each micro-batch of a stream reads. Parameters and errors: see ``read_split``.
     """
-    key = content_cache.table_key(definition), split.qualified_topic, split.partition
+    time_zone = session_time_zone() if any(c.needs_time_zone for c in metadata_columns(definition, schema)) else ""
+    key = content_cache.table_key(definition, time_zone), split.qualified_topic, split.partition
     if not definition.reads_content:
         return content_cache.CACHE.read_appended(
             key, split, lambda part: read_split(definition, schema, part, config, dead_letter_topic)
@@ -85,7 +90,7 @@ def read_current(
     def read_changes(part: Split) -> Iterator[changelog_content.Changes]:
         with _row_decoder(definition, schema, part, dead_letter_topic) as decoder:
             for records in _fetch_records(definition, decoder, part, config):
-                yield decode_changes(decoder, records)
+                yield from decode_in_parts(partial(decode_changes, decoder), records)
 
     return content_cache.CACHE.read_content(
         key,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -68,3 +71,27 @@ def test_computed_columns_follow_the_time_zone_of_the_query(
     assert other.sql("SELECT hh, h FROM w").collect() == [("07:00", 7)]
     sql("DROP VIEW vv")
     sql("DROP VIEW v")
+
+
+def test_threads_and_rdds_have_the_time_zone(spark: Any, sql: Any, topics: Topics, noon: str) -> None:
+    """Spark passes to tasks only settings that were set, and none to the tasks of an RDD."""
+    columns = "id INT, t TIMESTAMP(3) METADATA FROM 'timestamp'"
+    results: dict[str, Any] = {}
+
+    def run() -> None:
+        session = kafka_sql.enable(spark.newSession())
+        session.conf.unset(SESSION_TIME_ZONE)
+        session.sql(f"CREATE TABLE a1 ({columns}) {topics.with_options(noon)}")
+        session.sql("INSERT INTO a1 SELECT 2, t FROM a1")
+        session.conf.unset(SESSION_TIME_ZONE)
+        results["default"] = session.sql("SELECT t FROM a1").collect()
+        session.conf.set(SESSION_TIME_ZONE, "Asia/Tokyo")
+        results["RDD"] = session.sql("SELECT t FROM a1").repartition(2).rdd.collect()
+        results["iterator"] = list(session.sql("SELECT t FROM a1").toLocalIterator())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    default = ZoneInfo(spark._jvm.java.util.TimeZone.getDefault().getID())
+    for name, zone in {"default": default, "RDD": ZoneInfo("Asia/Tokyo"), "iterator": ZoneInfo("Asia/Tokyo")}.items():
+        assert results[name] == [(datetime.fromtimestamp(NOON / 1000, zone).replace(tzinfo=None),)] * 2, name
