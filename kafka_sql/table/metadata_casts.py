@@ -2,7 +2,7 @@
 
 The candidate type pairs are those of LogicalTypeCasts.supportsExplicitCast. Lossless casts are supported and return
 Flink's values. The others are rejected, because Flink would silently wrap or truncate. Of a timestamp that the column's
-type cannot hold, the cast returns null.
+type cannot hold, the cast returns null, and of headers without a value if the column's type requires one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -169,7 +170,11 @@ def _cast_list(array: pa.ListArray, target: pa.ListType) -> pa.ListArray:
     header = target.value_type
     names, values = (_cast_strings(array.values.field(i), header.field(i).type) for i in range(2))
     entries = pa.StructArray.from_arrays([names, values], fields=[header.field(0), header.field(1)])
-    return pa.Array.from_buffers(target, len(array), array.buffers()[:2], offset=array.offset, children=[entries])
+    headers = pa.Array.from_buffers(target, len(array), array.buffers()[:2], offset=array.offset, children=[entries])
+    if header.field(1).nullable or not values.null_count:
+        return headers
+    nulls = np.concatenate(([0], np.cumsum(np.asarray(values.is_null()))))[np.asarray(array.offsets)]
+    return pc.if_else(pa.array(np.diff(nulls) > 0), pa.scalar(None, target), headers)
 
 
 def _cast_strings(array: pa.Array, target: pa.DataType) -> pa.Array:

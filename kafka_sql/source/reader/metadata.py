@@ -76,7 +76,9 @@ class DeclaredMetadataColumn:
     def _describe_misfit(self, value: pa.Scalar) -> str:
         if not value.is_valid:
             return f"metadata '{self.key}' is null, but declared NOT NULL"
-        number = value.cast(pa.int64()).as_py()  # only timestamps have values that do not fit
+        if not pa.types.is_timestamp(value.type):
+            return f"metadata '{self.key}' has a header without a value, which is declared NOT NULL"
+        number = value.cast(pa.int64()).as_py()
         return f"metadata '{self.key}' is {number} {value.type.unit} since 1970, out of the range of {self.declared}"
 
 

@@ -267,6 +267,18 @@ def test_a_null_in_a_column_that_is_declared_not_null_is_an_undecodable_record(
         RowDecoder(definition, not_null, SPLIT).decode(record)
 
 
+def test_a_header_without_a_value_in_a_column_that_requires_one_is_an_undecodable_record() -> None:
+    definition, schema = table(("header-list", "ARRAY<ROW<key STRING NOT NULL, value BYTES>>"))
+    not_null = pa.list_(pa.struct([HEADER.field(0), HEADER.field(1).with_nullable(False)]))
+    schema = pa.schema([schema.field("v"), ("m0", not_null)])
+    headers = [[{"key": "a", "value": value} for value in values] for values in ([b"1"], [], [b"2", None], [b"3"])]
+    records = Records(pa.array([b"v"] * 4, pa.binary()), np.arange(4), headers=pa.array(headers, HEADER_LIST))
+    assert tolerant(definition, schema).decode(records).batch["m0"].to_pylist() == [headers[i] for i in (0, 1, 3)]
+    with pytest.raises(DecodeError, match=r"t\[0\]@2, field 'm0': metadata 'header-list' has a header without a value"):
+        RowDecoder(definition, schema, SPLIT).decode(records)
+    assert RowDecoder(definition, schema, SPLIT).decode(records.take(np.array([3, 1]))).batch.num_rows == 2
+
+
 def test_a_record_without_rows_may_have_any_timestamp() -> None:
     definition, schema = table(("timestamp", "TIMESTAMP_LTZ(3)"), format="json")
     records = replace(one_record(LARGEST), values=pa.array([None], pa.binary()))
