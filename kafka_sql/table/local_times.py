@@ -90,10 +90,11 @@ def _replace_later(converted: pa.Array, times: pa.TimestampArray, zone: str, is_
         pa.ArrowInvalid: a local time does not exist.
     """
     per_second = _UNITS_PER_SECOND[times.type.unit]
+    last = pc.max(times.cast(pa.int64())).as_py()
+    if last is None or last < _LAST * per_second or not _has_rules(zone):
+        return converted
     numbers = np.asarray(times.cast(pa.int64()).fill_null(0))
     later = np.flatnonzero(numbers >= _LAST * per_second)
-    if not len(later) or not _has_rules(zone):
-        return converted
     quarters, positions = np.unique(numbers[later] // (per_second * _QUARTER), return_inverse=True)
     offsets = np.array([_offset(int(quarter) * _QUARTER, zone, is_local) for quarter in quarters], np.int64)[positions]
     result = np.array(converted.cast(pa.int64()).fill_null(0))

@@ -120,6 +120,9 @@ def _to_local_time(array: pa.Array, zone: str, limit: int) -> pa.Array:
 def _null_beyond(limit: int, array: pa.Array) -> pa.Array:
     """Return the timestamps, with null for those whose number is not between ``-limit`` and ``limit``."""
     numbers = array.cast(pa.int64())
+    smallest, largest = (bound.as_py() for bound in pc.min_max(numbers).values())
+    if smallest is None or (-limit <= smallest and largest <= limit):
+        return array
     fits = pc.and_(pc.less_equal(numbers, limit), pc.greater_equal(numbers, -limit))
     return pc.if_else(fits, array, pa.scalar(None, array.type))
 
