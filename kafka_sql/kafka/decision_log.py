@@ -14,14 +14,15 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import AuthorizationError, BrokerError
-from kafka_sql.kafka.admin.client import admin_config, open_temporary_client
-from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, connect_timeout
-from kafka_sql.kafka.error_codes import ErrorCode, error_text
+from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
+from kafka_sql.kafka.admin.client import open_temporary_client
+from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
+from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
 from kafka_sql.kafka.protocol.list_offsets import list_latest_offset, read_list_offsets
+from kafka_sql.kafka.protocol.retries import api_limit, open_request_pool, retry_until
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
 _LOG_TOPIC_NAME: Final = f"Topic '{LOG_TOPIC}', the decision log of exactly-once"
@@ -76,8 +77,7 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
     Args:
         committed: whether to return the last stable offset instead of the high watermark.
     """
-    servers, seconds = config["bootstrap.servers"], connect_timeout(config)
-    socket_timeout = min(int(config[SOCKET_TIMEOUT]), int(seconds * 1000))
+    servers = config["bootstrap.servers"]
 
     def request() -> int:
         topic = brokers.topic_metadata(LOG_TOPIC)
@@ -100,8 +100,9 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
         _clusters_with_log.add(servers)
         return end
 
-    with closing(ConnectionPool({**config, SOCKET_TIMEOUT: str(socket_timeout)})) as brokers:
-        return retry_until(request, brokers.close, seconds, f"'{servers}': topic '{LOG_TOPIC}'")
+    with closing(open_request_pool(config)) as brokers:
+        name = f"{ApiKey.LIST_OFFSETS.title} for topic '{LOG_TOPIC}'"
+        return retry_until(request, brokers, api_limit(config), name)
 
 
 def _read_error(code: int, reason: str) -> BrokerError:
@@ -148,7 +149,7 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
                     values.pop(key, None)
                 else:
                     values[key] = message.value()
-            elif error.code() not in _IGNORED:
+            elif error.code() not in _IGNORED and not is_retriable(error.code(), ApiKey.FETCH):
                 raise _read_error(error.code(), error.str())
             offset = consumer.position([partition])[0].offset
         if time.monotonic() > deadline:
@@ -166,29 +167,45 @@ def create_log(config: Mapping[str, str]) -> None:
     Raises:
         BrokerError: the topic cannot be created.
     """
-    admin = open_temporary_client(AdminClient, admin_config(config), {})
+
+    def request(api: AdminClient, seconds: float) -> None:
+        try:
+            metadata = api.list_topics(timeout=seconds)
+            if LOG_TOPIC not in metadata.topics:
+                new_topic = _new_log_topic(len(metadata.brokers))
+                api.create_topics([new_topic], request_timeout=seconds)[LOG_TOPIC].result()
+        except KafkaException as e:
+            if (error := _creation_error(e.args[0])) is not None:
+                raise error from e
+            if e.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
     try:
-        metadata = admin.list_topics(timeout=connect_timeout(config))
-        if LOG_TOPIC in metadata.topics:
-            _clusters_with_log.add(config["bootstrap.servers"])
-            return
-        is_replicated = len(metadata.brokers) >= 3
-        settings = {**_TOPIC_SETTINGS, **({"min.insync.replicas": "2"} if is_replicated else {})}
-        new_topic = NewTopic(LOG_TOPIC, 1, 3 if is_replicated else -1, config=settings)
-        admin.create_topics([new_topic])[LOG_TOPIC].result(connect_timeout(config))
-        _clusters_with_log.add(config["bootstrap.servers"])
-    except KafkaException as e:
-        error: KafkaError = e.args[0]
-        if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
-            raise AuthorizationError(
-                f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it, and may not create it: "
-                f"{error.str()} {_GRANT_ADVICE}",
-                topic=LOG_TOPIC,
-            ) from e
-        if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise BrokerError(
-                f"{_LOG_TOPIC_NAME}, could not be created: {error.str()} ({error.name()}). Grant the user CREATE, or "
-                "create it with one partition and 'cleanup.policy' = 'compact'.",
-                topic=LOG_TOPIC,
-            ) from e
-        _clusters_with_log.add(config["bootstrap.servers"])
+        ReloadingAdmin(config).admin().call(ApiKey.CREATE_TOPICS, request)
+    except BrokerUnreachableError as e:
+        raise e.with_prefix(f"{_LOG_TOPIC_NAME}, could not be created: ") from e
+    _clusters_with_log.add(config["bootstrap.servers"])
+
+
+def _new_log_topic(brokers: int) -> NewTopic:
+    is_replicated = brokers >= 3
+    settings = {**_TOPIC_SETTINGS, **({"min.insync.replicas": "2"} if is_replicated else {})}
+    return NewTopic(LOG_TOPIC, 1, 3 if is_replicated else -1, config=settings)
+
+
+def _creation_error(error: KafkaError) -> BrokerError | None:
+    """Return the error of a request that is not to be sent again."""
+    if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+        return AuthorizationError(
+            f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it, and may not create it: "
+            f"{error.str()} {_GRANT_ADVICE}",
+            topic=LOG_TOPIC,
+        )
+    is_repeated = error.code() in UNREACHABLE or is_retriable(error.code(), ApiKey.CREATE_TOPICS)
+    if is_repeated or error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+        return None
+    return BrokerError(
+        f"{_LOG_TOPIC_NAME}, could not be created: {error.str()} ({error.name()}). Grant the user CREATE, or create it "
+        "with one partition and 'cleanup.policy' = 'compact'.",
+        topic=LOG_TOPIC,
+    )

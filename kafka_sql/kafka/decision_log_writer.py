@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError, WriterFencedError
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT, connect_timeout
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.decision_log import LOG_TOPIC
 from kafka_sql.kafka.direct.batch import small_batch
 from kafka_sql.kafka.direct.producer_state import ProducerState
 from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.direct.transaction_manager import TransactionManager
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 
 _TIMEOUT_MS: Final = 30_000  # for a transaction: a dead writer delays readers of the log for this time at most
 
@@ -55,9 +55,7 @@ class DecisionLogWriter:
             BrokerError: the brokers return an error or do not respond.
         """
         with self._translate_errors("cannot be opened"):
-            servers, brokers = f"'{self._config['bootstrap.servers']}'", self._coordinators
-            retry_until(brokers.any_connection, brokers.close, connect_timeout(self._config), servers)
-            self._transaction = TransactionManager(self._config, brokers, self._id)
+            self._transaction = TransactionManager(self._config, self._coordinators, self._id)
             self._transaction.producer_id_and_epoch()
             self._sender = None
 

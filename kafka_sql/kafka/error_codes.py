@@ -194,7 +194,8 @@ class RetryRule(NamedTuple):
 _LEADER: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.DESCRIBE_PRODUCERS})
 _LEADER_AND_METADATA: Final = _LEADER | {ApiKey.METADATA}
 _WRITE_TRANSACTION: Final = frozenset({ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN})
-_COORDINATOR: Final = _WRITE_TRANSACTION | {ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.DESCRIBE_GROUPS}
+_GROUP: Final = frozenset({ApiKey.DESCRIBE_GROUPS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH})
+_COORDINATOR: Final = _WRITE_TRANSACTION | _GROUP | {ApiKey.DESCRIBE_TRANSACTIONS}
 _COORDINATOR_AND_LOOKUP: Final = _COORDINATOR | {ApiKey.FIND_COORDINATOR, ApiKey.LIST_TRANSACTIONS}
 # in a transaction: the leader verifies the partition with the coordinator (KIP-890)
 _VERIFIED_PRODUCE: Final = frozenset({ApiKey.PRODUCE})
@@ -259,6 +260,11 @@ RETRY_RULES: Final = (
         "LIST_TRANSACTIONS never return it.",
     ),
     RetryRule(
+        ErrorCode.NOT_CONTROLLER,
+        frozenset({ApiKey.CREATE_TOPICS}),
+        "The controller moved: brokers learn of it one after another.",
+    ),
+    RetryRule(
         ErrorCode.NOT_ENOUGH_REPLICAS,
         frozenset({ApiKey.PRODUCE}),
         "Fewer replicas are in sync than 'min.insync.replicas'; nothing was written. A coordinator in this state "
@@ -289,6 +295,11 @@ RETRY_RULES: Final = (
         ErrorCode.UNKNOWN_LEADER_EPOCH,
         _LEADER,
         "This broker does not know the newest leader epoch yet (KIP-320).",
+    ),
+    RetryRule(
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        frozenset({ApiKey.CREATE_TOPICS}),
+        "The quota of topic creations is used up for the moment (KIP-599).",
     ),
     RetryRule(
         ErrorCode.OFFSET_NOT_AVAILABLE,

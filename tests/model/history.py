@@ -23,7 +23,7 @@ from kafka_sql.kafka.direct.partition_queue import PartitionQueue
 from kafka_sql.kafka.direct.producer_state import ProducerState
 from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
-from kafka_sql.kafka.protocol import connection_pool
+from kafka_sql.kafka.protocol import retries
 from kafka_sql.kafka.protocol.codec import ApiKey
 from tests.model.cluster import REMEMBERED, TOPIC, Clock, Partition, SentBatch
 from tests.model.network import Fault, Network, ProduceRequest, SimulatedPool, Violation
@@ -393,7 +393,7 @@ class _Queue(PartitionQueue):
         super().restart(producer)
 
 
-def _init_producer_id(_: object) -> ProducerIdAndEpoch:
+def _init_producer_id(_: object, seconds: float) -> ProducerIdAndEpoch:
     return ProducerIdAndEpoch(_NETWORK[0].init_producer_id(), 0)
 
 
@@ -416,7 +416,7 @@ def _simulated_modules() -> Iterator[None]:
     old: list[tuple[Any, str, Any]] = []
     modules = [module for name, module in sys.modules.items() if name.startswith("kafka_sql.kafka.direct.")]
     replacements: list[tuple[Any, str, Any]] = [
-        (module, "time", _CLOCK) for module in [*modules, connection_pool] if vars(module).get("time") is time
+        (module, "time", _CLOCK) for module in [*modules, retries] if vars(module).get("time") is time
     ]
     replacements += [(sender, "produce", _PRODUCE), (producer_state, "_init_producer_id", _init_producer_id)]
     replacements += [(sender, "PartitionQueue", _Queue)]

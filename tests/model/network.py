@@ -289,7 +289,23 @@ class SimulatedConnection:
             self._network.in_flight[batch.partition] -= 1
 
 
-class SimulatedPool:
+class Failures:
+    """The part of ``ConnectionPool`` that ``retry_until`` uses, for clusters of one address."""
+
+    servers: Final = "simulated"
+
+    def clear_failures(self) -> None:
+        """Do nothing."""
+
+    def note_error(self, error: Exception) -> None:
+        """Do nothing."""
+
+    def describe_failures(self) -> str:
+        """Return an empty string."""
+        return ""
+
+
+class SimulatedPool(Failures):
     """The part of ``ConnectionPool`` that the writer uses."""
 
     def __init__(self, network: Network) -> None:

@@ -27,13 +27,13 @@ from kafka_sql.kafka.direct.batch import HEADER, Batch
 from kafka_sql.kafka.direct.producer_state import ProducerState
 from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol import connection_pool
+from kafka_sql.kafka.protocol import retries
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from tests.model.cluster import TOPIC, Clock, Marker, Partition, SentBatch
 from tests.model.history import CONFIG
-from tests.model.network import LATENCY, Fault, Network, ProduceRequest, SimulatedPool, Violation
+from tests.model.network import LATENCY, Failures, Fault, Network, ProduceRequest, SimulatedPool, Violation
 
 _ID: Final = "tx"
 _CONFIG: Final = {**CONFIG, "transaction.timeout.ms": "60000"}
@@ -182,7 +182,7 @@ class _Request(NamedTuple):
     is_commit: bool = False
 
 
-class _CoordinatorConnection:
+class _CoordinatorConnection(Failures):
     """The part of ``Connection`` that ``Coordinator`` uses. It is its own pool."""
 
     def __init__(self, cluster: _Cluster) -> None:
@@ -350,13 +350,13 @@ _PRODUCE: Final = SimpleNamespace(
 def _simulated_modules(cluster: _Cluster) -> Iterator[None]:
     modules = [module for name, module in sys.modules.items() if name.startswith("kafka_sql.kafka.direct.")]
     replacements: list[tuple[Any, str, Any]] = [
-        (module, "time", _CLOCK) for module in [*modules, connection_pool] if vars(module).get("time") is time
+        (module, "time", _CLOCK) for module in [*modules, retries] if vars(module).get("time") is time
     ]
     replacements += [(module, "transactions", _transactions()) for module in (coordinator_module, transaction_manager)]
     replacements += [
         (sender, "produce", _PRODUCE),
         (transactional_producer, "DirectProducer", _Producer),
-        (transactional_producer, "ConnectionPool", lambda config: _CoordinatorConnection(cluster)),
+        (transactional_producer, "open_request_pool", lambda config: _CoordinatorConnection(cluster)),
         (transactional_producer, "open_connections", lambda config: SimulatedPool(cluster.network)),
     ]
     originals = [(module, name, getattr(module, name)) for module, name, _ in replacements]

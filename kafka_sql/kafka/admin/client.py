@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
@@ -15,19 +14,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.config.properties import (
-    API_TIMEOUT,
-    CONNECT_TIMEOUT,
-    SOCKET_TIMEOUT,
-    api_timeout,
-    connect_timeout,
-    resolve_config,
-)
+from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, SOCKET_TIMEOUT, resolve_config
 from kafka_sql.kafka.error_codes import is_retriable
-from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
+from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE, AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.masking import mask_message
 from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.retries import Retries, TimeLimit, api_limit, first_response_limit, request_timeout
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
@@ -46,8 +39,8 @@ _OTHER_PROTOCOL: Final = (
 _FIRST_METADATA_TIMEOUT: Final = 0.5
 _FIRST_CALL_TIMEOUT: Final = 2.0  # a broker may have to work for the response
 _BACKOFF_FACTOR: Final = 2.4
-_RETRY_SECONDS: Final = 0.1
-UNREACHABLE: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
+_MIN_TIMEOUT: Final = 0.01
+_MIN_SOCKET_TIMEOUT_MS: Final = 10  # librdkafka's
 _AUTHORIZATION_FAILED: Final = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -60,9 +53,8 @@ _GRANT_ADVICE: Final = (
 
 def admin_config(config: Mapping[str, str]) -> dict[str, str]:
     """Return the part of a table's configuration that applies to an admin client."""
-    # a silent connection is closed early enough to try another one
-    socket_timeout = min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000))
-    return {**{k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, SOCKET_TIMEOUT: str(socket_timeout)}
+    socket_timeout = str(max(int(request_timeout(config) * 1000), _MIN_SOCKET_TIMEOUT_MS))
+    return {**{k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, SOCKET_TIMEOUT: socket_timeout}
 
 
 def open_temporary_client(client_class: Any, config: Mapping[str, str], settings: Mapping[str, Any]) -> Any:
@@ -76,7 +68,7 @@ def open_temporary_client(client_class: Any, config: Mapping[str, str], settings
     Raises:
         BrokerError: librdkafka rejects the configuration.
     """
-    resolved = resolve_config({k: v for k, v in config.items() if k != API_TIMEOUT})
+    resolved = resolve_config({k: v for k, v in config.items() if k not in OWN_TIMEOUTS})
     events = _ClientEvents(config, resolved)
     accepted = add_token_callback(resolved, config, events.auth_failures.note_provider_failure)
     try:
@@ -95,7 +87,7 @@ class Admin:
         settings: librdkafka's settings, with references resolved.
         servers: the bootstrap servers, for error messages.
         request_timeout: seconds to wait for the response to one request.
-        timeout: seconds for which a request is retried; longer once the cluster is known to work.
+        api_limit: how long a request is retried if any broker has responded.
         mask: removes secrets from a message of the client.
     """
 
@@ -112,8 +104,8 @@ class Admin:
             KafkaSqlError: 'properties.sasl.oauthbearer.token-provider' returned no token.
         """
         self.settings, self._config, self.servers = settings, config, config["bootstrap.servers"]
-        self.request_timeout = self.timeout = connect_timeout(config)
-        self._api_timeout = api_timeout(config)
+        self.request_timeout, self.api_limit = request_timeout(config), api_limit(config)
+        self._has_response = False
         # the callbacks must not reference the client itself: it would never be closed
         self._events = _ClientEvents(config, settings)
         self.mask: Callable[[str], str] = self._events.mask
@@ -129,47 +121,45 @@ class Admin:
         client.poll(0)  # creates an unsecured bearer token, which authentication needs
         return client
 
-    def call(self, request: Callable[[AdminClient, float], T]) -> T:
-        """Send a request and return its result; retry with growing timeouts while no broker responds.
+    def call(self, api: ApiKey, request: Callable[[AdminClient, float], T]) -> T:
+        """Send a request and return its result. Repeat it while no broker responds, or the error is retriable.
 
         Most requests go to the controller, and librdkafka waits for the one that it knows. With KRaft that is any
-        broker; when it dies, only a metadata request finds another.
+        broker; when it fails, only a metadata request finds another.
 
         Args:
+            api: the request, which determines the retriable errors.
             request: takes the client and the seconds to wait. It may run twice, with the first request still pending.
 
         Raises:
             BrokerError: as ``translate_errors``.
         """
-        attempts = self._attempts(_FIRST_CALL_TIMEOUT)
-        with self.translate_errors():
+        retries, seconds = self.retries(api.title), _FIRST_CALL_TIMEOUT
+        with self.translate_errors(retries):
             while True:
-                seconds, is_last = next(attempts)
                 try:
-                    return request(self.api, seconds)
+                    result = request(self.api, self._attempt_timeout(retries, seconds))
                 except KafkaException as e:
-                    if self._should_raise(is_last) or e.args[0].code() not in UNREACHABLE:
-                        raise
+                    self.pause(retries, e.args[0], api)
+                else:
+                    self._has_response = True
+                    return result
                 with contextlib.suppress(KafkaException):
-                    self.api.list_topics(timeout=seconds)
+                    self.api.list_topics(timeout=self._attempt_timeout(retries, seconds))
+                    self._has_response = True
+                seconds *= _BACKOFF_FACTOR
 
-    def call_coordinator(self, request: Callable[[AdminClient, float], T]) -> T:
-        """Like ``call``, for the coordinator of a group: repeat the request while the coordinator is loading or moving.
+    def retries(self, request: str) -> Retries:
+        """Begin the attempts of a request.
 
-        librdkafka does not repeat requests of its admin client.
+        Args:
+            request: its name, and what it is about, for the error message.
         """
-        deadline = time.monotonic() + self.timeout
+        return Retries(request, self.servers, self.limit)
 
-        def repeat(api: AdminClient, seconds: float) -> T:
-            while True:
-                try:
-                    return request(api, seconds)
-                except KafkaException as e:
-                    if not is_retriable(e.args[0].code(), ApiKey.DESCRIBE_GROUPS) or time.monotonic() > deadline:
-                        raise
-                time.sleep(_RETRY_SECONDS)  # brokers do not notify clients when a coordinator is ready
-
-        return self.call(repeat)
+    def limit(self) -> TimeLimit:
+        """Return how long a request is retried: not long before any broker has responded to the client."""
+        return self.api_limit if self._has_response else first_response_limit(self._config)
 
     @contextlib.contextmanager
     def open_consumer(self, group: str) -> Iterator[Consumer]:
@@ -196,42 +186,49 @@ class Admin:
         Raises:
             BrokerError: as ``translate_errors``.
         """
-        attempts = self._attempts(_FIRST_METADATA_TIMEOUT)
-        with self.translate_errors():
+        retries, seconds = self.retries(ApiKey.METADATA.title), _FIRST_METADATA_TIMEOUT
+        with self.translate_errors(retries):
             while True:
-                seconds, is_last = next(attempts)
                 try:
-                    return dict(self.api.list_topics(timeout=seconds).topics)
-                except KafkaException:
-                    if self._should_raise(is_last):
-                        raise
+                    topics = dict(self.api.list_topics(timeout=self._attempt_timeout(retries, seconds)).topics)
+                except KafkaException as e:
+                    self.pause(retries, e.args[0], ApiKey.METADATA)
+                else:
+                    self._has_response = True
+                    return topics
                 if has_new_credentials():
                     return None
+                seconds *= _BACKOFF_FACTOR
 
-    def _attempts(self, first_timeout: float) -> Iterator[tuple[float, bool]]:
-        """Yield per attempt its timeout, and whether it is the last one within ``self.timeout``."""
-        deadline, step = time.monotonic() + self.timeout, first_timeout
-        while True:
-            remaining = deadline - time.monotonic()
-            yield max(min(step, remaining), 0.01), remaining <= step
-            step *= _BACKOFF_FACTOR
+    def _attempt_timeout(self, retries: Retries, seconds: float) -> float:
+        return max(min(seconds, self.request_timeout, retries.remaining()), _MIN_TIMEOUT)
 
-    def _should_raise(self, is_last: bool) -> bool:
-        """Whether a failed attempt is not retried."""
+    def pause(self, retries: Retries, error: KafkaError, api: ApiKey) -> None:
+        """Wait before the next attempt of a request that failed.
+
+        Raises:
+            KafkaException: the request is not to be sent again.
+            BrokerUnreachableError: its time limit is reached.
+        """
         self.api.poll(0)
-        return is_last or self._events.auth_failures.is_persistent()
+        is_unreachable = error.code() in UNREACHABLE
+        if is_unreachable and self._events.auth_failures.is_persistent():
+            raise KafkaException(error)
+        if not is_unreachable and not is_retriable(error.code(), api):
+            raise KafkaException(error)
+        self._has_response |= not is_unreachable
+        retries.pause(self._describe(error))
 
-    def use_api_timeout(self) -> None:
-        """Retry for longer from now on: a broker has responded, so the address and credentials are correct."""
-        self.timeout = max(self.timeout, self._api_timeout)
-
-    def use_connect_timeout(self) -> None:
-        """Fail early again: the client was idle, and the cluster may have changed."""
-        self.timeout = self.request_timeout
+    def _describe(self, error: KafkaError) -> str:
+        """Return the error, and what the client has reported about its brokers."""
+        return "; ".join(dict.fromkeys((*self._events.errors, f"{self.mask(str(error.str()))} ({error.name()})")))
 
     @contextlib.contextmanager
-    def translate_errors(self) -> Iterator[None]:
+    def translate_errors(self, retries: Retries | None = None) -> Iterator[None]:
         """Raise Kafka's exceptions in the block as this package's, with the address, the time waited and the cause.
+
+        Args:
+            retries: the request of the block.
 
         Raises:
             BrokerUnreachableError: no response in time.
@@ -244,23 +241,19 @@ class Admin:
         try:
             yield
             self._events.auth_failures.clear()
+        except BrokerUnreachableError:
+            if message := self._events.auth_failures.message:
+                raise auth_error(message, self.settings, self.limit().seconds) from None
+            raise
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self.api.poll(0)
-            reason = self.mask(str(error.str()))
-            causes = "; ".join(dict.fromkeys(self._events.errors)) or reason
             if error.code() in UNREACHABLE:
                 if message := self._events.auth_failures.message:
-                    raise auth_error(message, self.settings, self.timeout) from None
-                option = CONNECT_TIMEOUT if self.timeout < self._api_timeout else API_TIMEOUT
-                raise BrokerUnreachableError(
-                    f"No broker of '{self.servers}' (option 'properties.bootstrap.servers') responded within "
-                    f"{self.timeout:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
-                    f"'properties.{option}' sets how long to wait.",
-                    servers=self.servers,
-                ) from e
+                    raise auth_error(message, self.settings, self.limit().seconds) from None
+                raise (retries or self.retries("The request")).error(self._describe(error)) from e
             error_type, advice = translate_error(error)
-            raise error_type(f"{self.servers}: {reason} ({error.name()}); {causes}.{advice}") from e
+            raise error_type(f"{self.servers}: {self._describe(error)}.{advice}") from e
 
 
 def translate_error(error: KafkaError) -> tuple[type[BrokerError], str]:

@@ -28,7 +28,6 @@ from kafka_sql.kafka.admin.offsets import (
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
 from kafka_sql.kafka.client_cache import ClientCache
-from kafka_sql.kafka.config.properties import api_timeout
 from kafka_sql.kafka.types import Offsets, Split, TopicPartition
 
 Topics: TypeAlias = Mapping[str, TopicMetadata]
@@ -52,7 +51,6 @@ class Cluster:
             KeyStoreError: a store cannot be read.
         """
         self._config = config
-        self._api_timeout = api_timeout(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._reloading_admin = ReloadingAdmin(config)
 
@@ -207,7 +205,7 @@ class Cluster:
         """Request offsets, and return for each partition a function that waits for its offset."""
         if not specs:
             return {}
-        return OffsetRequest(self.admin, self.topics, specs, read_committed).results(self._api_timeout)
+        return OffsetRequest(self.admin, self.topics, specs, read_committed).results()
 
     def _has_new_credentials(self, admin: Admin) -> bool:
         return self.admin() is not admin
@@ -228,7 +226,7 @@ class _CachedCluster:
         return True
 
     def on_reuse(self) -> None:
-        self.cluster.admin().use_connect_timeout()
+        """Do nothing: requests are retried."""
 
 
 @contextlib.contextmanager

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
+from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, TopicDescription
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
-from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_temporary_client
-from kafka_sql.kafka.config.properties import connect_timeout
+from kafka_sql.kafka.admin.client import Admin
+from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
+from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -53,7 +56,7 @@ def describe_topics(admin: Admin, topics: Sequence[str]) -> dict[str, TopicState
         return {topic: future.result() for topic, future in futures.items()}
 
     states = {}
-    for topic, description in admin.call(request).items():
+    for topic, description in admin.call(ApiKey.DESCRIBE_TOPIC_PARTITIONS, request).items():
         partitions = description.partitions
         states[topic] = TopicState(
             len(partitions),
@@ -88,7 +91,8 @@ def topic_ids(admin: Admin, topics: Collection[str]) -> dict[str, str]:
                 _LOG.debug("no id for topic '%s': %s", topic, e)  # deleted in the meantime
         return ids
 
-    return {topic: topic_id for topic, topic_id in admin.call(request).items() if topic_id != _NO_ID}
+    ids_by_topic = admin.call(ApiKey.DESCRIBE_TOPIC_PARTITIONS, request)
+    return {topic: topic_id for topic, topic_id in ids_by_topic.items() if topic_id != _NO_ID}
 
 
 def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> BrokerError:
@@ -99,7 +103,10 @@ def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> 
     """
     collection = TopicCollection([topic])  # describing a topic does not create it
     try:
-        admin.call(lambda api, seconds: api.describe_topics(collection, request_timeout=seconds)[topic].result())
+        admin.call(
+            ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+            lambda api, seconds: api.describe_topics(collection, request_timeout=seconds)[topic].result(),
+        )
     except AuthorizationError as e:
         error = AuthorizationError(
             f"Topic '{topic}' does not exist on {admin.servers}, or the user of 'properties.sasl.username' (or of the "
@@ -122,10 +129,11 @@ def allowed_group_operations(admin: Admin, group: str) -> frozenset[str] | None:
         AuthorizationError: the user may not even describe the group.
         BrokerError: the brokers do not respond.
     """
-    description = admin.call_coordinator(
+    description = admin.call(
+        ApiKey.DESCRIBE_GROUPS,
         lambda api, seconds: api.describe_consumer_groups(
             [group], include_authorized_operations=True, request_timeout=seconds
-        )[group].result()
+        )[group].result(),
     )
     return _operation_names(description.authorized_operations)
 
@@ -136,12 +144,18 @@ def _operation_names(operations: object) -> frozenset[str] | None:
 
 def broker_setting(config: Mapping[str, str], name: str) -> str | None:
     """Return a setting of one of the brokers; None if the user may not see it, as on managed clusters."""
-    admin = open_temporary_client(AdminClient, admin_config(config), {})
+
+    def request(api: AdminClient, seconds: float) -> Mapping[str, ConfigEntry]:
+        node = random.choice(list(api.list_topics(timeout=seconds).brokers))  # each describes itself
+        resource = ConfigResource(ConfigResource.Type.BROKER, str(node))
+        settings: Mapping[str, ConfigEntry] = api.describe_configs([resource], request_timeout=seconds)[
+            resource
+        ].result()
+        return settings
+
     try:
-        nodes = admin.list_topics(timeout=connect_timeout(config)).brokers
-        resource = ConfigResource(ConfigResource.Type.BROKER, str(min(nodes)))
-        settings = admin.describe_configs([resource], request_timeout=connect_timeout(config))[resource].result()
-    except (KafkaException, ValueError) as e:
+        settings = ReloadingAdmin(config).admin().call(ApiKey.DESCRIBE_CONFIGS, request)
+    except BrokerError as e:
         _LOG.debug("broker setting '%s' is unknown: %s", name, e)
         return None
     return str(settings[name].value) if name in settings else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from functools import partial
@@ -13,10 +12,8 @@ import confluent_kafka
 from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
-from kafka_sql.errors import BrokerUnreachableError, TopicNotFoundError
+from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.client import Admin
-from kafka_sql.kafka.config.properties import API_TIMEOUT
-from kafka_sql.kafka.error_codes import is_retriable
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.types import TopicPartition
 
@@ -36,7 +33,6 @@ _NOT_FOUND: Final = (
     KafkaError._NOENT,  # from the admin client itself, if it knows no leader
 )
 _REQUEST_SECONDS: Final = 3.0  # for one response: a leader that has died sends none, and its successor is asked
-_RETRY_SECONDS: Final = 0.1  # between two requests while a partition, for instance a new one, has no leader
 
 
 def timestamp_spec(milliseconds: int) -> OffsetSpec:
@@ -72,13 +68,9 @@ class OffsetRequest:
         self._admin = current_admin()
         self._futures = {(tp.topic, tp.partition): future for tp, future in self._send(self._admin, specs).items()}
 
-    def results(self, election_seconds: float) -> dict[TopicPartition, Callable[[], int]]:
-        """Return for each partition a function that waits for its offset.
-
-        Args:
-            election_seconds: seconds for which a partition may have no leader.
-        """
-        return {partition: partial(self._await_offset, partition, election_seconds) for partition in self._specs}
+    def results(self) -> dict[TopicPartition, Callable[[], int]]:
+        """Return for each partition a function that waits for its offset."""
+        return {partition: partial(self._await_offset, partition) for partition in self._specs}
 
     def _send(
         self, admin: Admin, specs: Mapping[TopicPartition, OffsetSpec]
@@ -89,7 +81,7 @@ class OffsetRequest:
             request_timeout=_REQUEST_SECONDS,
         )
 
-    def _await_offset(self, partition: TopicPartition, election_seconds: float) -> int:
+    def _await_offset(self, partition: TopicPartition) -> int:
         """Return the offset.
 
         Raises:
@@ -97,48 +89,39 @@ class OffsetRequest:
             BrokerUnreachableError: it had no leader for too long, or its leader did not respond.
             BrokerError: another error.
         """
-        started = time.monotonic()
         admin, future = self._admin, self._futures[partition]
+        retries = admin.retries(f"{ApiKey.LIST_OFFSETS.title} for {partition[0]}[{partition[1]}]")
         while True:
-            try:
-                with admin.translate_errors():
-                    offset = self._read_result(partition, future, started + election_seconds)
-            except BrokerUnreachableError:
-                if time.monotonic() > started + admin.timeout:
-                    raise
-            else:
-                if offset is not None:
-                    admin.use_api_timeout()
-                    return offset
-                if time.monotonic() > started + election_seconds:
-                    raise BrokerUnreachableError(
-                        f"{partition[0]}[{partition[1]}] had no leader on {admin.servers} for {election_seconds:g} s. "
-                        f"Check that its brokers are up; 'properties.{API_TIMEOUT}' sets how long to wait.",
-                        topic=partition[0],
-                        partition=partition[1],
-                    )
-            time.sleep(_RETRY_SECONDS)  # brokers do not notify clients of a new leader
+            with admin.translate_errors(retries):
+                try:
+                    offset = int(future.result().offset)
+                    if offset != OFFSET_INVALID:  # librdkafka's result if the leader has gone
+                        return offset
+                    error = KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+                except KafkaException as e:
+                    error = self._explain(partition, e)
+                admin.pause(retries, error, ApiKey.LIST_OFFSETS)
             self._list_topics()  # so that the client asks the new leader
             admin = self._current_admin()
             (future,) = self._send(admin, {partition: self._specs[partition]}).values()
 
-    def _read_result(self, partition: TopicPartition, future: Future[Any], deadline: float) -> int | None:
-        """Return the offset; None while the partition has no leader."""
-        try:
-            offset = int(future.result().offset)
-        except KafkaException as e:
-            code = e.args[0].code()
-            if code in _NOT_FOUND and not self._exists(partition):
-                raise TopicNotFoundError(
-                    f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, "
-                    "or has fewer partitions.",
-                    topic=partition[0],
-                    partition=partition[1],
-                ) from e
-            if not (code in _NOT_FOUND or is_retriable(code, ApiKey.LIST_OFFSETS)) or time.monotonic() > deadline:
-                raise
-            return None
-        return None if offset == OFFSET_INVALID else offset  # librdkafka's result if the leader has gone
+    def _explain(self, partition: TopicPartition, failure: KafkaException) -> KafkaError:
+        """Return the error of a request; LEADER_NOT_AVAILABLE if the client knows no leader.
+
+        Raises:
+            TopicNotFoundError: the partition does not exist.
+        """
+        error: KafkaError = failure.args[0]
+        if error.code() not in _NOT_FOUND:
+            return error
+        if self._exists(partition):
+            return KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+        raise TopicNotFoundError(
+            f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, or has "
+            "fewer partitions.",
+            topic=partition[0],
+            partition=partition[1],
+        ) from failure
 
     def _exists(self, partition: TopicPartition) -> bool:
         """Return whether the metadata lists a partition. The leader of a new one may learn of it shortly after that."""

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from kafka_sql.errors import AuthorizationError, BrokerError, InvalidOptionError, TopicMismatchError
 from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.protocol.codec import ApiKey
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def ensure_topics(
         topic for topic in topics if topic not in existing and _create(cluster, topic, settings, table, defaults)
     ]
     if created:  # if they do not appear in time, the next request reports the cause
-        cluster.await_topics(created, cluster.admin().timeout, with_leaders=True)
+        cluster.await_topics(created, cluster.admin().limit().seconds, with_leaders=True)
     for topic in topics:
         if topic not in created:
             _check_settings(cluster, topic, (existing.get(topic) or cluster.topics()[topic]), settings, table)
@@ -88,7 +89,7 @@ def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, d
         return True
 
     try:
-        return admin.call(request)
+        return admin.call(ApiKey.CREATE_TOPICS, request)
     except AuthorizationError:
         raise
     except BrokerError as e:
@@ -124,7 +125,8 @@ def _check_settings(cluster: Cluster, topic: str, metadata: TopicMetadata, setti
         return
     resource = ConfigResource(ResourceType.TOPIC, topic)
     config = cluster.admin().call(
-        lambda api, seconds: api.describe_configs([resource], request_timeout=seconds)[resource].result()
+        ApiKey.DESCRIBE_CONFIGS,
+        lambda api, seconds: api.describe_configs([resource], request_timeout=seconds)[resource].result(),
     )
     for key, value in settings.config.items():
         if key not in config:

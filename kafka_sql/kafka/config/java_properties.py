@@ -161,7 +161,11 @@ _CONVERTED: Final = (
         ),
         "the same; a value outside librdkafka's range is clamped to it, with a warning",
     )
-    | {"default.api.timeout.ms": "librdkafka has no such property; it limits how long this connector waits"}
+    | {
+        "default.api.timeout.ms": "librdkafka has no such property; it limits how long this connector waits",
+        "max.block.ms": "librdkafka has no such property; it limits how long a writer waits for metadata and a "
+        "producer id; the default is default.api.timeout.ms",
+    }
 )
 
 _IGNORED: Final = {
@@ -170,7 +174,6 @@ _IGNORED: Final = {
     "exclude.internal.topics": "topics are selected by the table",
     "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java's client",
     "key.deserializer": "it is overridden, as in Flink: the table's format decodes",
-    "max.block.ms": "a producer with a full queue waits for the brokers",
     "max.poll.records": "the size of batches is set by 'scan.batch.max-rows'",
     "metadata.max.idle.ms": "the clients have no such setting",
     "metric.reporters": _METRICS,

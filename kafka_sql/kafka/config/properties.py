@@ -29,7 +29,10 @@ from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-API_TIMEOUT: Final = "default.api.timeout.ms"  # Java's; librdkafka has none, but this package uses it for its waits
+# Java's; librdkafka has none, but this package uses them for its waits
+API_TIMEOUT: Final = "default.api.timeout.ms"
+BLOCK_TIMEOUT: Final = "max.block.ms"
+OWN_TIMEOUTS: Final = (API_TIMEOUT, BLOCK_TIMEOUT)
 CONNECT_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
 DELIVERY_TIMEOUT: Final = "delivery.timeout.ms"
 TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
@@ -158,7 +161,7 @@ def _convert_property(key: str, value: str) -> dict[str, str]:
 
 # CONVERTED properties that are only clamped to a range, or that are converted before or after ``_convert_property``
 _CONVERTED_ELSEWHERE: Final = {
-    *(*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, API_TIMEOUT, HOST_NAME_CHECK, CIPHERS)
+    *(*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, *OWN_TIMEOUTS, HOST_NAME_CHECK, CIPHERS)
 } - {JAAS}
 
 
@@ -209,7 +212,7 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
     """
     literal: dict[str, str] = {}
     for key, value in config.items():
-        if key == API_TIMEOUT or key in security.JAVA_STORE_OPTIONS or key in OWN_PROPERTIES:
+        if key in OWN_TIMEOUTS or key in security.JAVA_STORE_OPTIONS or key in OWN_PROPERTIES:
             continue
         if is_provider_setting(key) and key not in original_names:  # from the JAAS string
             continue
@@ -224,7 +227,10 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
     if rejected := librdkafka_check.find_rejected(literal):
         name, message = rejected
         raise _rejection(original_names.get(name, name), name, literal[name], message)
-    for key, expected in {API_TIMEOUT: "milliseconds", **_NUMBERS}.items():  # C accepts notations that Python does not
+    for key, expected in {
+        **dict.fromkeys(OWN_TIMEOUTS, "milliseconds"),
+        **_NUMBERS,
+    }.items():  # C accepts notations that Python does not
         if key in config:
             _check_number(original_names.get(key, key), config[key], expected)
 

@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.delivery_errors import begin_transaction_error
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
+from kafka_sql.kafka.protocol.retries import block_limit, delivery_limit, retry_until
 
 T = TypeVar("T")
 Codes = tuple[int, ...]  # the first is an error code
@@ -34,8 +34,6 @@ class Coordinator:
             connections: not used for anything else: a response that is waited for later would block other requests.
         """
         self._config, self._connections, self._id = config, connections, transactional_id
-        self._timeout = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._subject = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
         self.address: Address | None = None
         self._receive_pending: Callable[[], Reader] | None = None
 
@@ -70,7 +68,8 @@ class Coordinator:
         """Send a request until its error code is not retriable.
 
         Raises:
-            BrokerUnreachableError: ``delivery.timeout.ms`` expired.
+            BrokerUnreachableError: the time limit is reached: ``max.block.ms`` for a producer id, and else
+                ``delivery.timeout.ms``, as in Java's producer.
             BrokerError: the user may not look up the coordinator.
         """
 
@@ -81,8 +80,9 @@ class Coordinator:
                 raise RetriableError(codes[0])
             return codes
 
-        option = f" ('properties.{DELIVERY_TIMEOUT}')"
-        return retry_until(attempt, self._disconnect, self._timeout, self._subject, option)
+        name = f"{request.key.title} for transaction '{self._id}'"
+        limit = block_limit if request.key == ApiKey.INIT_PRODUCER_ID else delivery_limit
+        return retry_until(attempt, self._connections, limit(self._config), name, self._forget)
 
     def ask_once(self, request: Request, read: Callable[[Reader], T]) -> T:
         """Send a request and return the response, whatever its error code.
@@ -109,6 +109,9 @@ class Coordinator:
         self.address = address
         return address
 
-    def _disconnect(self) -> None:
+    def _forget(self) -> None:
         self.address = None
+
+    def _disconnect(self) -> None:
+        self._forget()
         self._connections.close()

@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.errors import OptionError
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
-from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.config.properties import DEFAULTS, OWN_TIMEOUTS, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
 # honored by readers and writers
@@ -28,7 +28,7 @@ HONORED: Final = frozenset(
         "socket.receive.buffer.bytes",
         "socket.send.buffer.bytes",
         "socket.timeout.ms",
-        API_TIMEOUT,
+        *OWN_TIMEOUTS,
     }
 )
 READER_HONORED: Final = frozenset(

@@ -8,6 +8,7 @@ from typing import Final
 
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, api_timeout
 from kafka_sql.kafka.direct.backoff import Backoff, backoff_setting
+from kafka_sql.kafka.protocol.retries import request_timeout
 
 _MAX_RESPONSE: Final = 4 << 20  # bytes of records per response; the next response arrives while one is decoded
 _MAX_BATCH: Final = 100_000_000
@@ -34,7 +35,8 @@ class FetchSettings:
         short_wait_ms: how long a response waits for records that the partition has.
         max_wait_ms: how long it waits for records that the partition may not have yet.
         longest_wait_ms: how long it waits at most, after responses without records that the partition has.
-        socket_timeout: seconds to wait for a response.
+        socket_timeout: seconds to wait for records.
+        request_timeout: seconds to wait for other responses.
         stall_timeout: seconds without records after which a read fails.
         metadata_max_age: seconds after which leaders, and the replicas that they prefer, are looked up again.
         retry, reconnect: waits after an error code, and after a connection failure.
@@ -50,6 +52,7 @@ class FetchSettings:
     max_wait_ms: int
     longest_wait_ms: int
     socket_timeout: float
+    request_timeout: float
     stall_timeout: float
     metadata_max_age: float
     retry: Backoff
@@ -84,6 +87,7 @@ def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:
         max_wait_ms=max_wait_ms,
         longest_wait_ms=max(max_wait_ms, _LONGEST_WAIT_MS),
         socket_timeout=number(SOCKET_TIMEOUT, 30_000) / 1000,
+        request_timeout=request_timeout(config),
         stall_timeout=api_timeout(config),
         metadata_max_age=number("metadata.max.age.ms", _METADATA_MAX_AGE_MS) / 1000,
         retry=backoff_setting(config, "retry.backoff", _RETRY_BACKOFF_MS, _RETRY_BACKOFF_MAX_MS),

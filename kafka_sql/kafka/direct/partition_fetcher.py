@@ -264,6 +264,7 @@ class PartitionFetcher:
         topic, brokers = self._split.topic, self._brokers
         metadata, expires = brokers.metadata.get(topic, (None, 0.0))
         if metadata is None or expires < time.monotonic():
+            seconds = min(seconds, self._settings.request_timeout)
             try:
                 with _rejections(offset):
                     metadata = brokers.connections.cluster_metadata([topic], seconds)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
+from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import NO_PRODUCER, ProducerIdAndEpoch
 from kafka_sql.kafka.direct.partition_queue import PartitionQueue
@@ -15,8 +15,9 @@ from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import produce, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
+from kafka_sql.kafka.protocol.retries import block_limit, request_timeout, retry_until
 from kafka_sql.kafka.types import TopicPartition
 
 _UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction timeout, even without a transaction
@@ -68,11 +69,12 @@ class ProducerState:
 
     def new_producer_id(self) -> ProducerIdAndEpoch:
         """Request a producer id for idempotent writes; see ``producer_id_and_epoch``."""
+        brokers, seconds = self.any_broker if self.pending else self.connections, request_timeout(self.config)
         return retry_until(
-            lambda: _init_producer_id(self.any_broker if self.pending else self.connections),
-            self.any_broker.close if self.pending else self.connections.close,
-            connect_timeout(self.config),
-            f"'{self.config['bootstrap.servers']}'",
+            lambda: _init_producer_id(brokers, seconds),
+            brokers,
+            block_limit(self.config),
+            ApiKey.INIT_PRODUCER_ID.title,
         )
 
 
@@ -100,10 +102,10 @@ def open_connections(config: Mapping[str, str]) -> ConnectionPool:
     return ConnectionPool({**config, **timeouts})
 
 
-def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:
+def _init_producer_id(connections: ConnectionPool, seconds: float) -> ProducerIdAndEpoch:
     connection = connections.any_connection()
     connection.choose_version(ApiKey.PRODUCE, produce.OLDEST_VERSION, produce.LATEST_VERSION)  # fail early
-    response = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
+    response = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS), seconds)
     code, producer_id, epoch = transactions.read_init_producer_id(response)
     raise_if_retriable(code, ApiKey.INIT_PRODUCER_ID)
     if code != ErrorCode.NONE:

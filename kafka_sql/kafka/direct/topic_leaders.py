@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
 
-from kafka_sql.kafka.config.properties import api_timeout, connect_timeout
+from kafka_sql.kafka.config.properties import connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.error_codes import ErrorCode
@@ -20,6 +20,7 @@ from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
 from kafka_sql.kafka.protocol.metadata import TopicMetadata
+from kafka_sql.kafka.protocol.retries import block_limit, request_timeout
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -51,7 +52,8 @@ class TopicLeaders:
             label: the beginning of error messages.
             backoff: the wait before a failed request is repeated.
         """
-        self._connect_timeout, self._api_timeout = connect_timeout(config), api_timeout(config)
+        self._request_timeout, self._connect_timeout = request_timeout(config), connect_timeout(config)
+        self._limit = block_limit(config)
         self._label = label
         self._topics: dict[str, TopicMetadata] = {}
         self._stale: dict[str, None] = {}  # in order
@@ -105,8 +107,7 @@ class TopicLeaders:
         self._loading_since[topic] = time.monotonic()
         while topic not in self._topics:
             try:
-                # a firewall may have dropped the cached connection: with this timeout there is time for another one
-                self._set(topic, brokers.topic_metadata(topic, self._connect_timeout))
+                self._set(topic, brokers.topic_metadata(topic, self._request_timeout))
             except (OSError, EOFError, RetriableError) as e:
                 self._note_failure(topic, e)
                 time.sleep(max(0.0, self.retry_at - time.monotonic()))
@@ -163,7 +164,7 @@ class TopicLeaders:
         elif connection.ready_at > now:
             self.retry_at = connection.ready_at
         else:
-            self._poll, self.retry_at = _POLL, now + self._connect_timeout
+            self._poll, self.retry_at = _POLL, now + self._request_timeout
             correlation_id = brokers.send_metadata(connection, [topic])
             self._lookup = _Lookup(connection, correlation_id, now, self.retry_at)
 
@@ -187,6 +188,7 @@ class TopicLeaders:
         self._failures += 1
         now = time.monotonic()
         self.retry_at = now + self._backoff.seconds(self._failures)
-        if now > self._loading_since.get(topic, math.inf) + self._api_timeout:
-            code: int = error.code if isinstance(error, RetriableError) else KafkaError._MSG_TIMED_OUT
-            raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {error}.") from error
+        if now > self._loading_since.get(topic, math.inf) + self._limit.seconds:
+            code: int = error.code if isinstance(error, RetriableError) else KafkaError._TIMED_OUT
+            details = f"Client: {error}. 'properties.{self._limit.option}' sets how long to retry."
+            raise delivery_error(code, f"{self._label}topic '{topic}'", details) from error

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.kafka.client_cache import ClientCache
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT, connect_timeout
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import ProducerState, open_connections
 from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.kafka.protocol.retries import open_request_pool
 
 
 @contextlib.contextmanager
@@ -81,10 +82,7 @@ class _Connections:
 
 
 def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:
-    # a coordinator responds quickly, or the connection is dropped
-    timeout = str(min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000)))
-    coordinators = ConnectionPool({**config, SOCKET_TIMEOUT: timeout})
-    connections = _Connections(open_connections(config), coordinators, open_connections(config))
+    connections = _Connections(open_connections(config), open_request_pool(config), open_connections(config))
     for pool in (connections.leaders, connections.coordinators, connections.any_broker):
         stack.callback(pool.close)
     return connections

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
-from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
+from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, resolve_config
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.masking import mask_message
 from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
@@ -106,7 +106,7 @@ def open_client(
         return mask_message(text, config, settings)
 
     errors = ClientErrors(settings, mask)
-    accepted: dict[str, Any] = {key: value for key, value in settings.items() if key != API_TIMEOUT}
+    accepted: dict[str, Any] = {key: value for key, value in settings.items() if key not in OWN_TIMEOUTS}
     logger = SimpleNamespace(log=_log_forwarder(mask, settings.get("client.id", "")))
     if settings.get("statistics.interval.ms", "0") != "0":
         callbacks["stats_cb"] = _log_statistics

@@ -21,6 +21,7 @@ from kafka_sql.kafka.librdkafka.certificate_failures import explain_broker_certi
 PERSISTENT_SECONDS: Final = 1.5  # for the first request to a cluster
 PERSISTENT_SECONDS_IN_USE: Final = 3.0  # while records are read or written
 
+UNREACHABLE: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
 _CODES: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 _ALERT: Final = "tls alert"
 _TOKEN: Final = "OAUTHBEARER token"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -21,7 +22,7 @@ from kafka_sql.kafka.types import DataLossHandler, Split
 
 _FIRST_MESSAGE_SECONDS: Final = 0.2
 _FILL_SECONDS: Final = 0.005  # how long a batch that has its first record waits for more
-_WATERMARK_SECONDS: Final = 10.0
+_WATERMARK_SECONDS: Final = 3.0  # for one response: a leader that has failed sends none, and its successor is asked
 _FETCH_WAIT_MS: Final = "10"  # how long a broker waits for more records; those of a split exist already
 
 
@@ -115,7 +116,8 @@ def _read(
                 position = split.stop
             # partitions are assigned and no group is joined, but librdkafka still looks for its coordinator
             elif event.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
-                position = max(position, _handle_event(client, message, event, split, position, on_data_loss))
+                first_offset = partial(_first_offset, client, split, stall_seconds)
+                position = max(position, _handle_event(message, event, split, position, first_offset, on_data_loss))
                 at_end = split.end_may_not_exist and event.code() == KafkaError._PARTITION_EOF
                 if event.code() != KafkaError._PARTITION_EOF:
                     _assign(client, split, position)  # which discards the messages that follow
@@ -154,11 +156,11 @@ def _count_records(messages: list[Message], stop: int, max_bytes: int) -> int:
 
 
 def _handle_event(
-    client: _ConsumerClient,
     message: Message,
     event: KafkaError,
     split: Split,
     position: int,
+    first_offset: Callable[[], int],
     on_data_loss: DataLossHandler,
 ) -> int:
     """Return the offset to resume at: the partition's end, or the first available offset if that is higher.
@@ -169,7 +171,7 @@ def _handle_event(
     if event.code() == KafkaError._PARTITION_EOF:
         return _offset(message)
     if event.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-        first = _first_offset(client.consumer, split)
+        first = first_offset()
         if first > position:
             on_data_loss(split, position, first)
             return first
@@ -182,11 +184,22 @@ def _offset(message: Message) -> int:
     return -1 if offset is None else offset
 
 
-def _first_offset(consumer: Consumer, split: Split) -> int:
-    """Return the first offset that the partition holds; -1 if no broker responds."""
-    partition = TopicPartition(split.topic, split.partition)
-    try:
-        watermarks = consumer.get_watermark_offsets(partition, _WATERMARK_SECONDS)
-    except KafkaException:
-        return -1
-    return watermarks[0] if watermarks else -1  # confluent-kafka returns None for a timeout
+def _first_offset(client: _ConsumerClient, split: Split, seconds: float) -> int:
+    """Return the first offset that the partition holds.
+
+    Args:
+        seconds: the timeout.
+
+    Raises:
+        FetchError: no broker responded in time.
+    """
+    partition, deadline = TopicPartition(split.topic, split.partition), time.monotonic() + seconds
+    while True:
+        with suppress(KafkaException):
+            watermarks = client.consumer.get_watermark_offsets(partition, min(_WATERMARK_SECONDS, seconds))
+            if watermarks:  # confluent-kafka returns None for a timeout
+                return watermarks[0]
+        if time.monotonic() > deadline:
+            raise stalled_error(split, split.start, seconds, client.errors.causes())
+        client.errors.raise_if_rejected()
+        time.sleep(_FIRST_MESSAGE_SECONDS)

@@ -19,7 +19,11 @@ from kafka_sql.errors import RecordRejectedError
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.headers import flatten_headers
 from kafka_sql.kafka.librdkafka.client import ClientErrors
+from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
+from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.retries import Retries, TimeLimit
 
+_METADATA_SECONDS: Final = 2.0  # for one response: the next request may go to another broker
 _FLUSH_SECONDS: Final = 0.1
 _QUEUE_FULL_SECONDS: Final = 0.1  # at most: a delivery report ends the wait
 _FATAL_SECONDS: Final = 1.0  # in which the cause of a fatal error arrives
@@ -102,7 +106,7 @@ class Producer:
 
     topic: str | None
     _label: str
-    _connect_timeout: float  # seconds
+    _limit: TimeLimit
     _client: ProducerClient
     _partitions: dict[str, int] = field(default_factory=dict)
     sent: int = 0
@@ -199,17 +203,26 @@ class Producer:
             BrokerError: the topic does not exist, the user may not see it, or no broker responded in time.
         """
         if topic not in self._partitions:
+            self._partitions[topic] = self._request_partition_count(topic)
+        return self._partitions[topic]
+
+    def _request_partition_count(self, topic: str) -> int:
+        retries = Retries(ApiKey.METADATA.title, "", lambda: self._limit)
+        while True:
             try:
-                metadata = self._client.producer.list_topics(topic, self._connect_timeout).topics[topic]
+                metadata = self._client.producer.list_topics(topic, _METADATA_SECONDS).topics[topic]
                 error = metadata.error
             except KafkaException as e:
                 error = e.args[0]
-            if error is not None:
-                self._poll(0)
+            if error is None:
+                return len(metadata.partitions)
+            self._poll(0)
+            if error.code() not in UNREACHABLE or retries.remaining() <= 0:
                 details = f"Client: {self._client.errors.causes()}."
+                if error.code() in UNREACHABLE:
+                    details += f" 'properties.{self._limit.option}' sets how long to retry."
                 raise delivery_error(error.code(), f"{self._label}topic '{topic}'", details)
-            self._partitions[topic] = len(metadata.partitions)
-        return self._partitions[topic]
+            retries.pause(str(error))
 
     def close(self) -> None:
         """Drop queued records; the client stays open."""

@@ -14,6 +14,7 @@ from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.config.properties import connect_timeout
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.producer import Producer, ProducerClient
+from kafka_sql.kafka.protocol.retries import block_limit
 
 _METADATA_SECONDS: Final = 0.5
 
@@ -50,7 +51,7 @@ def _producer(
     client: ProducerClient, config: Mapping[str, str], topic: str | None, table: str | None
 ) -> Iterator[Producer]:
     label = f"Table '{table}': " if table else ""
-    producer = Producer(topic, label, connect_timeout(config), client)
+    producer = Producer(topic, label, block_limit(config), client)
     try:
         yield producer
     finally:

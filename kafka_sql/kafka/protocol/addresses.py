@@ -1,4 +1,9 @@
-"""Resolve the addresses of brokers, and order them so that those that did not respond recently come last."""
+"""Resolve the addresses of brokers, and remember which ones did not respond recently.
+
+All requests of a process share this memory. An address that failed is tried last. One that did not respond in time has
+little time for the next connection, and twice as much for each further one, so that a frozen broker costs one timeout
+and not one per request.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,23 @@ T = TypeVar("T")
 
 _MEMORY: Final = 600.0  # seconds for which a failure is remembered
 _MAX_FAILURES: Final = 10_000
-_failures: Final[dict[Address, float]] = {}  # of this process: when each address failed, by time.monotonic
+_SHORT_TIMEOUT: Final = 1.0  # seconds, for an address that did not respond in time
+
+
+class _Failure(NamedTuple):
+    """The failures of an address since its last success.
+
+    Attributes:
+        at: when it failed last, in seconds of ``time.monotonic``.
+        timeouts: how often it did not respond in time.
+    """
+
+    at: float
+    timeouts: int
+
+
+_failures: Final[dict[Address, _Failure]] = {}  # of this process
+_NO_FAILURE: Final = _Failure(0.0, 0)
 
 
 class Endpoint(NamedTuple):
@@ -59,9 +80,7 @@ def resolve(address: Address, seconds: float) -> list[Endpoint]:
             entries = _run_with_timeout(lookup, seconds, f"the address of '{address[0]}'")
     except (OverflowError, ValueError):  # a broker may advertise any port and any host name
         raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None
-    return sorted(
-        (Endpoint(entry[0], entry[4]) for entry in entries), key=lambda endpoint: _failed_at(endpoint.address)
-    )
+    return sorted((Endpoint(entry[0], entry[4]) for entry in entries), key=lambda endpoint: failed_at(endpoint.address))
 
 
 def canonical_addresses(address: Address, seconds: float) -> list[Address]:
@@ -100,14 +119,18 @@ def order_by_failure(addresses: Iterable[Address]) -> list[Address]:
     """Return addresses in random order, followed by those that failed recently, the most recent failure last."""
     shuffled = list(dict.fromkeys(addresses))
     random.shuffle(shuffled)
-    return sorted(shuffled, key=_failed_at)
+    return sorted(shuffled, key=failed_at)
 
 
-def note_failure(address: Address) -> None:
-    """Remember that an address was not reachable, or did not respond in time."""
+def note_failure(address: Address, error: BaseException | None = None) -> None:
+    """Remember that an address was not reachable, or did not respond in time.
+
+    Args:
+        error: a ``TimeoutError`` if it did not respond in time.
+    """
     if len(_failures) >= _MAX_FAILURES:
         _failures.clear()
-    _failures[address] = time.monotonic()
+    _failures[address] = _Failure(time.monotonic(), _recent(address).timeouts + isinstance(error, TimeoutError))
 
 
 def note_success(address: Address) -> None:
@@ -115,6 +138,17 @@ def note_success(address: Address) -> None:
     _failures.pop(address, None)
 
 
-def _failed_at(address: Address) -> float:
-    failed_at = _failures.get(address, 0.0)
-    return failed_at if failed_at > time.monotonic() - _MEMORY else 0.0
+def connection_timeout(address: Address, seconds: float) -> float:
+    """Return the timeout for a new connection: at most ``seconds``, and less after a timeout."""
+    timeouts = _recent(address).timeouts
+    return min(seconds, _SHORT_TIMEOUT * 2.0 ** (timeouts - 1)) if timeouts else seconds
+
+
+def failed_at(address: Address) -> float:
+    """Return when an address failed last, in seconds of ``time.monotonic``; 0 if it did not fail recently."""
+    return _recent(address).at
+
+
+def _recent(address: Address) -> _Failure:
+    failure = _failures.get(address, _NO_FAILURE)
+    return failure if failure.at > time.monotonic() - _MEMORY else _NO_FAILURE

@@ -13,7 +13,14 @@ from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.addresses import Address, Endpoint, note_failure, note_success, resolve
+from kafka_sql.kafka.protocol.addresses import (
+    Address,
+    Endpoint,
+    connection_timeout,
+    note_failure,
+    note_success,
+    resolve,
+)
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
@@ -92,8 +99,8 @@ class Connection:
             config = get_credentials(config, int(config[CONNECT_TIMEOUT]) / 1000)
         try:
             self._connect_to_any(resolve(address, int(config[CONNECT_TIMEOUT]) / 1000), config)
-        except OSError:
-            note_failure(address)
+        except OSError as e:
+            note_failure(address, e)
             raise
         note_success(address)
 
@@ -103,7 +110,8 @@ class Connection:
             try:
                 self._open(endpoint, config)
             except OSError as e:
-                note_failure(endpoint.address)
+                if endpoint.address != self.address:
+                    note_failure(endpoint.address, e)
                 failure = e
             else:
                 note_success(endpoint.address)
@@ -113,7 +121,10 @@ class Connection:
     def _open(self, endpoint: Endpoint, config: Mapping[str, str]) -> None:
         self._correlation_id, self._responses, self._last_received_at = 0, 0, time.monotonic()
         self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
-        self._timeout = int(config[CONNECT_TIMEOUT]) / 1000
+        self._timeout = min(
+            connection_timeout(address, int(config[CONNECT_TIMEOUT]) / 1000)
+            for address in (self.address, endpoint.address)
+        )
         self._setup_deadline: float | None = time.monotonic() + self._timeout  # for all of the following
         self._socket = _connect(endpoint, self._timeout)
         try:
@@ -164,7 +175,7 @@ class Connection:
         Args:
             sent_at: when it was sent, in seconds of ``time.monotonic``.
         """
-        note_failure(self.address)
+        note_failure(self.address, TimeoutError())
         _last_timed_out[0] = max(_last_timed_out[0], sent_at)
 
     def may_be_dead(self) -> bool:

@@ -1,28 +1,35 @@
-"""Keep connections to a cluster's brokers open, and retry requests."""
+"""Keep connections to a cluster's brokers open, and choose a broker for requests that any broker answers."""
 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import functools
 import logging
 import math
-import random
 import selectors
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError
+from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, credentials_fingerprint, resolve_config
 from kafka_sql.kafka.protocol import metadata
-from kafka_sql.kafka.protocol.addresses import Address, canonical_addresses, order_by_failure, parse_address
+from kafka_sql.kafka.protocol.addresses import (
+    Address,
+    canonical_addresses,
+    failed_at,
+    note_failure,
+    order_by_failure,
+    parse_address,
+)
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
 from kafka_sql.options.secret_references import mask_secrets, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-T = TypeVar("T")
 
 _SERVERS: Final = "bootstrap.servers"
 _DEFAULT_PORT: Final = 9092
@@ -31,12 +38,15 @@ _CANONICAL: Final = "resolve_canonical_bootstrap_servers_only"
 _MAX_IDLE: Final = "connections.max.idle.ms"
 _MAX_IDLE_MS: Final = 540_000  # Java's default, a minute less than the brokers'
 _POLL: Final = 0.005  # seconds between checks whether a connection is open
-_BACKOFF: Final = 0.02  # seconds
-_MAX_BACKOFF: Final = 1.0
+_NEXT_SERVER: Final = 1.0  # seconds after which another server is tried too, if one has not responded
 
 
 class ConnectionPool:
-    """Connections by address, opened on first use."""
+    """Connections by address, opened on first use.
+
+    Attributes:
+        servers: the bootstrap servers as they are configured.
+    """
 
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create a pool without connections.
@@ -44,7 +54,7 @@ class ConnectionPool:
         Args:
             config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
         """
-        self._config = config
+        self._config, self.servers = config, config.get(_SERVERS, "")
         self._open: dict[Address, Connection] = {}
         # by address; None for any broker
         self._opening: dict[Address | None, concurrent.futures.Future[Connection]] = {}
@@ -53,6 +63,9 @@ class ConnectionPool:
         self._max_idle = int(config.get(_MAX_IDLE, _MAX_IDLE_MS)) / 1000 or math.inf
         self._brokers: list[Address] = []
         self._credentials: tuple[object, ...] = ()
+        self._last: Address | None = None  # of the connection that was returned last
+        self._avoided: set[Address] = set()  # that returned a retriable error, until all did
+        self._failures: dict[Address, BaseException] = {}  # the last one of each broker
 
     def close(self) -> None:
         """Close all connections. They are opened again on next use."""
@@ -104,7 +117,7 @@ class ConnectionPool:
             BrokerError: the broker rejected the client or its credentials.
         """
         connection = self._any_open()
-        return connection if connection is not None else self._add(self._connect_to_any())
+        return self._note_use(connection if connection is not None else self._add(self._connect_to_any()))
 
     def try_any_connection(self) -> Connection | None:
         """Return a connection as ``any_connection`` does; None while a thread opens it.
@@ -123,22 +136,46 @@ class ConnectionPool:
     def _any_open(self) -> Connection | None:
         for address in tuple(self._open):
             self._usable(address)
-        return min(self._open.values(), key=lambda connection: connection.ready_at, default=None)
+        candidates = [connection for address, connection in self._open.items() if address not in self._avoided]
+        return min(candidates, key=lambda c: (failed_at(c.address), c.ready_at), default=None)
 
     def _connect_to_any(self) -> Connection:
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
         bootstrap = [parse_address(server, _DEFAULT_PORT) for server in servers.split(",") if server.strip()]
         if self._config.get(_DNS_LOOKUP) == _CANONICAL:
             bootstrap = self._canonical(bootstrap)
-        failure = OSError("'properties.bootstrap.servers' is empty")
-        for address in order_by_failure([*bootstrap, *self._brokers]):
-            try:
-                return self._connect(address)
-            except TokenEndpointUnavailableError:
-                raise  # another broker would need a token, too
-            except OSError as e:
-                failure = e
-        raise failure
+        addresses = order_by_failure([*bootstrap, *self._brokers])
+        addresses.sort(key=lambda address: address in self._avoided)
+        if len(addresses) == 1:
+            return self._connect(addresses[0])
+        return self._connect_to_first(addresses)
+
+    def _connect_to_first(self, addresses: Sequence[Address]) -> Connection:
+        """Connect to the first broker that responds. Each has a second before the next one is tried, too."""
+        failure: BaseException = OSError("'properties.bootstrap.servers' is empty")
+        attempts: dict[concurrent.futures.Future[Connection], Address] = {}
+        remaining = iter(addresses)
+        try:
+            while True:
+                address = next(remaining, None)
+                if address is not None:
+                    attempts[_run_in_thread(functools.partial(self._connect, address))] = address
+                elif not attempts:
+                    raise failure
+                seconds = None if address is None else _NEXT_SERVER
+                done, _ = concurrent.futures.wait(attempts, seconds, concurrent.futures.FIRST_COMPLETED)
+                if not done and address is not None:
+                    note_failure(address)
+                for attempt in done:
+                    del attempts[attempt]
+                    if (error := attempt.exception()) is None:
+                        return attempt.result()
+                    if isinstance(error, TokenEndpointUnavailableError) or not isinstance(error, OSError):
+                        raise error  # another broker would need a token, too, or reject the client
+                    failure = error
+        finally:
+            for attempt in attempts:
+                attempt.add_done_callback(_close_opened)
 
     def connect_to(self, address: Address) -> Connection:
         """Return a connection to the broker at an address.
@@ -148,7 +185,7 @@ class ConnectionPool:
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
         """
         connection = self._usable(address)
-        return connection if connection is not None else self._add(self._connect(address))
+        return self._note_use(connection if connection is not None else self._add(self._connect(address)))
 
     def try_connect_to(self, address: Address) -> Connection | None:
         """Return a connection as ``connect_to`` does; None while a thread opens it. ``wait`` returns when it is open.
@@ -189,8 +226,15 @@ class ConnectionPool:
         settings = resolve_config(self._config)
         try:
             return Connection(address, settings)
+        except OSError as e:
+            self._failures[address] = e
+            raise
         except BrokerError as e:
             raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
+
+    def _note_use(self, connection: Connection) -> Connection:
+        self._last = connection.address
+        return connection
 
     def _add(self, connection: Connection) -> Connection:
         opened_before = self._open.get(connection.address)
@@ -245,6 +289,33 @@ class ConnectionPool:
         self._brokers = list(cluster.brokers.values())
         return cluster
 
+    def note_error(self, error: Exception) -> None:
+        """Note that the last request failed. After a retriable error, the next broker is another one if possible.
+
+        Args:
+            error: what the request raised.
+        """
+        if self._last is None or error in self._failures.values():
+            return
+        self._failures[self._last] = error
+        if isinstance(error, RetriableError):
+            self._avoided.add(self._last)
+            if not self._brokers:
+                with contextlib.suppress(OSError, EOFError):
+                    self.cluster_metadata([])
+            if self._avoided.issuperset(self._brokers):
+                self._avoided.clear()
+
+    def clear_failures(self) -> None:
+        """Forget the failures of an earlier request."""
+        self._avoided.clear()
+        self._failures.clear()
+
+    def describe_failures(self) -> str:
+        """Return the brokers whose last request failed, and why; empty if there is none."""
+        failures = tuple(self._failures.items())  # a thread may add one
+        return "; ".join(f"{host}:{port}: {error}" for (host, port), error in failures)
+
     def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
         """Request the leaders of one topic's partitions, as ``cluster_metadata`` does."""
         return self.cluster_metadata([topic], seconds).topic(topic)
@@ -266,33 +337,3 @@ def _run_in_thread(connect: Callable[[], Connection]) -> concurrent.futures.Futu
 def _close_opened(opening: concurrent.futures.Future[Connection]) -> None:
     if opening.exception() is None:
         opening.result().close()
-
-
-def retry_until(
-    request: Callable[[], T], close: Callable[[], None], seconds: float, subject: str, option: str = ""
-) -> T:
-    """Repeat a request after connection failures and retriable errors.
-
-    Args:
-        close: closes the connections after one of them failed.
-        seconds: the timeout.
-        subject: the server, for the error message.
-        option: the option that sets the timeout, for the error message.
-
-    Raises:
-        BrokerUnreachableError: the timeout expired; the message contains the last error.
-    """
-    deadline, backoff = time.monotonic() + seconds, _BACKOFF
-    while True:
-        try:
-            return request()
-        except (OSError, EOFError) as e:
-            close()
-            error: Exception = e
-        except RetriableError as e:
-            error = e
-        if time.monotonic() > deadline:
-            raise BrokerUnreachableError(f"{subject} did not respond within {seconds:g} s{option}: {error}.") from error
-        _LOG.debug("%s: retrying: %s", subject, error)
-        time.sleep(backoff * random.uniform(0.8, 1.2))  # clients that failed together do not retry together
-        backoff = min(backoff * 2, _MAX_BACKOFF)

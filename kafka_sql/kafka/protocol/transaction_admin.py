@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.error_codes import FENCED, ErrorCode, is_retriable
 from kafka_sql.kafka.protocol import transaction_outcome, transactions
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import (
     RetriableError,
     check_complete,
@@ -19,6 +17,7 @@ from kafka_sql.kafka.protocol.errors import (
     raise_if_retriable,
 )
 from kafka_sql.kafka.protocol.metadata import Metadata
+from kafka_sql.kafka.protocol.retries import delivery_limit, open_request_pool, retry_until
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
@@ -74,9 +73,8 @@ class TransactionAdmin:
             InvalidOptionError: a security setting is not supported.
         """
         check_security(config)
-        self._config = config
-        self._timeout = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._connections = ConnectionPool(config)
+        self._limit = delivery_limit(config)
+        self._connections = open_request_pool(config)
         self._coordinators: dict[str, Address] = {}
 
     def close(self) -> None:
@@ -94,7 +92,7 @@ class TransactionAdmin:
         Raises:
             BrokerError: a coordinator did not respond.
         """
-        return [key for key in self._retry(self._list_ongoing) if key.startswith(prefix)]
+        return [key for key in self._retry(ApiKey.LIST_TRANSACTIONS, self._list_ongoing) if key.startswith(prefix)]
 
     def describe(self, ids: Iterable[str]) -> dict[str, TransactionDescription | None]:
         """Return the state of each transactional id; None if its coordinator does not know it.
@@ -171,7 +169,7 @@ class TransactionAdmin:
             ):
                 connection.choose_version(request.key, request.oldest, request.latest)
 
-        self._retry(check)
+        self._retry(ApiKey.API_VERSIONS, check)
 
     def can_write(self, transactional_id: str) -> bool:
         """Return whether the user may write with a transactional id that is not in use.
@@ -188,7 +186,9 @@ class TransactionAdmin:
         """Return topic, partition and offset of one record of each open transaction; absent if it has no records."""
         first_partitions = {key: d.partitions[0] for key, d in descriptions.items() if d.partitions}
         requested = set(first_partitions.values())
-        producers = self._retry(lambda: self._describe_producers(requested)) if requested else {}
+        producers = (
+            self._retry(ApiKey.DESCRIBE_PRODUCERS, lambda: self._describe_producers(requested)) if requested else {}
+        )
         offsets: dict[str, tuple[str, int, int]] = {}
         for key, partition in first_partitions.items():
             for producer in producers[partition]:
@@ -216,7 +216,7 @@ class TransactionAdmin:
             raise_if_retriable(code, ApiKey.FETCH)
             return raise_for_code(f"{topic}[{partition}]@{offset}", code, outcome)
 
-        return self._retry(request)
+        return self._retry(ApiKey.FETCH, request)
 
     def _list_ongoing(self) -> list[str]:
         cluster = self._connections.cluster_metadata([])
@@ -265,7 +265,7 @@ class TransactionAdmin:
             if retriable:
                 raise RetriableError(retriable)
 
-        self._retry(request_remaining)
+        self._retry(api, request_remaining)
         return done
 
     def _group_by_coordinator(self, ids: list[str]) -> dict[Address, list[str]]:
@@ -281,7 +281,7 @@ class TransactionAdmin:
             groups.setdefault(self._coordinators[key], []).append(key)
         return groups
 
-    def _retry(self, request: Callable[[], T]) -> T:
+    def _retry(self, api: ApiKey, request: Callable[[], T]) -> T:
         """Repeat a request after retriable errors, for as long as the delivery of a record may take.
 
         Raises:
@@ -289,8 +289,7 @@ class TransactionAdmin:
         """
         if self._connections.credentials_changed():
             self.close()
-        subject = f"'{self._config['bootstrap.servers']}': the coordinators of transactions"
-        return retry_until(request, self.close, self._timeout, subject, f" ('properties.{DELIVERY_TIMEOUT}')")
+        return retry_until(request, self._connections, self._limit, api.title, self._coordinators.clear)
 
 
 def _require_leader(cluster: Metadata, topic: str, partition: int) -> Address:

@@ -232,16 +232,6 @@ def test_a_plan_that_fails_closes_its_client(topics: Topics, topic: str, planner
     assert planners.count == 2
 
 
-def test_a_cached_client_has_the_timeout_of_a_new_one(topics: Topics, topic: str) -> None:
-    """After a response the client waits longer; a later statement starts with the connection timeout again."""
-    with cached_cluster(topics.client()) as cluster:
-        initial_timeout = cluster.admin().timeout
-        cluster.latest(cluster.partitions((topic,)))
-        assert cluster.admin().timeout > initial_timeout
-    with cached_cluster(topics.client()) as cluster:
-        assert cluster.admin().timeout == initial_timeout
-
-
 def test_a_forked_process_can_exit(topics: Topics, topic: str, planners: CreatedClients) -> None:
     """A client's threads exist only in the parent: closing the client in the child would hang."""
     end_offsets(topics, topic)

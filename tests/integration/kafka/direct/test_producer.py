@@ -213,7 +213,7 @@ def test_missing_topic_is_not_created(topics: Topics) -> None:
 
 def test_unreachable_broker() -> None:
     with (
-        pytest.raises(BrokerUnreachableError, match=r"'127.0.0.1:1' did not respond within 0.5 s"),
+        pytest.raises(BrokerUnreachableError, match=r"'127\.0\.0\.1:1' .* within 0\.5 s: "),
         open_producer("127.0.0.1:1", "t", default_api_timeout_ms="500"),
     ):
         pass

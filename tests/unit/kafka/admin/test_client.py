@@ -1,57 +1,154 @@
-"""Which failed requests of the admin client are repeated."""
+"""Which failed requests of the admin client are repeated, and for how long."""
 
 from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from kafka_sql.errors import BrokerError
+from kafka_sql.errors import BrokerError, BrokerUnreachableError
+from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.protocol.codec import ApiKey
 
 
-def unreachable_admin(seconds: float) -> Admin:
-    timeout = str(int(seconds * 1000))
-    config = {"bootstrap.servers": "127.0.0.1:1", "socket.connection.setup.timeout.ms": timeout}
-    return Cluster(to_librdkafka(config)).admin()
+def fake_admin(milliseconds: int = 60_000, **methods: Callable[..., Any]) -> Admin:
+    """Return a client whose requests for metadata are answered, and that has some methods of librdkafka's client."""
+    config = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": str(milliseconds)}
+    admin = Cluster(to_librdkafka(config)).admin()
+    api: Any = SimpleNamespace(
+        poll=lambda _: 0, list_topics=lambda timeout: SimpleNamespace(topics={}, brokers={}), **methods
+    )
+    admin.api = api
+    return admin
+
+
+def failing(*codes: int) -> Callable[[AdminClient, float], str]:
+    remaining = list(codes)
+
+    def request(api: AdminClient, seconds: float) -> str:
+        if remaining:
+            raise KafkaException(KafkaError(remaining.pop(0)))
+        return "done"
+
+    return request
+
+
+COORDINATOR = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
 
 
 @pytest.mark.parametrize(
-    "code",
-    [KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR],
+    ("api", "codes"),
+    [
+        (ApiKey.DESCRIBE_GROUPS, COORDINATOR),
+        (ApiKey.OFFSET_FETCH, COORDINATOR),
+        (ApiKey.CREATE_TOPICS, (KafkaError.NOT_CONTROLLER, KafkaError.THROTTLING_QUOTA_EXCEEDED)),
+        (ApiKey.DESCRIBE_CONFIGS, (KafkaError.REQUEST_TIMED_OUT,)),
+        (ApiKey.DESCRIBE_TOPIC_PARTITIONS, (KafkaError._TIMED_OUT, KafkaError._TRANSPORT)),
+    ],
 )
-def test_a_coordinator_that_is_loading_or_moving_is_asked_again(code: int) -> None:
-    responses = [code, code]
-
-    def request(api: AdminClient, seconds: float) -> str:
-        if responses:
-            raise KafkaException(KafkaError(responses.pop()))
-        return "offsets"
-
-    assert unreachable_admin(10).call_coordinator(request) == "offsets"
+def test_retriable_errors(api: ApiKey, codes: tuple[int, ...]) -> None:
+    assert fake_admin().call(api, failing(*codes)) == "done"
 
 
-def test_a_coordinator_that_stays_unavailable_is_an_error() -> None:
+def test_an_error_that_stays() -> None:
     requests = []
 
     def request(api: AdminClient, seconds: float) -> str:
         requests.append(seconds)
         raise KafkaException(KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
 
-    with pytest.raises(BrokerError, match="COORDINATOR_LOAD_IN_PROGRESS"):
-        unreachable_admin(1).call_coordinator(request)
+    expected = (
+        r"completed the request DescribeGroups within 0\.3 s: .*COORDINATOR_LOAD_IN_PROGRESS.*"
+        r"'properties\.default\.api\.timeout\.ms' sets how long to retry"
+    )
+    with pytest.raises(BrokerUnreachableError, match=expected):
+        fake_admin(300).call(ApiKey.DESCRIBE_GROUPS, request)
     assert len(requests) > 2
 
 
 def test_other_errors_are_raised_at_once() -> None:
-    requests = []
-
-    def request(api: AdminClient, seconds: float) -> str:
-        requests.append(seconds)
-        raise KafkaException(KafkaError(KafkaError.INVALID_GROUP_ID))
-
     with pytest.raises(BrokerError, match="INVALID_GROUP_ID"):
-        unreachable_admin(10).call_coordinator(request)
+        fake_admin().call(ApiKey.DESCRIBE_GROUPS, failing(KafkaError.INVALID_GROUP_ID))
+    with pytest.raises(BrokerError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        fake_admin().call(ApiKey.DESCRIBE_CONFIGS, failing(KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
+
+
+def test_a_cluster_that_has_responded_has_more_time() -> None:
+    config = {"bootstrap.servers": "127.0.0.1:1", "socket.connection.setup.timeout.ms": "1000"}
+    admin = Cluster(to_librdkafka(config)).admin()
+    assert admin.limit() == (1, "socket.connection.setup.timeout.ms")
+    admin.api = fake_admin().api
+    assert admin.list_topics(lambda: False) == {}
+    assert admin.limit() == (60, "default.api.timeout.ms")
+
+
+def test_metadata_is_enough_of_a_response() -> None:
+    """The broker that the client considers the controller does not respond, but another one does."""
+    config = {"bootstrap.servers": "127.0.0.1:1", "socket.connection.setup.timeout.ms": "1000"}
+    admin = Cluster(to_librdkafka(config)).admin()
+    admin.api = fake_admin().api
+    # three pauses of 0.02 s and more; the last one would end after 'socket.connection.setup.timeout.ms'
+    assert admin.call(ApiKey.CREATE_TOPICS, failing(*[KafkaError._TIMED_OUT] * 7)) == "done"
+
+
+def commits(*codes: int, partition_code: int = 0) -> tuple[Callable[..., Any], list[object]]:
+    """Return a fake of ``alter_consumer_group_offsets`` that fails with these codes, and the requests that it gets."""
+    remaining, requests = list(codes), list[object]()
+
+    def alter(offsets: list[Any], **_: object) -> dict[str, Future[Any]]:
+        requests.append(offsets)
+        future, code = Future[Any](), remaining.pop(0) if remaining else 0
+        if code and not partition_code:
+            future.set_exception(KafkaException(KafkaError(code)))
+        else:
+            error = KafkaError(partition_code) if code else None
+            future.set_result(SimpleNamespace(topic_partitions=[SimpleNamespace(topic="t", partition=0, error=error)]))
+        return {offsets[0].group_id: future}
+
+    return alter, requests
+
+
+@pytest.mark.parametrize("code", [*COORDINATOR, KafkaError._TIMED_OUT, KafkaError._TRANSPORT])
+@pytest.mark.parametrize("is_of_partition", [False, True])
+def test_commits_are_repeated(code: int, is_of_partition: bool) -> None:
+    alter, requests = commits(code, code, partition_code=code if is_of_partition else 0)
+    admin = fake_admin(alter_consumer_group_offsets=alter)
+    assert groups.commit(admin, "g", {("t", 0): 5}).result(30) is None
+    assert len(requests) == 3
+
+
+def test_other_errors_of_commits() -> None:
+    alter, requests = commits(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    admin = fake_admin(alter_consumer_group_offsets=alter)
+    with pytest.raises(BrokerError, match=r"Grant the user .* READ on the group"):
+        groups.commit(admin, "g", {("t", 0): 5}).result(30)
+    alter, requests = commits(1, partition_code=KafkaError.UNKNOWN_MEMBER_ID)
+    with pytest.raises(BrokerError, match=r"t\[0\]: .*UNKNOWN_MEMBER_ID"):
+        groups.commit(fake_admin(alter_consumer_group_offsets=alter), "g", {("t", 0): 5}).result(30)
     assert len(requests) == 1
+
+
+def test_a_commit_does_not_keep_its_client_open() -> None:
+    pending = Future[Any]()
+    admin = fake_admin(alter_consumer_group_offsets=lambda offsets, **_: {"g": pending})
+    result, reference = groups.commit(admin, "g", {("t", 0): 5}), weakref.ref(admin)
+    del admin
+    gc.collect()
+    assert reference() is None
+    pending.set_exception(KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)))
+    with pytest.raises(BrokerError, match="Not coordinator"):
+        result.result(30)

@@ -119,6 +119,7 @@ CONVERTED = [
     ("session.timeout.ms", "2147483647", "session.timeout.ms", "3600000"),
     ("socket.connection.setup.timeout.ms", "500", "socket.connection.setup.timeout.ms", "1000"),
     ("default.api.timeout.ms", "1500", "default.api.timeout.ms", "1500"),
+    ("max.block.ms", "9223372036854775807", "max.block.ms", "9223372036854775807"),
     ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", "0"),
     ("receive.buffer.bytes", "-1", "socket.receive.buffer.bytes", "0"),
     ("request.timeout.ms", "600000", "socket.timeout.ms", "300000"),

@@ -501,7 +501,8 @@ def test_brokers_that_are_too_old(broker: SimulatedBroker, latest: int | None) -
 def test_unreachable_broker() -> None:
     with simulated_broker() as stopped:
         config = stopped.config(default_api_timeout_ms="200")
-    with ExitStack() as stack, pytest.raises(BrokerUnreachableError, match=r"did not respond within 0\.2 s: "):
+    expected = r"the request InitProducerId within 0\.2 s: 127\.0\.0\.1:1: "
+    with ExitStack() as stack, pytest.raises(BrokerUnreachableError, match=expected):
         open_producer_state({**config, "bootstrap.servers": "127.0.0.1:1"}, stack)
 
 

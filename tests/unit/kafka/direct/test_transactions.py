@@ -129,7 +129,7 @@ def test_coordinator_that_does_not_respond() -> None:
         broker.errors[INIT] = [SILENT] * 1_000
         with closing(ConnectionPool(config)) as connections:
             manager = TransactionManager(config, connections, "orders-1")
-            expected = r"the coordinator of transaction 'orders-1' did not respond within 0\.2 s \('properties\.del"
+            expected = r"InitProducerId for transaction 'orders-1' within 0\.2 s: 127.*: timed out\. .*'properties\.def"
             with pytest.raises(BrokerError, match=expected):
                 manager.add_partitions("t", [0])
 

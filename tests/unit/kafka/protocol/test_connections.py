@@ -1,23 +1,23 @@
-"""Connections to brokers: addresses, reuse, retries, and the order of responses."""
+"""Connections to brokers: addresses, reuse, and the order of responses."""
 
 from __future__ import annotations
 
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError
+from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol import connection as connection_module
 from kafka_sql.kafka.protocol.addresses import Address, parse_address, resolve
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Connection
-from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_for_code
 from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
@@ -133,42 +133,6 @@ def test_versions_are_those_of_the_broker(broker: SimulatedBroker) -> None:
     broker.versions = {ApiKey.METADATA: (4, 12), ApiKey.API_VERSIONS: (0, 2)}
     with closing(ConnectionPool(broker.config())) as pool:
         assert pool.any_connection().versions == {ApiKey.METADATA: (4, 12), ApiKey.API_VERSIONS: (0, 2)}
-
-
-def failing(*errors: Exception) -> Callable[[], str]:
-    remaining = iter(errors)
-
-    def request() -> str:
-        error = next(remaining, None)
-        if error is not None:
-            raise error
-        return "done"
-
-    return request
-
-
-def test_requests_are_repeated_after_retriable_errors() -> None:
-    closed = []
-    errors = (OSError("reset"), RetriableError(ErrorCode.LEADER_NOT_AVAILABLE), EOFError())
-    assert retry_until(failing(*errors), lambda: closed.append(1), 30, "b") == "done"
-    assert len(closed) == 2  # a connection is not closed after an error code
-    with pytest.raises(BrokerError):
-        retry_until(failing(BrokerError("rejected")), lambda: None, 30, "b")
-
-
-def test_retries_back_off_until_the_timeout() -> None:
-    attempts, began = [], time.monotonic()
-
-    def request() -> None:
-        attempts.append(time.monotonic())
-        raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-
-    with pytest.raises(
-        BrokerUnreachableError, match=r"'b:1' did not respond within 0\.3 s \('x'\): .*LEADER_NOT_AVAILABLE\)\."
-    ):
-        retry_until(request, lambda: None, 0.3, "'b:1'", " ('x')")
-    assert 0.3 <= time.monotonic() - began < 2
-    assert 4 <= len(attempts) <= 7  # after about 0, 0.02, 0.06, 0.14, 0.3 and 0.62 s on a fast machine
 
 
 def test_missing_items_and_error_codes() -> None:

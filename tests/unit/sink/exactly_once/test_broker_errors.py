@@ -86,7 +86,7 @@ def test_a_lasting_retriable_error_is_raised_after_the_timeout(
     client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transactions, "read_list_transactions", lambda _: (LOADING, []))
-    message = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): the coordinator is loading"
+    message = r"ListTransactions within 0\.2 s: .*the coordinator is loading.*'properties\.delivery\.timeout\.ms'"
     with pytest.raises(BrokerUnreachableError, match=message):
         client.list_ongoing("a")
 
