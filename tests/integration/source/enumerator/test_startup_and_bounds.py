@@ -64,8 +64,9 @@ def test_earliest_and_latest(topics: Topics, ten_records: str) -> None:
         ("2023-11-15", 10),
         ("-1 hour", 10),
         ("-9000 d", 0),
-        ("-1", 0),
+        *((str(n), 0) for n in (-1, -2, -5, -(2**63))),
         (str(NOON + 9001), 10),
+        (str(2**63 - 1), 10),
     ],
 )
 def test_timestamps(topics: Topics, ten_records: str, text: str, expected: int) -> None:
