@@ -31,8 +31,8 @@ def size_limit() -> Callable[[str, str], None]:
         if size > MAX_SIZE:
             shown = path if len(path) <= _MAX_PATH else path[: _MAX_PATH - 3] + "..."
             raise SchemaError(
-                f"The types of the schema's columns have more than {MAX_SIZE:,} characters up to field '{shown}', where a "
-                "type that is used several times counts each time. Declare the table's columns.",
+                f"The types of the schema's columns have more than {MAX_SIZE:,} characters up to field '{shown}'. "
+                "A type that is used several times counts each time. Declare the table's columns.",
                 column=shown,
             )
 

@@ -18,6 +18,7 @@ from kafka_sql.formats.confluent.wire_format import (
     Indices,
     Offsets,
     SchemaIds,
+    group_by_id,
     missing_header_errors,
     schema_ids,
     split_by_header,
@@ -121,8 +122,8 @@ class WireFormatDecoder(SupportsReadCheck):
             return self._read(int(ids[0]), data, offsets, indices, errors)
         return read_groups(
             self._schema,
-            np.unique(ids).tolist(),
-            lambda schema_id: self._read(schema_id, data, offsets, indices[ids == schema_id], errors),
+            group_by_id(ids),
+            lambda group: self._read(group[0], data, offsets, indices[group[1]], errors),
         )
 
     def _read(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.options import Option, Options, string
 from kafka_sql.options.secret_references import resolve
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import is_secret, mask_user_info
 from kafka_sql.suggestions import did_you_mean
 
 SCHEMA_TYPE_NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
@@ -194,7 +194,9 @@ def registry_settings(registry_options: RegistryOptions, options: Options) -> Re
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
         key = f"{prefix}.{AUTO_REGISTER}"
-        raise InvalidOptionError(f"Invalid value for option '{key}': expected 'true' or 'false'.", option=key)
+        value = properties[AUTO_REGISTER]
+        shown = f" '{value}'" if mask_user_info(value) == value else ""
+        raise InvalidOptionError(f"Invalid value{shown} for option '{key}': expected 'true' or 'false'.", option=key)
     headers = [
         (key.removeprefix(_HEADER_PREFIX), resolve(value, f"{prefix}.{key}"))
         for key, value in properties.items()

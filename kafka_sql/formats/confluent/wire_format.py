@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -50,7 +51,7 @@ def missing_header_errors(data: Bytes, offsets: Offsets, indices: Indices) -> li
     payloads = [data[offsets[index] : offsets[index + 1]].tobytes() for index in indices]
     expected = (
         "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema id "
-        "before the record; the payload is: "
+        "before the record (schema ids in headers, such as __value_schema_id, are not supported); the payload is: "
     )
     return [
         DecodeError(index, None, expected + payload[:_EXCERPT_SIZE].hex(" "))
@@ -65,6 +66,13 @@ def schema_ids(data: Bytes, offsets: Offsets, indices: Indices) -> SchemaIds:
     for k in range(4):
         id_bytes[:, k] = data[starts + 1 + k]
     return id_bytes.view(">u4").reshape(-1).astype(np.uint32)
+
+
+def group_by_id(ids: SchemaIds) -> Iterator[tuple[int, Indices]]:
+    """Yield each schema id, and the positions that have it, in order."""
+    order = np.argsort(ids, kind="stable")
+    distinct, first = np.unique(ids[order], return_index=True)
+    yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=len(distinct) > 0)
 
 
 def strip_headers(payloads: pa.BinaryArray) -> pa.BinaryArray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
@@ -19,6 +19,7 @@ from kafka_sql.formats.confluent.wire_format import (
     Bytes,
     Indices,
     SchemaIds,
+    group_by_id,
     missing_header_errors,
     schema_ids,
     split_by_header,
@@ -29,6 +30,8 @@ from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, 
 from kafka_sql.formats.protobuf_confluent.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, REGISTRY
 from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.options import Options
+
+_MESSAGES: Final = 8  # of a buffer, other than the first one of a schema, that are found without a loop over payloads
 
 MessageKey: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id and a message's indexes; () if they are malformed
 
@@ -62,6 +65,7 @@ class ProtobufConfluentDecoder:
         self._ignore_errors, self._read_defaults = options[IGNORE_PARSE_ERRORS], options[READ_DEFAULT_VALUES]
         self._registry = cached_registry(registry_settings(REGISTRY, options))
         self._subject = options.get(REGISTRY.subject)
+        self._files: dict[int, FileDescriptor | str] = {}  # by schema id; or why the schema cannot be read
         self._readers: dict[MessageKey, ProtobufReader | str] = {}  # or why the message cannot be read
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
@@ -109,20 +113,34 @@ class ProtobufConfluentDecoder:
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         key = schema_id, indexes
-        if key not in self._readers:
-            if not indexes:
-                return "Unknown data format: expected the indexes of the message after the schema id"
+        if key in self._readers:
+            return self._readers[key]
+        if not indexes:
+            return "Unknown data format: expected the indexes of the message after the schema id"
+        file = self._find_file(schema_id)
+        if isinstance(file, str):
+            return file
+        try:
+            message = find_message(file, indexes)
+        except ValueError as e:  # not remembered: there are as many as producers make up
+            return f"the Protobuf schema of id {schema_id} {e}"
+        try:
+            self._readers[key] = self._create_reader(message)
+        except SchemaError as e:
+            self._readers[key] = f"the Protobuf schema of id {schema_id} cannot be read as the table's columns: {e}"
+        return self._readers[key]
+
+    def _find_file(self, schema_id: int) -> FileDescriptor | str:
+        """Return a schema, or why it cannot be read."""
+        if schema_id not in self._files:
             try:
                 registered = self._registry.schema_by_id(schema_id)
-                file = compile_schema(registered.text, registered.references)
-                self._readers[key] = self._create_reader(find_message(file, indexes))
+                self._files[schema_id] = compile_schema(registered.text, registered.references)
             except SchemaNotFoundError as e:
-                self._readers[key] = str(e)
+                self._files[schema_id] = str(e)
             except ValueError as e:
-                self._readers[key] = f"the Protobuf schema of id {schema_id} {e}"
-            except SchemaError as e:
-                self._readers[key] = f"the Protobuf schema of id {schema_id} cannot be read as the table's columns: {e}"
-        return self._readers[key]
+                self._files[schema_id] = f"the Protobuf schema of id {schema_id} {e}"
+        return self._files[schema_id]
 
     def _create_reader(self, message: Descriptor) -> ProtobufReader:
         return ProtobufReader(
@@ -142,23 +160,34 @@ def _group_by_message(data: Bytes, starts: Indices, ends: Indices, ids: SchemaId
     """
     is_first = starts < ends
     is_first[is_first] = data[starts[is_first]] == 0  # a single 0: the first message, as in most schemas
-    for schema_id in np.unique(ids[is_first]).tolist():
-        positions = np.flatnonzero(is_first & (ids == schema_id))
+    have_first = np.flatnonzero(is_first)
+    for schema_id, chosen in group_by_id(ids[have_first]):
+        positions = have_first[chosen]
         yield _Group((schema_id, FIRST_MESSAGE), positions, starts[positions] + 1)
-    malformed: dict[int, list[int]] = {}
     remaining = np.flatnonzero(~is_first)
-    while len(remaining):  # one round per distinct prefix, however many payloads have it
+    for _ in range(_MESSAGES):  # most topics have few
+        if not len(remaining):
+            return
         first = int(remaining[0])
-        indexes, size = decode_indexes(data[starts[first] : min(ends[first], starts[first] + MAX_SIZE)].tobytes())
-        if indexes:
-            same_prefix = (ids[remaining] == ids[first]) & (ends[remaining] - starts[remaining] >= size)
-            for offset in range(size):
-                same_prefix[same_prefix] = data[starts[remaining[same_prefix]] + offset] == data[starts[first] + offset]
-            positions = remaining[same_prefix]
-            yield _Group((int(ids[first]), indexes), positions, starts[positions] + size)
-            remaining = remaining[~same_prefix]
-        else:
-            malformed.setdefault(int(ids[first]), []).append(first)
-            remaining = remaining[1:]
-    for schema_id, rows in malformed.items():
-        yield _Group((schema_id, ()), np.array(rows), starts[rows])
+        indexes, size = _indexes_at(data, int(starts[first]), int(ends[first]))
+        if not indexes:
+            break
+        same_prefix = (ids[remaining] == ids[first]) & (ends[remaining] - starts[remaining] >= size)
+        for offset in range(size):
+            same_prefix[same_prefix] = data[starts[remaining[same_prefix]] + offset] == data[starts[first] + offset]
+        positions = remaining[same_prefix]
+        yield _Group((int(ids[first]), indexes), positions, starts[positions] + size)
+        remaining = remaining[~same_prefix]
+    groups: dict[MessageKey, list[tuple[int, int]]] = {}
+    for position in remaining.tolist():
+        start = int(starts[position])
+        indexes, size = _indexes_at(data, start, int(ends[position]))
+        groups.setdefault((int(ids[position]), indexes), []).append((position, start + size))
+    for key, members in groups.items():
+        group_positions, group_starts = np.array(members, np.int64).T
+        yield _Group(key, group_positions, group_starts)
+
+
+def _indexes_at(data: Bytes, start: int, end: int) -> tuple[tuple[int, ...], int]:
+    """Return the indexes of a message, none if they are malformed, and how many bytes they take."""
+    return decode_indexes(data[start : min(end, start + MAX_SIZE)].tobytes())

@@ -33,7 +33,8 @@ abstract class WireFormatDecoder extends PayloadDecoder {
         if (payload.length < HEADER_SIZE || payload[0] != 0) {
             throw new Mismatch(
                 "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a "
-                    + "schema id before the record; the payload is: " + AvroReader.hexadecimal(payload),
+                    + "schema id before the record (schema ids in headers, such as __value_schema_id, are not "
+                    + "supported); the payload is: " + AvroReader.hexadecimal(payload),
                 "",
                 false);
         }
