@@ -146,7 +146,7 @@ TABLE: Final[Mapping[str, str]] = {
 def java_types() -> dict[str, str]:
     """Return the types of Kafka's ConfigDef, by property."""
     rows = (line.split("\t") for line in _JAVA_PROPERTIES.read_text().splitlines())
-    return {key: value_type for key, _, value_type, _ in rows}
+    return {key: value_type for key, _, value_type, *_ in rows}
 
 
 def registry_formats() -> list[str]:

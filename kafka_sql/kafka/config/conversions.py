@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
+from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.kafka.config.java_values import invalid_value
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.token_providers import convert_handlers
 from kafka_sql.options.secret_references import has_reference, is_reference
@@ -153,21 +154,15 @@ def _tls_versions(text: str) -> dict[str, str]:
     names = {name.strip() for name in text.split(",") if name.strip()}
     versions = {_TLS_VERSIONS.get(name.lower()) for name in names}
     if None in versions or (versions and not versions & {"TLSv1.3", "TLSv1.2"}):
-        raise InvalidOptionError(
-            "Invalid value for option 'properties.ssl.enabled.protocols': expected 'TLSv1.3', 'TLSv1.2' or "
-            "'TLSv1.2,TLSv1.3'. Older versions are not supported.",
-            option="properties.ssl.enabled.protocols",
-        )
+        expected = "'TLSv1.3', 'TLSv1.2' or 'TLSv1.2,TLSv1.3'. Older versions are not supported"
+        raise invalid_value("ssl.enabled.protocols", text, expected)
     return {"ssl.cipher.suites": TLS_1_3_ONLY} if versions and "TLSv1.2" not in versions else {}
 
 
 def _kilobytes(text: str) -> str:
     size = parse_digits(text.strip())
     if size is None:
-        raise InvalidOptionError(
-            "Invalid value for option 'properties.buffer.memory': expected a number of bytes.",
-            option="properties.buffer.memory",
-        )
+        raise invalid_value("buffer.memory", text, "a number of bytes")
     return clamp_to_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
 
 

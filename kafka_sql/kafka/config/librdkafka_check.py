@@ -32,6 +32,12 @@ def is_unknown(message: str) -> bool:
     return message.startswith(_UNKNOWN.split("{", 1)[0])
 
 
+def is_number(key: str) -> bool:
+    """Return whether a property that librdkafka has is a number."""
+    rejected = find_rejected({key: "1"})
+    return find_rejected({key: "x"}) is not None and (rejected is None or " allowed " in rejected[1])
+
+
 @cache
 def supports_kerberos() -> bool:
     """Return whether this librdkafka was built with Kerberos (GSSAPI)."""

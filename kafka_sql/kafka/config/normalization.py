@@ -6,11 +6,14 @@ same to both. An unknown value is an error, never another protocol or a check th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError
 from kafka_sql.kafka.config.conversions import to_openssl_ciphers
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
+from kafka_sql.kafka.config.java_values import BOOLEANS, normalize_number
 from kafka_sql.kafka.config.token_providers import AWS_MECHANISM
 from kafka_sql.options.secret_references import has_reference
 from kafka_sql.options.secrets import mask_user_info
@@ -28,25 +31,31 @@ def _spellings(*values: str) -> dict[str, str]:
 
 
 _MECHANISMS: Final = _spellings("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", AWS_MECHANISM)
+_STORE_TYPES: Final = _spellings("JKS", "PKCS12", "PEM")  # only Java's client needs it
 
 # the normalized value by each accepted one in lower case
 NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
+    **dict.fromkeys(BOOLEANS, _BOOLEAN),
     "acks": {"all": "all", "-1": "all", "1": "1", "0": "0"},
-    "check.crcs": _BOOLEAN,
     "enable.sasl.oauthbearer.unsecure.jwt": _BOOLEAN,
     "enable.ssl.certificate.verification": _BOOLEAN,
     "isolation.level": _spellings("read_uncommitted", "read_committed"),
+    "metadata.recovery.strategy": _spellings("none", "rebootstrap"),
     "sasl.mechanism": _MECHANISMS,
     "sasl.mechanisms": _MECHANISMS,
     "sasl.oauthbearer.assertion.algorithm": _spellings("RS256", "ES256"),
-    "sasl.oauthbearer.assertion.claim.jti.include": _BOOLEAN,
     "sasl.oauthbearer.grant.type": _spellings("client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
     "sasl.oauthbearer.metadata.authentication.type": _spellings("none", "azure_imds", "aws_iam"),
     "sasl.oauthbearer.method": _spellings("default", "oidc"),
     "security.protocol": _spellings("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "ssl.keystore.type": _STORE_TYPES,
+    "ssl.truststore.type": _STORE_TYPES,
     HOST_NAME_CHECK: _spellings("https", "none"),
 }
 _ADDRESSES: Final = ("bootstrap.servers", "metadata.broker.list")
+_ADDRESS: Final = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[\w:.%]+\]|[^\s:/;\[\]]+)(?::(?P<port>\d{1,5}))?", re.ASCII)
+_TOKEN_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+_TOKEN_URL: Final = re.compile(r"https?://[^/]|\Z", re.IGNORECASE)  # empty is not set
 # part of OpenSSL itself: OpenSSL loads any other name as a shared library
 _PROVIDERS: Final = ("default", "legacy", "base", "fips")
 
@@ -60,11 +69,20 @@ def normalize_properties(properties: Mapping[str, str]) -> dict[str, str]:
     Raises:
         OptionError: as ``normalize_settings``.
     """
-    literals = {key: value for key, value in properties.items() if not has_reference(value)}
+    literals = {
+        key: value for key, value in properties.items() if not (has_reference(value) or _is_neutral(key, value))
+    }
+    literals = {key: normalize_number(key, value) for key, value in literals.items()}
     if literals.get(HOST_NAME_CHECK) == "":
         literals[HOST_NAME_CHECK] = "none"  # Java's way to disable it
-    references = {key: value for key, value in properties.items() if key not in literals}
-    return references | normalize_settings(literals, are_literals=True)
+    others = {key: value for key, value in properties.items() if key not in literals}
+    return others | normalize_settings(literals, are_literals=True)
+
+
+def _is_neutral(key: str, value: str) -> bool:
+    """Return whether a property is rejected in any case, or has no effect with this value."""
+    java = JAVA_PROPERTIES.get(key)
+    return java is not None and (java.handling is Handling.REJECTED or value in java.neutral_values)
 
 
 def normalize_settings(settings: Mapping[str, str], are_literals: bool = False) -> dict[str, str]:
@@ -83,11 +101,10 @@ def normalize_settings(settings: Mapping[str, str], are_literals: bool = False) 
         if key in settings:
             normalized[key] = _normalize(key, settings[key], values, are_literals)
     for key in _ADDRESSES:
-        if "@" in settings.get(key, ""):  # it would appear in errors and logs
-            raise InvalidOptionError(
-                f"Invalid value for option 'properties.{key}': expected 'host:port', without user and password.",
-                option=f"properties.{key}",
-            )
+        if key in settings:
+            _check_addresses(key, settings[key])
+    if not _TOKEN_URL.match(settings.get(_TOKEN_ENDPOINT, "")):
+        raise _hidden_value(_TOKEN_ENDPOINT, "a URL with http:// or https://")
     if PROVIDERS in settings:
         normalized[PROVIDERS] = _check_providers(settings[PROVIDERS])
     if ciphers := normalized.pop(CIPHERS, ""):  # the empty string is Java's way to keep the default
@@ -112,6 +129,20 @@ def _normalize(key: str, value: str, values: Mapping[str, str], is_literal: bool
             option=f"properties.{key}",
         )
     return normalized
+
+
+def _check_addresses(key: str, text: str) -> None:
+    """Check a list of addresses. Errors do not show it: it may contain a password."""
+    if "@" in text:  # it would appear in errors and logs
+        raise _hidden_value(key, "'host:port', without user and password")
+    matches = [_ADDRESS.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
+    if not matches or any(match is None or not 0 < int(match["port"] or 1) < 1 << 16 for match in matches):
+        raise _hidden_value(key, "'host:port', several separated by ',', with ports from 1 to 65535")
+
+
+def _hidden_value(key: str, expected: str) -> InvalidOptionError:
+    option = f"properties.{key}"
+    return InvalidOptionError(f"Invalid value for option '{option}': expected {expected}.", option=option)
 
 
 def _check_providers(text: str) -> str:

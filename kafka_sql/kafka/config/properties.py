@@ -6,6 +6,7 @@ Names and defaults: Apache Kafka's producer and consumer configuration pages, li
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,6 +15,7 @@ from kafka_sql.kafka.config import kerberos, librdkafka_check, security
 from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.credentials import check_credentials
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
+from kafka_sql.kafka.config.java_values import invalid_value
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
 from kafka_sql.kafka.config.token_providers import (
@@ -63,6 +65,8 @@ _NUMBERS: Final = {
     **dict.fromkeys((CONNECT_TIMEOUT, DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT, SOCKET_TIMEOUT), "milliseconds"),
     "receive.message.max.bytes": "a number of bytes",
 }
+# what C reads as a number otherwise: 010 is octal, and the rest of 1.5 and 5 s is ignored
+_OTHER_NUMBER: Final = re.compile(r"\s*[+-]?(?:0\d|\d+[^\d])")
 _NO_REFERENCES: Final = ("isolation.level", "auto.offset.reset", "acks", *_NUMBERS)
 
 
@@ -227,6 +231,9 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
     if rejected := librdkafka_check.find_rejected(literal):
         name, message = rejected
         raise _rejection(original_names.get(name, name), name, literal[name], message)
+    for key, value in literal.items():
+        if _OTHER_NUMBER.match(value) and key in original_names and librdkafka_check.is_number(key):
+            raise invalid_value(original_names[key], value, "a number in decimal digits, without a unit")
     for key, expected in {
         **dict.fromkeys(OWN_TIMEOUTS, "milliseconds"),
         **_NUMBERS,
@@ -237,9 +244,7 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
 
 def _check_number(key: str, value: str, expected: str) -> None:
     if parse_digits(value) is None:
-        raise InvalidOptionError(
-            f"Invalid value for option 'properties.{key}': expected {expected}.", option=f"properties.{key}"
-        )
+        raise invalid_value(key, value, expected)
 
 
 def _rejection(key: str, name: str, value: str, message: str) -> Exception:

@@ -38,7 +38,7 @@ def test_nul_and_surrogates_are_rejected(text: str) -> None:
         to_librdkafka({**SERVERS, f"x{text}": "1"})
 
 
-@pytest.mark.parametrize("value", ["²", "٥", "9" * 5000, "0x10", "1_000", "+5", "-5", "${env:HOME}"])
+@pytest.mark.parametrize("value", ["²", "٥", "9" * 5000, "0x10", "1_000", "+-5", "5 ms", "-5", "${env:HOME}"])
 @pytest.mark.parametrize(
     "option", ["socket.connection.setup.timeout.ms", "delivery.timeout.ms", "transaction.timeout.ms"]
 )

@@ -16,7 +16,8 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_sql.errors import BrokerError, ConflictingOptionsError, InvalidOptionError, UnsupportedOptionError
-from kafka_sql.kafka.config.librdkafka_check import find_rejected
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
+from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown
 from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
@@ -196,7 +197,8 @@ def test_every_spelling_has_one_value_which_librdkafka_accepts() -> None:
         for spelling, value in values.items():
             for text in (spelling, spelling.upper(), f" {spelling.title()}\t"):
                 assert normalize_settings({key: text}) == {key: value}
-            assert find_rejected({key: value}) is None
+            rejected = find_rejected({key: value})
+            assert rejected is None or (is_unknown(rejected[1]) and key in JAVA_PROPERTIES)
 
 
 def test_the_isolation_level_and_checksums_have_one_spelling() -> None:
@@ -315,3 +317,37 @@ def test_misspelled_literals_suggest_the_nearest() -> None:
         to_librdkafka({**SERVERS, "isolation.level": "read_comitted"})
     with pytest.raises(InvalidOptionError, match=r"^\[INVALID_OPTION\] Invalid value for option"):
         to_librdkafka({**SERVERS, "security.protocol": "http://u:hunter2@h"})
+
+
+@pytest.mark.parametrize("key", ["bootstrap.servers", "metadata.broker.list"])
+@pytest.mark.parametrize(
+    "value",
+    ["", " , ", "h:", "h:abc", "h:-1", "h:0", "h:65536", "h:1, g:x", "h:1;g:2", ":9092", "a b:1", "::1", "u:p@h:1"],
+)
+def test_addresses_are_checked(monkeypatch: pytest.MonkeyPatch, key: str, value: str) -> None:
+    monkeypatch.setenv("SERVERS", value)
+    for text in (value, "${env:SERVERS}"):
+        with pytest.raises(InvalidOptionError) as caught:
+            resolve_config(to_librdkafka({**SERVERS, key: text}))
+        assert str(caught.value).startswith(
+            f"[INVALID_OPTION] Invalid value for option 'properties.{key}': expected 'h"
+        )
+    with pytest.raises(InvalidOptionError, match=r"separated by ',', with ports from 1 to 65535\.$"):
+        to_librdkafka({**SERVERS, key: "u:hunter2"})
+
+
+@pytest.mark.parametrize(
+    "value", ["h", "h:1", "my_host-1.example:9092, [::1]:9092,", "SASL_SSL://h:65535", "127.0.0.1:1"]
+)
+def test_valid_addresses(value: str) -> None:
+    assert to_librdkafka({"bootstrap.servers": value})["bootstrap.servers"] == value
+
+
+@pytest.mark.parametrize("value", ["x", "file:///etc/shadow", "ftp://h", "http://", "u:hunter2@h/token"])
+def test_a_token_endpoint_is_a_url(value: str) -> None:
+    key = "sasl.oauthbearer.token.endpoint.url"
+    with pytest.raises(InvalidOptionError, match=f"'properties.{key}': expected a URL with http:// or https://") as e:
+        to_librdkafka({**SERVERS, key: value})
+    assert "hunter2" not in str(e.value)
+    for valid in ("", "https://h/token", "HTTP://h:1"):
+        to_librdkafka({**SERVERS, key: valid})

@@ -12,6 +12,7 @@ from kafka_sql.errors import InvalidOptionError, UnknownOptionError, Unsupported
 from kafka_sql.kafka.admin.client import admin_config
 from kafka_sql.kafka.config import librdkafka_check
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
+from kafka_sql.kafka.config.java_values import BOOLEANS, DECIMALS, INTEGERS
 from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown, supports_kerberos
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, resolve_config, to_librdkafka
@@ -32,10 +33,12 @@ def test_a_property_overrides_the_default() -> None:
     assert to_librdkafka({**SERVERS, "isolation.level": "read_committed"})["isolation.level"] == "read_committed"
 
 
-# key, clients that have it (C, P), type and default in Apache Kafka 4.3
+# key, clients that have it (C, P), type, default and range in Apache Kafka 4.3
 KAFKA = [line.split("\t") for line in (Path(__file__).parent / "java_properties.tsv").read_text().splitlines()]
 JAVA_DEFAULTS = {
-    key: default.strip("[]").replace("class ", "") for key, _, _, default in KAFKA if default not in ("null", "<none>")
+    key: default.strip("[]").replace("class ", "")
+    for key, _, _, default, _ in KAFKA
+    if default not in ("null", "<none>")
 }
 
 
@@ -68,14 +71,21 @@ VALUES = {
     "sasl.mechanism": "PLAIN",
     "sasl.oauthbearer.assertion.algorithm": "ES256",
     "sasl.oauthbearer.assertion.claim.jti.include": "true",
+    **dict.fromkeys((f"compression.{codec}.level" for codec in ("gzip", "lz4", "zstd")), "2"),
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": "30",
+    "sasl.login.refresh.window.jitter": "0.2",
     "security.protocol": "SSL",
     "sasl.oauthbearer.token.endpoint.url": "http://localhost:1/token",
 }
 
 
+TYPES = {key: type_name for key, _, type_name, *_ in KAFKA}
+
+
 def value_of(java: Property) -> str:
-    types = {key: type_name for key, _, type_name, _ in KAFKA}
-    return VALUES.get(java.key) or ("20000" if types[java.key] in ("INT", "LONG", "SHORT") else "text")
+    """Return a valid value, which is not the default."""
+    numbers = {"INT": "20000", "LONG": "20000", "SHORT": "700", "DOUBLE": "0.7", "BOOLEAN": "false"}
+    return VALUES.get(java.key) or numbers.get(TYPES.get(java.key, ""), "text")
 
 
 @pytest.mark.parametrize("java", properties_with(Handling.SAME), ids=lambda p: p.key)
@@ -163,7 +173,7 @@ def test_a_value_out_of_librdkafkas_range_is_logged(caplog: pytest.LogCaptureFix
     assert "option 'properties.request.timeout.ms' = 600000 is out of librdkafka's range: using 300000" in caplog.text
     with pytest.raises(
         InvalidOptionError,
-        match=r"'-5' for option 'properties.request.timeout.ms': expected a number in the range 10..300000",
+        match=r"'-5' for option 'properties.request.timeout.ms': expected an integer of at least 0 \(milliseconds\)",
     ):
         to_librdkafka({**SERVERS, "request.timeout.ms": "-5"})
 
@@ -204,7 +214,7 @@ def test_reset_by_duration_is_rejected() -> None:
 @pytest.mark.parametrize("java", properties_with(Handling.IGNORED), ids=lambda p: p.key)
 def test_ignored_with_a_warning(java: Property, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert to_librdkafka({**SERVERS, java.key: "1"}) == to_librdkafka(SERVERS)
+        assert to_librdkafka({**SERVERS, java.key: value_of(java)}) == to_librdkafka(SERVERS)
     assert f"'properties.{java.key}' has no effect: {java.reason}" in caplog.text
 
 
@@ -313,10 +323,15 @@ def test_unknown_property_suggests_the_nearest() -> None:
             "lz5",
             " 'lz5' for option '{}': expected one of 'none', 'gzip', 'snappy', 'lz4', 'zstd'. Did",
         ),
-        ("enable.idempotence", "maybe", " 'maybe' for option '{}': expected 'true' or 'false'."),
-        ("fetch.min.bytes", "x", " 'x' for option '{}': expected a number."),
+        ("queued.min.messages", "x", " 'x' for option '{}': expected a number."),
+        ("queued.min.messages", "1.5", " '1.5' for option '{}': expected a number in decimal digits, without a unit."),
+        ("queued.min.messages", "010", " '010' for option '{}': expected a number in decimal digits, without a unit."),
+        ("queued.max.messages.kbytes", "5 mb", " '5 mb' for option '{}': expected a number in decimal digits, without"),
         ("socket.timeout.ms", "7", " '7' for option '{}': expected a number in the range 10..300000."),
-        ("linger.ms", "http://u:p@h", " for option '{}': expected a number."),
+        ("socket.timeout.ms", "30 s", " '30 s' for option '{}': expected a number in "),
+        ("receive.message.max.bytes", "x", " 'x' for option '{}': expected a number."),
+        ("linger.ms", "http://u:p@h", " for option '{}': expected an integer of at least 0 (milliseconds)."),
+        ("linger.ms", "900001", " '900001' for option '{}': expected a number in the range 0..900000."),
         ("acks", "2", " '2' for option '{}': expected one of 'all', '1', '0'."),
     ],
 )
@@ -325,6 +340,67 @@ def test_invalid_values_name_what_is_allowed(key: str, value: str, message: str)
         to_librdkafka({**SERVERS, key: value})
     assert str(caught.value).startswith("[INVALID_OPTION] Invalid value" + message.format(f"properties.{key}"))
     assert "u:p" not in str(caught.value)
+
+
+INVALID = {
+    "INT": ("abc", "-200000", "99999999999999999999", "1.5", "1e3", "0x10", "5 s", "", "١"),
+    "LONG": ("abc", "-200000", "99999999999999999999", "1.5", "1e3", "0x10", "5 s", "", "١"),
+    "SHORT": ("abc", "-1", "40000", "1.5", ""),
+    "DOUBLE": ("abc", "-1", "1.01", "1,0", "nan", "inf", ""),
+    "BOOLEAN": ("maybe", "2", "yes", ""),
+}
+CHOICES = (
+    *("acks", "auto.offset.reset", "client.dns.lookup", "compression.type", "group.protocol", "isolation.level"),
+    *("metadata.recovery.strategy", "sasl.mechanism", "sasl.oauthbearer.assertion.algorithm", "security.protocol"),
+    *("ssl.endpoint.identification.algorithm", "ssl.enabled.protocols", "ssl.keystore.type", "ssl.truststore.type"),
+)
+
+
+@pytest.mark.parametrize("key", sorted(TYPES))
+def test_a_wrong_value_is_named_with_what_is_allowed(key: str) -> None:
+    java, type_name = JAVA_PROPERTIES[key], TYPES[key]
+    for value in ("x!",) if key in CHOICES else INVALID.get(type_name, ()):
+        if java.handling is Handling.REJECTED or value in java.neutral_values:
+            continue
+        with pytest.raises(InvalidOptionError) as caught:
+            to_librdkafka({**SERVERS, key: value})
+        assert caught.value.option == f"properties.{key}"
+        expected = {"INT": "an integer ", "LONG": "an integer ", "SHORT": "an integer ", "DOUBLE": "a number from "}
+        start = f"[INVALID_OPTION] Invalid value '{value}' for option 'properties.{key}': expected "
+        assert str(caught.value).startswith(start + expected.get(type_name, ""))
+
+
+@pytest.mark.parametrize("key", sorted(key for key, name in TYPES.items() if name in INVALID))
+def test_numbers_are_written_as_in_java(key: str) -> None:
+    java = JAVA_PROPERTIES[key]
+    if java.handling is not Handling.REJECTED:
+        value = value_of(java)
+        plain, written = to_librdkafka({**SERVERS, key: value}), to_librdkafka({**SERVERS, key: f" {value}\n"})
+        assert written == plain
+        if TYPES[key] in ("INT", "LONG"):
+            assert to_librdkafka({**SERVERS, key: f"+00{value}"}) == plain
+
+
+def number(text: str) -> float:
+    return float(text) if "." in text else int(text)
+
+
+def test_ranges_are_those_of_java() -> None:
+    """Java's clients have no minimum for some, which fail later: 0."""
+    largest = {"INT": (1 << 31) - 1, "LONG": (1 << 63) - 1, "DOUBLE": 1}
+    for key, _, type_name, _, range_ in KAFKA:
+        if type_name not in ("INT", "LONG", "SHORT", "DOUBLE"):
+            continue
+        own = {**INTEGERS, **DECIMALS}[key]
+        if key == "compression.gzip.level":
+            assert (own, range_) == ((-1, 9), "[1,...,9] or -1")
+            continue
+        low, _, high = range_.strip("[]").partition(",...")
+        smallest = -1 if key == "connections.max.idle.ms" else 0
+        assert own == (number(low or str(smallest)), number(high.strip(",") or str(largest[type_name]))), key
+    assert {key for key, name in TYPES.items() if name == "BOOLEAN"} - {
+        "transaction.two.phase.commit.enable"
+    } == BOOLEANS
 
 
 def test_invalid_values_of_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +414,7 @@ def test_invalid_values_of_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch
 
 def test_api_timeout_is_kept_and_checked() -> None:
     assert to_librdkafka({**SERVERS, "default.api.timeout.ms": "1500"})["default.api.timeout.ms"] == "1500"
-    with pytest.raises(InvalidOptionError, match=r"default.api.timeout.ms': expected milliseconds"):
+    with pytest.raises(InvalidOptionError, match=r"'soon' for option .*: expected an integer"):
         to_librdkafka({**SERVERS, "default.api.timeout.ms": "soon"})
 
 
