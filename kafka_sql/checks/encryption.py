@@ -1,4 +1,7 @@
-"""Warn about credentials that are sent over connections without TLS. Loopback addresses are exempt."""
+"""Warn about credentials that are sent without TLS, or to a server that TLS does not verify.
+
+Loopback addresses are exempt: what is sent to them does not leave the machine.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.kafka.config import kerberos
+from kafka_sql.kafka.config.normalization import HOST_NAME_CHECK
 from kafka_sql.kafka.config.properties import resolve_config
 from kafka_sql.kafka.protocol.addresses import parse_address
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
 
+_VERIFICATION = "enable.ssl.certificate.verification"
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 # what a login reveals to an eavesdropper, and to a server that pretends to be the broker
 _EXPOSED = {
@@ -26,13 +31,19 @@ _EXPOSED = {
 }
 
 
-def check_encryption(definition: Definition) -> Iterator[Finding]:
-    """Warn about logins to brokers, token endpoints and schema registries without TLS.
+def check_encryption(definition: Definition, clusters: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """Warn about connections to brokers, token endpoints and schema registries that reveal credentials or data.
+
+    Args:
+        clusters: the clients' configuration for each cluster of the table, by its id; empty for the only one.
 
     Raises:
         KafkaSqlError: a reference to a secret cannot be resolved.
     """
-    messages = [*_unencrypted_logins(resolve_config(definition.client_config))]
+    messages = []
+    for cluster, config in clusters.items():
+        prefix = f"cluster '{cluster}': " if cluster else ""
+        messages += [prefix + message for message in _exposures(resolve_config(config))]
     for part, payload in (("key", definition.key), ("value", definition.value)):
         if payload is not None and _registry_is_exposed(payload):
             messages.append(
@@ -43,14 +54,28 @@ def check_encryption(definition: Definition) -> Iterator[Finding]:
         yield Finding(definition.name, "encryption", True, message, is_warning=True)
 
 
-def _unencrypted_logins(config: Mapping[str, str]) -> Iterator[str]:
-    servers = [parse_address(server, 0)[0] for server in config["bootstrap.servers"].split(",")]
+def _exposures(config: Mapping[str, str]) -> Iterator[str]:
+    servers = [parse_address(server, 0)[0] for server in config["bootstrap.servers"].split(",") if server.strip()]
     mechanism = kerberos.sasl_mechanism(config) or ""
-    if config.get("security.protocol") == "SASL_PLAINTEXT" and mechanism in _EXPOSED and not _are_local(servers):
+    protocol = config.get("security.protocol", "PLAINTEXT")
+    if protocol == "SASL_PLAINTEXT" and mechanism in _EXPOSED and not _are_local(servers):
         yield f"{_EXPOSED[mechanism]}. Set 'properties.security.protocol' = 'SASL_SSL' if the brokers support it"
+    if protocol.endswith("SSL") and not _are_local(servers):
+        yield from _unverified_brokers(config)
     endpoint = urlsplit(config.get(_ENDPOINT, ""))
     if mechanism == "OAUTHBEARER" and endpoint.scheme.lower() == "http" and not _are_local([endpoint.hostname or ""]):
         yield f"the client secret is sent in clear text. Use a URL with https:// in 'properties.{_ENDPOINT}'"
+
+
+def _unverified_brokers(config: Mapping[str, str]) -> Iterator[str]:
+    consequence = "a server that pretends to be the broker gets what is sent to it"
+    if config.get(_VERIFICATION) == "false":
+        yield f"the brokers' certificates are not verified: {consequence}. Remove 'properties.{_VERIFICATION}'"
+    elif config.get(HOST_NAME_CHECK) == "none":
+        yield (
+            "the host names in the brokers' certificates are not verified: with any certificate of a trusted "
+            f"authority, {consequence}. Remove 'properties.{HOST_NAME_CHECK}'"
+        )
 
 
 def _registry_is_exposed(payload: Payload) -> bool:

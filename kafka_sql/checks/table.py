@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import partial
 
@@ -18,7 +18,7 @@ from kafka_sql.checks.tokens import check_tokens
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.admin.descriptions import TopicState, allowed_group_operations, describe_topics
+from kafka_sql.kafka.admin.descriptions import TopicState, describe_topics
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.properties import resolve_config
@@ -37,14 +37,16 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
         schema: the Arrow schema of the written columns.
     """
     if definition.is_dynamic:
-        yield run_check(definition.name, "metadata service", lambda: _check_streams(definition))
+        streams = run_check(definition.name, "metadata service", lambda: _check_streams(definition))
+        yield streams
+        yield from check_encryption(definition, _clusters(definition) if streams.ok else {})
         return
     settings = run_check(definition.name, "settings", lambda: _check_settings(definition))
     yield settings
     if settings.ok:
         yield from _check_clients(definition)
         yield check_real_time_mode(definition)
-        yield from check_encryption(definition)
+        yield from check_encryption(definition, {"": definition.client_config})
         yield from check_permissions(definition)
         yield from check_tokens(definition)
         yield from _check_brokers(definition)
@@ -59,6 +61,12 @@ def _check_streams(definition: Definition) -> str:
         partitions = list_partitions(definition, cluster)
     topics = sorted({topic for topic, _ in partitions})
     return f"{len(partitions)} partitions of {', '.join(topics) or 'no topics'}"
+
+
+def _clusters(definition: Definition) -> Mapping[str, Mapping[str, str]]:
+    """Return the configuration of the clients of each cluster of a 'dynamic-kafka' table."""
+    with table_cluster(definition) as cluster:
+        return cluster.configs() if isinstance(cluster, Clusters) else {}
 
 
 def _check_settings(definition: Definition) -> str:
@@ -149,8 +157,7 @@ def _check_operation(state: TopicState, operation: str) -> str:
 
 
 def _check_group(cluster: Cluster, group: str) -> str:
-    operations = allowed_group_operations(cluster.admin(), group)
-    if operations is not None and "READ" not in operations:
+    if cluster.may_read_group(group) is False:
         raise AuthorizationError(f"not allowed to use group '{group}' ('properties.group.id'). Grant READ on it.")
     return "allowed to commit and read offsets"
 

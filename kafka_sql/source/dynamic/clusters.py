@@ -85,6 +85,10 @@ class Clusters(Cluster):
             self._log_changes(old_topics, new_topics)
         return old is None or old_topics != new_topics
 
+    def configs(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the configuration of the clients of each cluster, which may contain secrets, by its id."""
+        return {cluster_id: metadata.config for cluster_id, metadata in self._known().clusters.items()}
+
     def subscribed_topics(self) -> set[str]:
         """Return the topics that the table reads, as ``cluster/topic``."""
         return _qualified_topics(self._known())

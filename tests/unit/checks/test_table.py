@@ -33,17 +33,20 @@ class Cluster(FakeCluster):
 
     Attributes:
         state: the state of every topic.
-        group_operations: what the user may do with every group; None if the brokers do not report it.
+        may_read: whether the user may read every group; None if the brokers do not report it.
         writable_ids: the transactional ids that the user may write as.
         timeout: the transaction timeout in milliseconds.
         unsupported: the error if brokers lack a request that exactly-once needs.
     """
 
     state = HEALTHY
-    group_operations: frozenset[str] | None = frozenset({"READ"})
+    may_read: bool | None = True
     writable_ids: tuple[str, ...] = ("shop-t-check", "shop-driver-check")
     timeout = 900_000.0
     unsupported = ""
+
+    def may_read_group(self, group: str) -> bool | None:
+        return self.may_read
 
 
 @pytest.fixture
@@ -72,7 +75,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
     monkeypatch.setattr(table, "Cluster", lambda config: fake)
     monkeypatch.setattr(table, "describe_topics", lambda admin, topics: dict.fromkeys(topics, fake.state))
-    monkeypatch.setattr(table, "allowed_group_operations", lambda admin, group: fake.group_operations)
     monkeypatch.setattr(table, "TransactionAdmin", Transactions)
     monkeypatch.setattr(table, "transaction_timeout", lambda definition: fake.timeout)
     monkeypatch.setattr(clock.time, "time", lambda: NOW)
@@ -168,7 +170,7 @@ def test_exactly_once_needs_transactional_ids(cluster: Cluster, brokers: str) ->
 
 def test_missing_permissions(cluster: Cluster, brokers: str) -> None:
     cluster.state = replace(HEALTHY, allowed_operations=frozenset({"WRITE"}))
-    cluster.group_operations = frozenset({"DESCRIBE"})
+    cluster.may_read = False
     results = findings(brokers, properties_group_id="g")
     assert [results[subject][0] for subject in ("read 't'", "write 't'", "group")] == [False, True, False]
     assert "not allowed. Grant READ on the topic." in results["read 't'"][1]
@@ -176,7 +178,7 @@ def test_missing_permissions(cluster: Cluster, brokers: str) -> None:
 
 
 def test_brokers_that_do_not_report_permissions(cluster: Cluster, brokers: str) -> None:
-    cluster.state, cluster.group_operations = replace(HEALTHY, allowed_operations=None), None
+    cluster.state, cluster.may_read = replace(HEALTHY, allowed_operations=None), None
     results = findings(brokers, properties_group_id="g")
     assert results["read 't'"] == (True, "the brokers do not report allowed operations")
     assert results["group"][0] is True
@@ -253,6 +255,8 @@ OAUTH = {
     "sasl.oauthbearer.client.secret": "s",
 }
 ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+VERIFIED, HOST_NAMES = "enable.ssl.certificate.verification", "ssl.endpoint.identification.algorithm"
+TLS = {"security.protocol": "SSL"}
 AVRO = {"format": "avro-confluent"}
 TOKEN = {"avro-confluent.bearer-auth.token": "t"}
 URL = "avro-confluent.url"
@@ -282,6 +286,12 @@ URL = "avro-confluent.url"
             {},
             "the token is sent in clear text",
         ),
+        (TLS, {}, ""),
+        ({**TLS, VERIFIED: "F"}, {}, "certificates are not verified: a server that pretends to be the broker gets"),
+        ({**TLS, HOST_NAMES: ""}, {}, "host names .* are not verified: with any certificate of a trusted authority"),
+        ({**SASL, "sasl.mechanism": "PLAIN", **TLS, HOST_NAMES: "None"}, {}, f"Remove 'properties.{HOST_NAMES}'$"),
+        ({VERIFIED: "false"}, {}, ""),  # without TLS
+        ({**TLS, VERIFIED: "false", "bootstrap.servers": "localhost:1,[::1]:2"}, {}, ""),
         ({}, {**AVRO, URL: "http://registry.example"}, ""),
         (
             {},
@@ -306,9 +316,31 @@ def test_credentials_without_tls(
     base = {"connector": "kafka", "topic": "t", "format": "raw", "properties.bootstrap.servers": "b:1", **options}
     settings = {**base, **{f"properties.{key}": value for key, value in properties.items()}}
     columns = (Column("v", "STRING", "STRING"),)
-    warnings = list(check_encryption(validate_table(Table(("db", "orders"), columns, settings))))
+    definition = validate_table(Table(("db", "orders"), columns, settings))
+    warnings = list(check_encryption(definition, {"": definition.client_config}))
     assert [(w.subject, w.ok, w.is_warning) for w in warnings] == [("encryption", True, True)] * bool(expected)
     assert re.search(expected, " ".join(w.message for w in warnings))
+
+
+def two_clusters(stream_ids: list[str] | None, properties: dict[str, str]) -> Any:
+    clusters = {"a": {"security.protocol": "SSL", VERIFIED: "false"}, "b": {"security.protocol": "SSL"}}
+    return {
+        "s": {
+            name: {"topics": ["t"], "properties": {**more, "bootstrap.servers": "b:1"}}
+            for name, more in clusters.items()
+        }
+    }
+
+
+def test_the_clusters_of_a_metadata_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "_check_streams", lambda definition: "reachable")
+    options = {"connector": "dynamic-kafka", "metadata-service": f"{__name__}:two_clusters", "stream-ids": "s"}
+    settings = {**options, **AVRO, URL: "http://registry.example", **TOKEN}
+    dynamic = validate_table(Table(("t",), (Column("v", "STRING", "STRING"),), settings))
+    service, brokers, registry = (finding.message for finding in check_table(dynamic, SCHEMA))
+    assert service == "reachable"
+    assert brokers.startswith("cluster 'a': the brokers' certificates are not verified")
+    assert registry.startswith("the credentials for the registry of the value are sent in clear text")
 
 
 def test_a_finding_as_a_line() -> None:
