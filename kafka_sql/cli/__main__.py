@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -47,6 +48,9 @@ def _run(arguments: Arguments) -> int:
     from kafka_sql.cli.screen import Screen
     from kafka_sql.cli.spark_session import start_session
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may have another encoding than UTF-8
     screen = Screen(arguments.silent)
     spark = start_session(arguments, screen)
     if spark is None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
 
@@ -97,14 +98,21 @@ def _unreadable(path: str, cause: object) -> str:
 def run_file(runner: Runner, path: str) -> None:
     """Run a file, or standard input for ``-``; raises the errors of ``run_text``."""
     if path == "-":
-        run_lines(runner, sys.stdin)
+        try:
+            run_lines(runner, sys.stdin)
+        except UnicodeDecodeError as e:
+            _fail(runner, "Standard input", e)
         return
     try:
-        text = Path(path).expanduser().read_text("utf-8")
+        text = Path(path).expanduser().read_text("utf-8-sig")  # editors on Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as e:
-        runner.screen.error(_unreadable(path, e.strerror if isinstance(e, OSError) else e))
-        raise StatementFailed from e
+        _fail(runner, path, e)
     run_text(runner, text, path)
+
+
+def _fail(runner: Runner, source: str, error: OSError | UnicodeDecodeError) -> NoReturn:
+    runner.screen.error(_unreadable(source, error.strerror if isinstance(error, OSError) else error))
+    raise StatementFailed from error
 
 
 def run_statement(runner: Runner, statement: str, location: str | None = None) -> None:

@@ -43,7 +43,7 @@ def shell(runner: Runner) -> int:
             script.run_text(runner, text)
         except script.Quit:
             break
-        except script.StatementFailed:
+        except (script.StatementFailed, KeyboardInterrupt):  # Ctrl-C in a command of the system, or between statements
             pass
     _stop_running_jobs(runner.spark, runner.screen)
     return 0

@@ -73,7 +73,7 @@ def test_prints_what_spark_sql_prints(tmp_path: Path) -> None:
     assert (ours.returncode, theirs.returncode) == (1, 1)
     fetched = [re.findall(r"^Time taken: [\d.]+ seconds(.*)$", run.stderr, re.M) for run in (ours, theirs)]
     assert fetched[0] == fetched[1]
-    assert ours.stderr.endswith("\n[USER_RAISED_EXCEPTION] boo SQLSTATE: P0001\nat all.sql:16\n")
+    assert ours.stderr.endswith("\n[USER_RAISED_EXCEPTION] boo SQLSTATE: P0001\nat all.sql:15\n")
     assert "\tat " not in ours.stderr
     assert not (tmp_path / "metastore_db").exists()
 

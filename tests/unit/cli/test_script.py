@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,6 +100,24 @@ def test_a_missing_file(runner: Any, capsys: pytest.CaptureFixture[str]) -> None
         script.run_file(runner, "/nowhere.sql")
     assert failed.value.exit_code == 1
     assert capsys.readouterr().err == "/nowhere.sql cannot be read: No such file or directory.\n"
+
+
+def test_a_file_with_a_byte_order_mark(runner: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_bytes(b"\xef\xbb\xbfA;\r\nB;\r\n")
+    script.run_file(runner, str(tmp_path / "a.sql"))
+    assert runner.statements == ["A", "B"]
+
+
+def test_text_that_is_not_utf_8(
+    runner: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.sql").write_bytes(b"A;\n\xff;")
+    monkeypatch.setattr(sys, "stdin", (tmp_path / "a.sql").open(encoding="utf-8"))
+    for path, source in (("-", "Standard input"), (str(tmp_path / "a.sql"), str(tmp_path / "a.sql"))):
+        with pytest.raises(script.StatementFailed):
+            script.run_file(runner, path)
+        assert capsys.readouterr().err.startswith(f"{source} cannot be read: 'utf-8' codec can't decode byte 0xff")
+    sys.stdin.close()
 
 
 def test_shell_commands(runner: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
