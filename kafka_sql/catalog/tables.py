@@ -244,6 +244,14 @@ class Tables:
             self._hinted[key] = entry, hinted
             return hinted
 
+    def check_settings(self, entry: CatalogTable) -> None:
+        """Check that the session's settings do not change the table's computed columns.
+
+        Raises:
+            InvalidOptionError: a setting would.
+        """
+        self._spark_catalog.check_settings(entry)
+
     def with_options_for_view(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
         """Return the table with some options replaced, for a view with ``/*+ OPTIONS(...) */``.
 
