@@ -359,6 +359,8 @@ NULLABLE_ROW = {
         }
     ],
 }
+LEAF = {"i": -7, "s": "é"}
+PAIR = {"a": LEAF, "b": LEAF}
 # schemas of writers, as fields and types, each with values
 EVOLVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     ({"l": "int", "d": "float", "f": "long", "n": {"type": "fixed", "name": "F", "size": 3, "logicalType": "decimal",
@@ -377,6 +379,14 @@ EVOLVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
       NULLABLE_ROW]}, [{"a": [1, 2], "m": {"k": None, "j": 2}, "r": {"q": [None, {"y": 1, "z": "é"}]}},
                        {"a": [], "m": None, "r": None}]),
     ({"l": "string"}, [{"l": "not readable"}]),
+    ({"one": {"type": "record", "name": "Pair", "fields": [{"name": "a", "type": {"type": "record", "name": "Leaf",
+      "fields": [{"name": "i", "type": "int"}, {"name": "s", "type": "string"}]}}, {"name": "b", "type": "Leaf"}]},
+      "two": "Pair", "three": {"type": "array", "items": ["null", "Leaf"]}, "l": "long",
+      "r": [{"type": "record", "name": "A", "fields": [{"name": "p", "type": "int"}, {"name": "x", "type": "Leaf"}]},
+            {"type": "record", "name": "B", "fields": [{"name": "x", "type": "Pair"}, {"name": "p", "type": "long"}]}]},
+     [{"one": PAIR, "two": PAIR, "three": [None, LEAF, LEAF], "l": 5, "r": ("A", {"p": 1, "x": LEAF})},
+      {"one": PAIR, "two": PAIR, "three": [], "l": -5, "r": ("B", {"x": PAIR, "p": 2**40})}]),
+    ({"n": {"type": "int", "logicalType": "date"}, "l": "int"}, [{"n": 1, "l": 1}]),
 ]  # fmt: skip
 
 
@@ -440,6 +450,32 @@ def test_a_schema_in_the_options(spark: Any, registry: EmbeddedRegistry) -> None
         )
         with pytest.raises(Exception, match=r"'z' is not a symbol of the Avro enum. The symbols are: a, é\."):
             encode_rows(values, definition, spark_schema(definition)).collect()
+
+
+def test_defaults_of_a_schema_in_the_options(spark: Any, registry: EmbeddedRegistry) -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+    fields: list[tuple[str, Any, Any]] = [
+        ("n", decimal, "\u0004\u00d2"), ("w", decimal, "\u00ff" * 4),
+        ("day", {"type": "int", "logicalType": "date"}, 7),
+        ("x", {"type": "fixed", "name": "F", "size": 2}, "\u00ff\u0001"),
+        ("a", {"type": "array", "items": {"type": "array", "items": "int"}}, [[1, 2], [], [3]]),
+        ("m", {"type": "map", "values": "string"}, {"k": "v", "é": ""}),
+        ("r", {"type": "record", "name": "I", "fields": [{"name": "p", "type": "boolean"}]}, {"p": True}),
+    ]  # fmt: skip
+    reader = [{"name": name, "type": avro_type, "default": default} for name, avro_type, default in fields]
+    schema = {"type": "record", "name": "R", "fields": [{"name": "k", "type": "int"}, *reader]}
+    options = {"avro-confluent.url": registry.url, "avro-confluent.subject": "defaults"}
+    columns = "k INT, n DECIMAL(20, 2), w DECIMAL(20, 2), day DATE, x BYTES, a ARRAY<ARRAY<INT>>, m MAP<STRING, STRING>"
+    definition = define(
+        f"{columns}, r ROW<p BOOLEAN>",
+        **{"format": "avro-confluent", **options, "avro-confluent.schema": json.dumps(schema)},
+    )
+    writer = {"type": "record", "name": "R", "fields": [{"name": "k", "type": "int"}]}
+    number = register(registry, "defaults-of-older", writer)
+    payloads = [encode_avro(number, writer, {"k": k}) for k in (1, 2)]
+    assert check_format(spark, definition, payloads) == (2, 0)
+    [row, _] = decode(spark, definition, payloads).collect()
+    assert (row.n, row.w, row.a, row.m) == (Decimal("12.34"), Decimal("-0.01"), [[1, 2], [], [3]], {"k": "v", "é": ""})
 
 
 @pytest.mark.parametrize("ignores", ["false", "true"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from kafka_sql.realtime.payload_columns import encode_rows
 from tests.integration.realtime.test_java_formats import check_format, damage, define, encode_error
 from tests.integration.realtime.test_java_formats import java as java
 from tests.registry_helpers import register
+from tests.unit.formats.protobuf import test_editions, test_values
 from tests.unit.formats.protobuf.oracle import FILE, ITEM, ORDER, random_message
 
 pytestmark = [
@@ -44,6 +46,28 @@ ITEMS = """id BIGINT, name STRING, size STRING, sizes ARRAY<INT>, price DOUBLE, 
 parts ARRAY<ROW<code STRING, n INT>>, flag BOOLEAN, raw BYTES, numbers ARRAY<INT>, big ARRAY<DECIMAL(20, 0)>,
 y STRING"""
 TABLES = {"orders": (ORDERS, ORDER), "others": (OTHERS, ORDER), "items": (ITEMS, ITEM)}
+
+
+DOC_ENTRY = test_editions.inside(1, b"k") + test_editions.inside(2, b"")
+EDITIONS: dict[str, tuple[str, str, list[bytes]]] = {
+    "enums": (
+        test_editions.CLOSED["2023"].format(messages=test_editions.ENUMS.replace("LABEL", "")),
+        "m MAP<STRING, STRING>, n MAP<INT, INT>, r ARRAY<STRING>, e STRING, s ARRAY<ROW<m MAP<STRING, STRING>>>, "
+        "a STRING, b INT",
+        test_editions.PAYLOADS,
+    ),
+    "strings": (
+        test_editions.TEXTS,
+        "s STRING, v STRING, r ARRAY<STRING>, m MAP<STRING, STRING>, n ROW<s STRING>",
+        test_editions.TEXT_PAYLOADS,
+    ),
+    "values": (
+        test_values.TEXT,
+        "d STRING, v ARRAY<STRING>, m MAP<STRING, STRING>, t ARRAY<TIMESTAMP_LTZ(6)>, "
+        "n ARRAY<ROW<d STRING, t TIMESTAMP_LTZ(6)>>, k INT",
+        [*test_values.PAYLOADS, *(test_editions.inside(1, DOC_ENTRY) * n for n in (2, 3))],
+    ),
+}
 
 
 def define_messages(columns: str, message: str, options: Mapping[str, str]) -> Definition:
@@ -331,3 +355,17 @@ def test_json_values_of_other_types(spark: Any, registry: EmbeddedRegistry) -> N
     expected_errors = 3  # numbers that are not finite
     assert check_format(spark, definition, payloads) == (len(rows) - expected_errors, expected_errors)
     assert len(check_errors(spark, definition, payloads)) >= 1
+
+
+@pytest.mark.parametrize("name", ["enums", "strings", "values"])
+def test_messages_of_editions(spark: Any, tmp_path: Path, name: str) -> None:
+    """Numbers that closed enums do not have, strings that need not be UTF-8, and values that cannot be converted."""
+    text, columns, payloads = EDITIONS[name]
+    file = tmp_path / f"{name}.proto"
+    file.write_text(text)
+    options = {"protobuf.proto-file": str(file), "protobuf.message-class-name": "M"}
+    definition = define(columns, format="protobuf", **options)
+    rows, errors = check_format(spark, definition, payloads)
+    assert rows + errors == len(payloads)
+    assert rows > 2
+    check_errors(spark, definition, payloads)

@@ -147,20 +147,22 @@ message M {
 """
 
 
+TEXT_PAYLOADS = [
+    inside(1, b"x\xff"),
+    inside(2, b"x\xff"),
+    inside(3, b"\xffy") + inside(3, b"\xe2\x82"),
+    inside(4, inside(1, b"k\xff") + inside(2, b"v\xff")),
+    inside(5, inside(1, b"\xff")),
+]
+
+
 def test_strings_that_need_not_be_utf8() -> None:
     descriptor = message_type(TEXTS)
     columns = pa.schema([("s", pa.string()), ("v", pa.string()), ("r", pa.list_(pa.string())), ("m", MAP),
                          ("n", pa.struct([("s", pa.string())]))])  # fmt: skip
     library = message_factory.GetMessageClass(descriptor)
-    payloads = [
-        inside(1, b"x\xff"),
-        inside(2, b"x\xff"),
-        inside(3, b"\xffy") + inside(3, b"\xe2\x82"),
-        inside(4, inside(1, b"k\xff") + inside(2, b"v\xff")),
-        inside(5, inside(1, b"\xff")),
-    ]
     accepted = []
-    for payload in payloads:
+    for payload in TEXT_PAYLOADS:
         try:
             library.FromString(payload)
         except MessageError:
@@ -168,7 +170,7 @@ def test_strings_that_need_not_be_utf8() -> None:
         else:
             accepted.append(True)
     assert accepted == [True, False, True, True, False]
-    rows, errors = read(descriptor, columns, payloads)
+    rows, errors = read(descriptor, columns, TEXT_PAYLOADS)
     empty = dict.fromkeys(columns.names)
     assert rows == [
         {**empty, "s": "x\ufffd"},

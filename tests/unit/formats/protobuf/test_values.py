@@ -45,21 +45,23 @@ def number(k: int) -> bytes:
     return b"\x30" + bytes([k])
 
 
+ENTRY = inside(1, b"k") + inside(2, b"")
+BAD_ENTRY = inside(1, b"k") + inside(2, MALFORMED)
+PAYLOADS = [
+    number(1),
+    inside(1, MALFORMED) + number(2),
+    inside(2, b"\x1a\x01x") + inside(2, MALFORMED) + number(3),
+    inside(3, ENTRY) + inside(3, ENTRY) + number(4),  # a repeated key: its first entry is dropped
+    inside(3, ENTRY) + inside(3, BAD_ENTRY) + number(5),
+    inside(4, b"\x08\x01") + inside(4, OUT_OF_RANGE) + number(6),
+    inside(5, b"") + inside(5, inside(1, MALFORMED)) + number(7),
+    inside(5, inside(2, OUT_OF_RANGE)) + inside(1, MALFORMED) + number(8),
+    inside(1, b"") + inside(2, b"\x20\x01") + inside(4, b"\x08\x01") + number(9),
+]
+
+
 def test_values_that_cannot_be_converted_are_errors_of_their_records() -> None:
-    entry = inside(1, b"k") + inside(2, b"")
-    bad_entry = inside(1, b"k") + inside(2, MALFORMED)
-    payloads = [
-        number(1),
-        inside(1, MALFORMED) + number(2),
-        inside(2, b"\x1a\x01x") + inside(2, MALFORMED) + number(3),
-        inside(3, entry) + inside(3, entry) + number(4),  # a repeated key: its first entry is dropped
-        inside(3, entry) + inside(3, bad_entry) + number(5),
-        inside(4, b"\x08\x01") + inside(4, OUT_OF_RANGE) + number(6),
-        inside(5, b"") + inside(5, inside(1, MALFORMED)) + number(7),
-        inside(5, inside(2, OUT_OF_RANGE)) + inside(1, MALFORMED) + number(8),
-        inside(1, b"") + inside(2, b"\x20\x01") + inside(4, b"\x08\x01") + number(9),
-    ]
-    rows, errors = read(message_type(TEXT), COLUMNS, payloads * 3)
+    rows, errors = read(message_type(TEXT), COLUMNS, PAYLOADS * 3)
     assert [row["k"] for row in rows] == [1, 4, 9] * 3
     absent = dict.fromkeys(COLUMNS.names)
     second = dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.timezone.utc)
@@ -69,7 +71,7 @@ def test_values_that_cannot_be_converted_are_errors_of_their_records() -> None:
     assert [(e.row, e.field) for e in errors] == [(9 * k + row, path) for k in range(3) for row, path in paths]
     assert "a nested message is malformed: Error parsing message" in str(errors[0])
     assert "is a Timestamp out of range: 9223372036854775807 seconds" in str(errors[3])
-    ignored = read(message_type(TEXT), COLUMNS, payloads, ignore_errors=True)
+    ignored = read(message_type(TEXT), COLUMNS, PAYLOADS, ignore_errors=True)
     assert ([row["k"] for row in ignored[0]], ignored[1]) == ([1, 4, 9], [])
 
 
