@@ -8,6 +8,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_sql.sql.jobs.unsupported_operations import is_unsupported_operation, unsupported_operation
+
 
 def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
     """Start a continuous query in an output mode that Spark supports for it.
@@ -18,6 +20,8 @@ def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> Str
     try:
         return write("append")
     except AnalysisException as e:
+        if is_unsupported_operation(e):
+            raise unsupported_operation(e, "SELECT") from None
         if not (e.getCondition() or "").startswith("STREAMING_OUTPUT_MODE"):
             raise
         return write("update")  # an aggregate without a watermark: print each change of a row

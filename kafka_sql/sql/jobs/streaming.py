@@ -52,6 +52,11 @@ from kafka_sql.sql.jobs.start_checks import (
     check_target,
 )
 from kafka_sql.sql.jobs.streaming_plan import read_plan
+from kafka_sql.sql.jobs.unsupported_operations import (
+    check_operations,
+    is_unsupported_operation,
+    unsupported_operation,
+)
 from kafka_sql.sql.jobs.update_mode import check_update_mode
 from kafka_sql.sql.spark_errors import error_message, mask_message
 
@@ -155,6 +160,8 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         fingerprint |= real_time.describe_tables(query.target_name, query.sources)
     checkpoint.check(fingerprint, any(d.options[opt.MISSING_TOPICS] == opt.IGNORE for d in definitions.values()))
     resumes = checkpoint.has_offsets()
+    if not query.is_real_time:
+        check_operations(query.rows, query.is_updating, sink)
     check_event_times(query.rows, sink)
     check_sources(query.sources, resumes)
     for write in target.writes if isinstance(target, SharedSink) else [Write(target, query.rows)]:
@@ -308,8 +315,8 @@ def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQu
     these rows are written as one batch per micro-batch.
 
     Raises:
-        UnsupportedSqlError: the rows change, and the table is not an upsert table; or see ``check_update_mode``.
-        AnalysisException: Spark supports the query in neither mode.
+        UnsupportedSqlError: the rows change, and the table is not an upsert table; Spark does not support the query; or
+            see ``check_update_mode``.
     """
     target, name = query.target, query.target_name
     if isinstance(target, SharedSink):
@@ -326,6 +333,8 @@ def start_query(writer: DataStreamWriter, query: ContinuousQuery) -> StreamingQu
         return writer.format(target.provider).outputMode("append").start()
     except AnalysisException as e:
         if e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e):
+            if is_unsupported_operation(e):  # over Spark Connect; see check_operations
+                raise unsupported_operation(e, f"INSERT INTO '{name}'", name) from None
             raise
         if isinstance(target, SparkTable) or not target.definition.is_upsert:
             raise UnsupportedSqlError(

@@ -420,10 +420,15 @@ class PlanRewriter:
     def _refuse_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
         relation = next(relation for relation in inputs if not relation.is_insert_only)
         name = _OPERATOR_DESCRIPTIONS.get(class_name(plan), f"the operator {class_name(plan)}")
+        advice = "Write its input into a table, and apply the rest of the query when the table is read"
+        if class_name(plan) == "Join" and not relation.is_aggregated:
+            advice = (
+                "Join the current rows in a batch: SET 'execution.runtime-mode' = 'batch'. Or write each changelog "
+                "into an 'upsert-kafka' table, or a table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = "
+                "'...'), and join these tables when they are read"
+            )
         return self.refuse(
-            f"{name} {self._over(relation)}",
-            "rows that leave the result would stay in the table. Write its input into a table, and apply the "
-            "rest of the query when the table is read",
+            f"{name} {self._over(relation)}", f"rows that leave the result would stay in the table. {advice}"
         )
 
     def _over(self, relation: Relation) -> str:

@@ -270,6 +270,8 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
     streaming(f"CREATE TABLE by_id (id INT, g INT, w DOUBLE, {key}) {upserts}")
     streaming(f"CREATE TABLE cdc_sink (id INT, g INT, w DOUBLE) {cdc}")
     streaming(f"CREATE TABLE plain (id INT, g INT, w DOUBLE) {topics.with_options(topic)}")
+    times = "ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL, WATERMARK FOR ts AS ts"
+    streaming(f"CREATE TABLE timed (id INT, {times}) {topics.with_options(topic)}")
     spark.range(3).toDF("x").createOrReplaceTempView("static")
     does_not_identify = r"PRIMARY KEY \(id\) does not identify the rows of the query"
     for query, message in [
@@ -310,7 +312,12 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT id, first(g), 1 FROM changes GROUP BY id", r"the aggregate function first\(g\) over changes"),
         ("by_id SELECT * FROM changes WHERE w > rand()", "the filter .*rand.* over a stream of changes"),
         ("by_id SELECT * FROM changes WHERE id IN (SELECT x FROM static)", "the filter .* over a stream of changes"),
-        ("by_id SELECT c.* FROM changes c JOIN changes d ON c.id = d.id", "a join over a stream of changes"),
+        ("by_id SELECT c.* FROM changes c JOIN changes d ON c.id = d.id", "a join over a stream of changes .*'batch'"),
+        (
+            "plain SELECT count(DISTINCT id), 1, 1 FROM timed GROUP BY window(ts, '1 minute')",
+            r"Replace COUNT\(DISTINCT id\) by size\(collect_set\(id\)\)",
+        ),
+        ("plain SELECT * FROM plain ORDER BY id", "ORDER BY is not supported in a continuous query"),
         ("by_id SELECT id, row_number() OVER (PARTITION BY g ORDER BY id), w FROM changes", r"\(OVER\)"),
     ]:
         with pytest.raises(UnsupportedSqlError, match=message):
