@@ -54,7 +54,7 @@ model: $(INSTALLED) ## Test the direct writer with two million random histories 
 soak: java $(INSTALLED) ## Load and restart a continuous query for MINUTES (30); its resource usage must not grow
 	$(PY) -m tests.chaos.soak --minutes $(MINUTES)
 
-audit: $(INSTALLED) ## Check the dependencies against the Python Packaging Advisory Database
+audit: $(INSTALLED) ## Check the packages and jars of all lock files for known vulnerabilities
 	$(PY) -m tools.audit
 
 test-unit: java $(INSTALLED) ## Run the tests that need no broker, with few examples per property (under a minute)
@@ -90,7 +90,7 @@ pictures: $(INSTALLED) ## Generate the pictures of the documentation
 recording: java $(INSTALLED) ## Record the demo as docs/demo.cast for asciinema
 	$(PY) -m tools.record docs/demo.cast $(PY) -m ddl_examples.demo
 
-lock: $(INSTALLED) ## Regenerate requirements*.lock
+lock: $(INSTALLED) ## Regenerate requirements*.lock and tools/pip-audit.lock
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.lock
 

@@ -3,7 +3,7 @@
 ``requirements.lock`` has the newest PySpark. Each ``requirements-pyspark-*.lock`` has another supported one, for
 clusters and images with that Spark. ``requirements-cluster.lock`` has no PySpark, for environments that are added to an
 installed Spark. ``requirements-dev.lock`` also has what the tests need. All others have the versions of
-``requirements.lock`` as far as their dependencies allow.
+``requirements.lock`` as far as their dependencies allow. ``tools/pip-audit.lock`` has what ``tools.audit`` runs.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tools.matrix import PYSPARKS, ROOT
 BASE: Final = ROOT / "requirements.lock"
 DEV: Final = ROOT / "requirements-dev.lock"
 CLUSTER: Final = ROOT / "requirements-cluster.lock"
+AUDIT: Final = ROOT / "tools" / "pip-audit.lock"
 PYSPARK_LOCKS: Final = {version: ROOT / f"requirements-pyspark-{version}.lock" for version in PYSPARKS[:-1]}
 _HEADER: Final = "# Versions that were tested together, for all supported Pythons, with checksums: make lock\n"
 _PYSPARK: Final = re.compile(r"^pyspark==.*\n(?: +.*\n)*", re.MULTILINE)
@@ -42,22 +43,26 @@ def main() -> int:
             constraints.write(f"pyspark=={version}.*\n")
             constraints.flush()
             _compile(path, "--constraints", constraints.name)
+    with tempfile.NamedTemporaryFile("w", suffix=".in") as requirements:
+        requirements.write("pip-audit\n")
+        requirements.flush()
+        _compile(AUDIT, "--upgrade", source=requirements.name)
     return 0
 
 
-def _compile(path: Path, *options: str) -> None:
+def _compile(path: Path, *options: str, source: str = "pyproject.toml") -> None:
     command = [
         sys.executable,
         "-m",
         "uv",
         "pip",
         "compile",
-        "pyproject.toml",
+        source,
         "--universal",
         "--python-version",
         "3.10",
     ]
-    command += ["--generate-hashes", "--no-annotate", "--no-header", "--quiet", "--output-file", path.name, *options]
+    command += ["--generate-hashes", "--no-annotate", "--no-header", "--quiet", "--output-file", str(path), *options]
     subprocess.run(command, cwd=ROOT, check=True)
     path.write_text(_HEADER + path.read_text())
 

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.documents import ROOT
-from tools.lock import BASE, CLUSTER, DEV, PYSPARK_LOCKS
+from tools.lock import AUDIT, BASE, CLUSTER, DEV, PYSPARK_LOCKS
 from tools.matrix import IMPOSSIBLE, PYSPARKS, PYTHONS
 
 LOCKS = [BASE, DEV, *PYSPARK_LOCKS.values()]
@@ -66,7 +66,7 @@ def declared_dependencies(section: str) -> list[Requirement]:
     return [Requirement(text) for text in re.findall(r'^    "([^"]+)"', found[1], re.MULTILINE)]
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*LOCKS, AUDIT], ids=lambda path: path.name)
 def test_every_package_has_a_version_and_checksums(path: Path) -> None:
     pins = read_lock(path)
     assert pins
