@@ -294,12 +294,15 @@ class Tables:
         """Recreate the tables of hints in views after the table that the hints are on has changed."""
         hints = self._permanent.view_hints
         for name in view_hints.derived_names(entry.name, iter(hints)):
+            derived = self._get(name)
             try:
                 table = with_fields(_with_hint(entry, hints[name]), name=name, if_not_exists=False)
+                # nor do the secrets of the hint follow the table
+                sent = derived.table.options if derived is not None else hints[name]
+                check_inherited_secrets(sent, table.options, table.options.keys() - hints[name].keys())
                 self._create(name, table, replace=True)
             except KafkaSqlError as e:
                 _LOG.warning("The hint of a view on table %s is no longer valid: %s", entry.definition.name, e)
-                derived = self._get(name)
                 if derived is not None:
                     self.remove(derived)
 

@@ -239,6 +239,33 @@ def test_a_hint_does_not_send_secrets_elsewhere(tables: Tables) -> None:
     assert source.definition.client_config["bootstrap.servers"] == "h:1"
 
 
+@pytest.mark.parametrize("change", ["alter", "replace", "drop and create"])
+def test_the_secrets_of_a_views_hint_do_not_follow_its_table(
+    tables: Tables, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    declared = declare("t")
+    entry = tables.create(declared)
+    assert entry is not None
+    view = tables.with_options_for_view(entry, {"properties.sasl.password": "hunter2"})
+    public = tables.with_options_for_view(entry, {"topic": "u"})
+    tables.alter(entry, replace(declared, options={**declared.options, "topic": "w"}))
+    assert tables.find(view.name) is not None
+    entry = tables.find(("t",))
+    assert entry is not None
+    moved = replace(declared, options={**declared.options, "properties.bootstrap.servers": "other:1"})
+    if change == "alter":
+        tables.alter(entry, moved)
+    elif change == "drop and create":
+        tables.remove(entry)
+    if change != "alter":
+        tables.create(moved, replace=change == "replace")
+    assert tables.find(view.name) is None
+    assert "changes where the table's secrets are sent" in caplog.text
+    derived = tables.find(public.name)
+    assert derived is not None
+    assert derived.table.options["properties.bootstrap.servers"] == "other:1"
+
+
 def test_sessions_share_permanent_tables(session: Callable[..., tuple[Tables, Spark]]) -> None:
     (first, _), (second, spark) = session(), session()
     entry = first.create(declare("t"))
