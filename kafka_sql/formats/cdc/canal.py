@@ -61,7 +61,9 @@ def _payload_filter(options: Options) -> PayloadFilter | None:
     from kafka_sql.formats.json.decoder import JsonDecoder
 
     decoder = JsonDecoder(
-        pa.schema([(field, pa.string()) for field in included]), Options(JSON_OPTIONS, _IGNORE_ERRORS)
+        pa.schema([(field, pa.string()) for field in included]),
+        Options(JSON_OPTIONS, _IGNORE_ERRORS),
+        splits_arrays=False,
     )
 
     def payload_filter(payloads: pa.BinaryArray) -> pa.BooleanArray:

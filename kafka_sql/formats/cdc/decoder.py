@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merge_field_types
+from kafka_sql.formats.cdc.dialect import Dialect, Metadata, UnconvertibleValues, merge_field_types
 from kafka_sql.formats.cdc.partial_updates import complete_old_rows
 from kafka_sql.formats.format import Decoded, Decoder, ErrorSink, report_or_raise
+from kafka_sql.formats.java.text import shorten
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -170,7 +171,7 @@ class ChangeDecoder:
         self, fields: Mapping[str, pa.Array], document: int, index: int, operation: int, missing_field: str
     ) -> DecodeError:
         dialect = self._dialect
-        value = fields[dialect.operation_field][document].as_py() or "null"
+        value = shorten(fields[dialect.operation_field][document].as_py() or "null")
         if operation == _UNKNOWN:
             return self._error(index, f'Unknown "{dialect.operation_field}" value "{value}".')
         if dialect.deletes_use_old and missing_field == dialect.old_field:
@@ -199,10 +200,12 @@ class ChangeDecoder:
         while True:
             try:
                 return metadata.convert(values).cast(metadata.type)
-            except DecodeError as e:
-                if not self._ignore_errors:
-                    report_or_raise(errors, self._error(int(row_payloads[e.row]), e.reason))
-                values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
+            except UnconvertibleValues as e:
+                for row, reason in [] if self._ignore_errors else e.reasons.items():
+                    report_or_raise(errors, self._error(int(row_payloads[row]), reason))
+                is_convertible = np.ones(len(values), np.bool_)
+                is_convertible[list(e.reasons)] = False
+                values = pc.if_else(pa.array(is_convertible), values, None)
 
     def _error(self, index: int, reason: str, field: str | None = None) -> DecodeError:
         return DecodeError(index, field, f"{self._dialect.error_prefix.format(name=self._dialect.name)} {reason}")

@@ -9,7 +9,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import find_uncastable
+from kafka_sql.formats.java.text import shorten
 
 SOURCE: Final = pa.map_(pa.string(), pa.string())
 MILLIS: Final = pa.timestamp("ms", "UTC")
@@ -24,7 +25,7 @@ class Metadata:
         type: the type of the metadata column.
         document_field: the field of the document that has the value.
         document_type: the field's type.
-        convert: converts the field's values to the metadata column.
+        convert: converts the field's values to the metadata column. Raises UnconvertibleValues.
         outside_payload: whether an envelope has the field beside its payload.
     """
 
@@ -75,6 +76,18 @@ class Dialect:
         return {key: metadata.type for key, metadata in self.metadata.items()}
 
 
+class UnconvertibleValues(Exception):
+    """Values that cannot be converted to metadata.
+
+    Attributes:
+        reasons: by the index of the value.
+    """
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        super().__init__("values cannot be converted")
+        self.reasons = reasons
+
+
 def from_millis(values: pa.Array) -> pa.Array:
     """Convert milliseconds since 1970, as BIGINT or strings, to timestamps."""
     return _cast(_cast(values, pa.int64()), MILLIS)
@@ -112,18 +125,14 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
     """Cast values.
 
     Raises:
-        DecodeError: a value cannot be cast; the error's row is the index of the first such value.
+        UnconvertibleValues: values that cannot be cast.
     """
     try:
         return values.cast(target)
     except pa.ArrowInvalid:
-        if len(values) == 1:
-            value = values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values  # it may be any number
-            raise DecodeError(0, None, f"the metadata value {value[0].as_py()!r} is not a {target}") from None
-        middle = len(values) // 2
-        _cast(values[:middle], target)
-        try:
-            _cast(values[middle:], target)
-        except DecodeError as e:
-            raise DecodeError(middle + e.row, None, e.reason) from e
-        raise
+        rows = find_uncastable(values, target)
+        bad = values.take(pa.array(rows))
+        bad = bad.cast(pa.int64()) if pa.types.is_timestamp(bad.type) else bad  # it may be any number
+        texts = [shorten(repr(value)) for value in bad.to_pylist()]
+        reasons = {row: f"the metadata value {text} is not a {target}" for row, text in zip(rows, texts, strict=True)}
+        raise UnconvertibleValues(reasons) from None

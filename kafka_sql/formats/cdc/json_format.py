@@ -48,7 +48,7 @@ def dialect_format(
         document_options = to_json_options(json_options, options)
         return ChangeDecoder(
             dialect,
-            lambda document: JsonDecoder(document, document_options),
+            lambda document: JsonDecoder(document, document_options, splits_arrays=False),
             schema,
             metadata,
             has_envelope=has_envelope(options),

@@ -1,4 +1,4 @@
-"""Access the memory of Arrow arrays of payloads, and merge rows that were decoded separately."""
+"""Access the memory of Arrow arrays of payloads, find values of another type, and merge rows of two decoders."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], 
     for array in arrays:
         array.flags.writeable = False  # like most Arrow buffers: numba would compile a loop again for writable arrays
     return arrays
+
+
+def find_uncastable(array: pa.Array, target: pa.DataType, first: int = 0) -> list[int]:
+    """Return which values cannot be cast, counted from ``first``. Splits the array in halves to find them."""
+    try:
+        array.cast(target)
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            return [first]
+        middle = len(array) // 2
+        return find_uncastable(array[:middle], target, first) + find_uncastable(array[middle:], target, first + middle)
+    return []
 
 
 def merge_rows(

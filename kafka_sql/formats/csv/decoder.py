@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_sql.formats.columnar.arrow_buffers import find_uncastable
 from kafka_sql.formats.columnar.decode_plan import DecodePlan
 from kafka_sql.formats.columnar.text_decoder import TextDecoder
 from kafka_sql.formats.csv.fallback import row_reader
@@ -69,17 +70,5 @@ class CsvDecoder(TextDecoder):
     def _select_supported(self, payloads: pa.BinaryArray, indices: Indices) -> Indices:
         if not self._loop_supports_dialect:
             return indices[:0]
-        malformed = _find_malformed_utf8(payloads)
+        malformed = find_uncastable(payloads, pa.string())  # not UTF-8
         return np.setdiff1d(indices, malformed, assume_unique=True) if malformed else indices
-
-
-def _find_malformed_utf8(payloads: pa.BinaryArray, first: int = 0) -> list[int]:
-    """Return which payloads are not UTF-8, counted from ``first``. Splits the array in halves to find them."""
-    try:
-        payloads.cast(pa.string())
-    except pa.ArrowInvalid:
-        if len(payloads) == 1:
-            return [first]
-        middle = len(payloads) // 2
-        return _find_malformed_utf8(payloads[:middle], first) + _find_malformed_utf8(payloads[middle:], first + middle)
-    return []

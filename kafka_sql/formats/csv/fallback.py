@@ -18,6 +18,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.csv.options import Dialect
 from kafka_sql.formats.java import times
 from kafka_sql.formats.java.scalars import scalar_converter, to_bytes
+from kafka_sql.formats.java.text import shorten
 
 Convert: TypeAlias = Callable[[str], Any]
 Row: TypeAlias = list[Any]
@@ -68,7 +69,7 @@ def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], li
 
 def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
     """Return the error for a payload that is not CSV, or does not have one value per column."""
-    excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
+    excerpt = shorten(payload[:100].decode("utf-8", "replace"))
     return DecodeError(index, None, f"Failed to deserialize CSV row: the payload {error}: {excerpt}")
 
 
@@ -145,7 +146,7 @@ def _scalar_converter(path: str, arrow_type: pa.DataType) -> Convert:
         try:
             return converter(text)
         except ValueError as e:
-            raise _Mismatch(path, f"found {_shorten(repr(text))}, {e}") from e
+            raise _Mismatch(path, f"found {shorten(repr(text))}, {e}") from e
 
     return convert
 
@@ -194,10 +195,6 @@ def _parse_date(text: str) -> int:
         return dt.date(year, month, day).toordinal() - _EPOCH
     except ValueError as e:  # 29 February of a year that is a leap year only in the Julian calendar
         raise ValueError(expected) from e
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def split_payload(payload: bytes, dialect: Dialect, columns: int) -> list[str]:

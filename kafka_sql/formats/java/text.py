@@ -44,6 +44,11 @@ def compact_json(value: Any, as_decimals: bool = False) -> str:
     return "".join(text)
 
 
+def shorten(text: str) -> str:
+    """Return the start of a value or payload, for an error."""
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 @dataclass(frozen=True)
 class _Literal:
     text: str

@@ -31,8 +31,11 @@ class JsonDecoder(TextDecoder):
     A null or empty payload produces no row. docs/formats/json.md has the rules, which are Flink's.
     """
 
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
+    def __init__(self, schema: pa.Schema, options: Options, splits_arrays: bool = True) -> None:
         """
+        Args:
+            splits_arrays: whether an array of objects is a row per object. If not, it is an undecodable payload.
+
         Raises:
             SchemaError: the json format does not support a column's type.
             ConflictingOptionsError: two options contradict each other.
@@ -43,6 +46,7 @@ class JsonDecoder(TextDecoder):
             fail_on_missing=options[FAIL_ON_MISSING_FIELD],
             ignore_errors=options[IGNORE_PARSE_ERRORS],
             standard=TimestampStandard(options[TIMESTAMP_FORMAT]),
+            splits_arrays=splits_arrays,
             fail_on_missing_key=options.key(FAIL_ON_MISSING_FIELD),
             timestamp_format_key=options.key(TIMESTAMP_FORMAT),
         )

@@ -33,12 +33,14 @@ class Rules:
         fail_on_missing: a missing field is an error, not null.
         ignore_errors: an undecodable field is null, and an undecodable payload has no row.
         standard: how timestamps are written.
+        splits_arrays: an array of objects is a row per object, not an undecodable payload.
         fail_on_missing_key, timestamp_format_key: the keys of the options in WITH, for errors.
     """
 
     fail_on_missing: bool
     ignore_errors: bool
     standard: TimestampStandard
+    splits_arrays: bool = True
     fail_on_missing_key: str = FAIL_ON_MISSING_FIELD.key
     timestamp_format_key: str = TIMESTAMP_FORMAT.key
 
@@ -64,7 +66,7 @@ class _Mismatch(Exception):
 def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[list[Any]]]:
     """Return a function that decodes a payload, given its index and bytes, to rows of values in the schema's order.
 
-    An object is one row; an array is a row per object in it. The function raises DecodeError with the index and the
+    An object is one row. The function raises DecodeError with the index and the
     field's path.
     """
     as_decimals = any(has_decimal(field.type) for field in schema)
@@ -73,7 +75,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[l
     def read_rows(index: int, payload: bytes) -> list[list[Any]]:
         try:
             document = parse_document(payload)
-            elements = document if isinstance(document, list) else [document]
+            elements = document if isinstance(document, list) and rules.splits_arrays else [document]
         except ValueError as e:
             if rules.ignore_errors:
                 return []
@@ -220,12 +222,8 @@ def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
 def mismatch_reason(value: Any, expected: str) -> str:
     """Return the reason of an error for a value that is not as expected."""
     text = str(value) if isinstance(value, Number) else java_text.compact_json(value)
-    return f"found {_shorten(text)}, {expected}"
+    return f"found {java_text.shorten(text)}, {expected}"
 
 
 def _excerpt(payload: bytes) -> str:
-    return _shorten(payload[:100].decode("utf-8", "replace"))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    return java_text.shorten(payload[:100].decode("utf-8", "replace"))
