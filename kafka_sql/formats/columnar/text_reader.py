@@ -54,8 +54,13 @@ class TextReader:
             which of the payloads were decoded, each to one row, and the columns.
         """
         plan, count = self._plan, len(indices)
-        longest_payload = int((offsets[indices + 1] - offsets[indices]).max(initial=0)) + _SPARE
-        entries, size = ((mean * count).astype(np.int64) + longest_payload for mean in (self._entries, self._bytes))
+        sizes = offsets[indices + 1] - offsets[indices]
+        longest_payload, total_bytes = int(sizes.max(initial=0)) + _SPARE, int(sizes.sum())
+        # no payload has more entries, or more bytes in them, than bytes; an earlier one may have been much larger
+        entries, size = (
+            np.minimum(mean * count, total_bytes).astype(np.int64) + longest_payload
+            for mean in (self._entries, self._bytes)
+        )
         buffers = ColumnBuffers(plan.tree, plan.slot_count, count, entries, size)
         offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
         skipped, state = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64)

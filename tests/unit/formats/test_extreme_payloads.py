@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Final
 
 import pyarrow as pa
@@ -89,3 +90,20 @@ def check_neighbors_are_decoded(name: str, size: int) -> None:
         assert decoded.payload_indices.to_pylist() == [0, 2]
         assert [error.row for error in errors] == [1]
         assert len(str(errors[0])) < 500
+
+
+@pytest.mark.parametrize("name", ["json", "csv"])
+def test_a_large_record_does_not_enlarge_later_batches(name: str) -> None:
+    """The memory of a batch depends on its own bytes, not on the largest record before it times its records."""
+    schema = pa.schema([("a", pa.list_(pa.int32())), ("s", pa.string())])
+    large, small = b'{"a":[%s1],"s":"%s"}' % (b"1," * 50_000, b"x" * 100_000), b'{"a":[1],"s":"x"}'
+    if name == "csv":
+        large, small = b"1;" * 50_000 + b"1," + b"x" * 100_000, b"1,x"
+    decoder = FORMATS[name].decoder(schema, Options(FORMATS[name].options, {}))
+    assert len(decoder.decode(pa.array([large])).columns[0]) == 1
+    tracemalloc.start()
+    decoded = decoder.decode(pa.array([small] * 2_000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert decoded.columns[1].to_pylist() == ["x"] * 2_000
+    assert peak < 20_000_000
