@@ -13,6 +13,7 @@ from pyspark import __version__ as spark_version
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import CheckpointError, DecodeError, InvalidOptionError, KafkaSqlError, SchemaRegistryError
 from kafka_sql.kafka.admin.cluster import cached_cluster
+from kafka_sql.options.allow_lists import PATHS
 from tests.certificates import create_authority, sign_certificate
 from tests.registry_helpers import encode_avro, latest_version, register, run_registry_proxy
 from tests.secured_broker import SecuredBroker
@@ -343,7 +344,16 @@ def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: 
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), [("BOTH", "SCRAM-SHA-512"), ("MTLS", "")])
-def test_secured_brokers(spark: Any, real_time: Any, secured: SecuredBroker, listener: str, mechanism: str) -> None:
+def test_secured_brokers(
+    spark: Any,
+    real_time: Any,
+    secured: SecuredBroker,
+    listener: str,
+    mechanism: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if listener == "MTLS":
+        monkeypatch.setenv(PATHS, "/")  # executors get the contents of the stores
     source, target = secured.topics.create(), secured.topics.create()
     user = "user" if mechanism else "CN=user"
     for topic, operation in ((source, AclOperation.READ), (target, AclOperation.WRITE)):
