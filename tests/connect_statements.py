@@ -44,7 +44,7 @@ def main(url: str, folder: str, options: str, sink: str, extent: str = "") -> No
 
 def read_and_write(spark: Any, options: str) -> None:
     """Create a table, write rows and read them."""
-    columns = "a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'"
+    columns = "a INT, b AS a + 1, h AS HOUR(TO_TIMESTAMP_LTZ(a, 0)), ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'"
     columns += ", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
     assert spark.sql(f"CREATE TABLE orders ({columns}) {options}").collect() == []
     spark.sql("INSERT INTO orders (a) VALUES (1), (2)")
@@ -55,11 +55,13 @@ def read_and_write(spark: Any, options: str) -> None:
     hint = "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
     assert rows(spark.sql(f"SELECT max(b) FROM orders {hint}")) == [(4,)]
     assert spark.readStream.table("orders").isStreaming
+    spark.sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
+    assert rows(spark.sql("SELECT DISTINCT h FROM orders")) == [(9,)]
 
 
 def list_tables(spark: Any, options: str) -> None:
     """Describe the table, and reject an unknown option."""
-    assert [row.name for row in spark.sql("DESCRIBE orders").collect()] == ["a", "b", "ts"]
+    assert [row.name for row in spark.sql("DESCRIBE orders").collect()] == ["a", "b", "h", "ts"]
     assert [row.tableName for row in spark.sql("SHOW TABLES").collect()] == ["orders"]
     assert [table.name for table in spark.catalog.listTables()] == ["orders"]
     assert spark.sql("SHOW CREATE TABLE orders").first()[0].startswith("CREATE TABLE `default`.`orders` (")

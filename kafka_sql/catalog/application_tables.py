@@ -25,6 +25,8 @@ class ApplicationTables:
             temporary views; None if tables are created under their names.
         view_hints: tables of hints in views -> the options of the hint; also of tables that were dropped, whose views
             remain. May contain secrets.
+        view_settings: storage names of tables whose computed columns may be Spark's expressions -> the settings of
+            CREATE TABLE.
     """
 
     def __init__(self, private_database: str | None = None) -> None:
@@ -36,6 +38,7 @@ class ApplicationTables:
         self.store: FileCatalogStore | None = None
         self.statements: dict[TableName, str] = {}
         self.view_hints: dict[TableName, dict[str, str]] = {}
+        self.view_settings: dict[TableName, dict[str, str]] = {}
         self._storage_names: set[TableName] = set()
 
     def attach(self, store: FileCatalogStore) -> None:

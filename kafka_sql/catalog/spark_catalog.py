@@ -36,6 +36,12 @@ from kafka_sql.catalog.source_catalog import (
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
+from kafka_sql.runtime.session_settings import (
+    check_same_settings,
+    check_settings_of_computed_columns,
+    settings_kept_by_views,
+)
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 
@@ -111,6 +117,7 @@ class SparkCatalog:
         Raises:
             UnsupportedSqlError: see ``add_source_catalog``.
             SchemaError: a column has Spark's type TIME, which is not enabled.
+            InvalidOptionError: see ``check_settings_of_computed_columns``.
             TableExistsError: another object uses the name.
         """
         if entry.name[0] and entry.is_temporary_view:
@@ -118,6 +125,8 @@ class SparkCatalog:
         elif entry.name[0] and entry.source_catalog != SESSION_CATALOG:
             self._check_not_in_session_catalog(entry.name)
         self._check_time_type(entry)
+        if entry.table.computed_columns:
+            check_settings_of_computed_columns(self._spark, entry.definition.name)
         self.register(entry)
         try:
             if old is not None:
@@ -155,6 +164,7 @@ class SparkCatalog:
         if existing is not None and existing.owner is not None and existing.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {quoted_name(entry.storage_name)}")
         self._permanent.release(entry.storage_name)
+        self._permanent.view_settings.pop(entry.storage_name, None)
         remove_storage_name(entry.storage_name)
 
     def drop_private_database(self) -> None:
@@ -197,12 +207,27 @@ class SparkCatalog:
         """Return the Spark application's id."""
         return str(self._spark.conf.get("spark.app.id", ""))
 
+    def check_settings(self, entry: CatalogTable) -> None:
+        """Check that the session's settings give a table's computed columns the values that they have in its view.
+
+        Raises:
+            InvalidOptionError: a setting has another value than computed columns need; or, if they are Spark's
+                expressions, than at CREATE TABLE.
+        """
+        if entry.table.computed_columns:
+            check_settings_of_computed_columns(self._spark, entry.definition.name)
+        at_creation = self._permanent.view_settings.get(entry.storage_name)
+        if at_creation is not None:
+            check_same_settings(self._spark, at_creation, entry.definition.name)
+
     def _create_objects(self, entry: CatalogTable) -> None:
         self.create_source(entry)
         if entry.is_view:
             try:
                 sql = self.spark_sql if entry.is_temporary_view else self._view_sql()
                 self._create(create_view_statement(entry), entry.view_name, sql)
+                if entry.table.computed_columns and entry.definition.options.get(COMPUTED_FALLBACK) == SPARK:
+                    self._permanent.view_settings[entry.storage_name] = settings_kept_by_views(self._spark)
             except BaseException:
                 self.drop_source(entry)
                 raise

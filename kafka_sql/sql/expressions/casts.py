@@ -141,7 +141,9 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
         return timestamp_format.format_timestamp(local, source.precision)
     if family == "binary":
         return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_INVALID_UTF8})")
-    return f"CAST({sql} AS STRING)" if family in (*NUMERIC, "date") else None
+    if family == "date":  # a cast of the DATE would use the calendar of spark.sql.legacy.timeParserPolicy
+        return f"substring_index(CAST(CAST({sql} AS TIMESTAMP_NTZ) AS STRING), ' ', 1)"
+    return f"CAST({sql} AS STRING)" if family in NUMERIC else None
 
 
 def _fit_length(sql: str, target: FlinkType) -> str:

@@ -266,6 +266,8 @@ def _edit_reference(
     """Return the edits that replace a table name and its hint."""
     end = hint.end if hint is not None else reference.end
     options = hint.options if hint is not None else {}
+    if options or streaming:
+        tables.check_settings(entry)
     if options:
         entry = tables.with_options(entry, options)
     elif not streaming and (len(name) == 1 or not entry.is_temporary_view):

@@ -15,7 +15,12 @@ _EVENT_TIME: Final = "__event_time"
 
 
 def stream_query(tables: Tables, entry: CatalogTable, with_watermark: bool = True) -> str:
-    """Return the query that reads a table as a stream, with its computed columns and, by default, its watermark."""
+    """Return the query that reads a table as a stream, with its computed columns and, by default, its watermark.
+
+    Raises:
+        InvalidOptionError: a setting of the session would change a computed column.
+    """
+    tables.check_settings(entry)
     text = select_statement(entry, stream=True)
     watermark = entry.table.watermark
     if watermark is None or not with_watermark:

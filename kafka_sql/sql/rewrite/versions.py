@@ -46,6 +46,7 @@ def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
     table = entry.table
     _check_is_versioned(entry)
     assert table.watermark is not None
+    tables.check_settings(entry)
     changes = tables.with_metadata(entry, *_METADATA)
     key = ", ".join(map(quote, table.primary_key))
     declared_time = quote(table.watermark.column)

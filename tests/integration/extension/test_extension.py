@@ -106,6 +106,9 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         DESCRIBE orders;
         SHOW CREATE TABLE orders;
         SHOW TABLES;
+        ALTER TABLE orders ADD hour_of AS HOUR(TO_TIMESTAMP_LTZ(id, 0));
+        SET 'table.local-time-zone' = 'Asia/Tokyo';
+        SELECT DISTINCT hour_of FROM orders;
         CREATE TABLE wrong (id INT) {topics.with_options(sums, topik="x", **{"value.api-key": SECRET})};
         INSERT INTO sums SELECT 'no number', 1;
         SELECT * FROM nowhere;
@@ -156,6 +159,8 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         ")",
         "default\torders\tfalse",
         "default\tsums\tfalse",
+        "table.local-time-zone\tAsia/Tokyo",
+        "9",
         "sums",  # nothing is hidden any more, so this is Spark's listing
         "SPARK'S OWN",
     ]

@@ -69,7 +69,7 @@ def entry(name: str = "o", storage: str = "o", temporary: bool = False, storage_
         sql_name=f"`spark_catalog`.`{storage_database}`.`{storage}`",
         provider=f"kafka.{storage}",
         is_view=is_temporary_view or name != storage,
-        table=SimpleNamespace(temporary=temporary, columns=(), comment=None),
+        table=SimpleNamespace(temporary=temporary, columns=(), computed_columns=(), comment=None),
         definition=SimpleNamespace(
             table=SimpleNamespace(source_columns=()), is_changelog=False, has_error_column=False, has_changes=False
         ),

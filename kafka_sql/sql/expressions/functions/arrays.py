@@ -173,7 +173,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "ARRAY_INTERSECT": _of_arrays("ARRAY_INTERSECT", "array_intersect"),
     "ARRAY_MAX": _extreme("ARRAY_MAX"),
     "ARRAY_MIN": _extreme("ARRAY_MIN"),
-    "ARRAY_APPEND": _of_element("ARRAY_APPEND", "array_append({0}, {1})"),
+    "ARRAY_APPEND": _of_element("ARRAY_APPEND", "concat({0}, array({1}))"),
     "ARRAY_PREPEND": _of_element("ARRAY_PREPEND", "array_prepend({0}, {1})"),
     "SPLIT": _split,
 }

@@ -26,6 +26,17 @@ from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 pytestmark = pytest.mark.integration
 HERE = Path(__file__).parent
+# the values that are not Spark's default of settings that change how expressions are read or evaluated
+OTHER_SETTINGS = {
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
+    "spark.sql.legacy.negativeIndexInArrayInsert": "true",
+    "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.legacy.timeParserPolicy": "LEGACY",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
 # Java's Math allows these to differ in the last digits between machines
 INEXACT = re.compile(r"\b(A?(SIN|COS|TAN)H?|ATAN2|COT|EXP|LN|LOG|LOG2|LOG10|POWER|SQRT)\(")
 INPUTS: dict[str, Any] = json.loads((HERE / "flink_inputs.json").read_text())
@@ -77,10 +88,12 @@ def dataframe_of(spark: Any, table: str) -> Any:
 
 
 def comparable_sql(sql: str, type: FlinkType) -> str:
-    """Return SQL for the value that does not depend on Python's time zone."""
+    """Return SQL for the value that depends neither on Python's time zone nor on a setting."""
     if type.name == "TIMESTAMP_LTZ":
         return f"unix_micros({sql})"
-    return f"CAST({sql} AS STRING)" if type.name in ("TIMESTAMP", "DATE") else sql
+    if type.name == "DATE":
+        return f"substring_index(CAST(CAST({sql} AS TIMESTAMP_NTZ) AS STRING), ' ', 1)"
+    return f"CAST({sql} AS STRING)" if type.name == "TIMESTAMP" else sql
 
 
 def expected_value(value: Any, type: FlinkType) -> Any:
@@ -142,16 +155,25 @@ def to_seconds_and_micros(text: str) -> tuple[int, int]:
     return int(seconds), int(fraction.ljust(6, "0") or 0)
 
 
-def differences(dataframe: Any, group: list[tuple[Case, TypedExpression]], table: str) -> Iterator[str]:
-    """Yield all differences from Flink, computed in a single query."""
-    columns = []
+Group = list[tuple[Case, TypedExpression]]  # of one table
+Translations = dict[tuple[str, str], TypedExpression]  # by table and expression
+
+
+def columns_of(group: Group) -> list[str]:
+    """Return the SQL of columns with the number of the row, and with the values; NULL where Flink has an error."""
+    columns = ["rn"]
     for index, (case, value) in enumerate(group):
         failing_rows = [n + 1 for n, v in enumerate(case.values) if isinstance(v, dict)]
         sql = comparable_sql(value.sql, flink_type(case.type))
         if failing_rows:
             sql = f"if(rn IN ({', '.join(map(str, failing_rows))}), NULL, {sql})"
         columns.append(f"{sql} c{index}")
-    rows = sorted(dataframe.selectExpr("rn", *columns).collect(), key=lambda r: r.rn)
+    return columns
+
+
+def differences(dataframe: Any, group: Group, table: str) -> Iterator[str]:
+    """Yield all differences of a DataFrame of ``columns_of(group)`` from Flink."""
+    rows = sorted(dataframe.collect(), key=lambda r: r.rn)
     for index, (case, value) in enumerate(group):
         type = flink_type(case.type)
         for row, flink_value in zip(rows, case.values, strict=True):
@@ -172,7 +194,7 @@ CASES = cases()
 def session(spark: Any) -> Iterator[Any]:
     """Return a session without code generation, which would take longer than evaluating these few rows."""
     settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    names = (*settings, "spark.sql.ansi.enabled", "spark.sql.session.timeZone")
+    names = (*settings, *OTHER_SETTINGS, "spark.sql.ansi.enabled", "spark.sql.session.timeZone")
     previous_settings = {name: spark.conf.get(name, None) for name in names}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -185,34 +207,67 @@ def session(spark: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def translations() -> dict[tuple[str, str], TypedExpression]:
+def translations() -> Translations:
     return {(case.table, case.expression): translate(case.table, case.expression) for case in CASES}
 
 
+def group_of(table: str, cases: list[Case], translations: Translations) -> Group:
+    return [(case, translations[case.table, case.expression]) for case in cases if case.table == table]
+
+
 @pytest.mark.parametrize(
-    ("time_zone", "ansi"), [("UTC", "true"), pytest.param("America/New_York", "false", marks=pytest.mark.long)]
+    ("time_zone", "settings", "part"),
+    [
+        pytest.param("UTC", {}, slice(0, None, 2), id="half"),
+        pytest.param("UTC", OTHER_SETTINGS, slice(1, None, 2), id="half-other_settings"),
+        pytest.param("UTC", {}, slice(1, None, 2), marks=pytest.mark.long, id="other_half"),
+        pytest.param("UTC", OTHER_SETTINGS, slice(0, None, 2), marks=pytest.mark.long, id="other_half-other_settings"),
+        pytest.param(
+            "America/New_York",
+            {**OTHER_SETTINGS, "spark.sql.ansi.enabled": "false"},
+            slice(None),
+            marks=pytest.mark.long,
+            id="other_time_zone-in_tasks",
+        ),
+    ],
 )
 def test_values_equal_flinks(
-    session: Any, translations: dict[tuple[str, str], TypedExpression], time_zone: str, ansi: str
+    session: Any, translations: Translations, time_zone: str, settings: dict[str, str], part: slice
 ) -> None:
     session.conf.set("spark.sql.session.timeZone", time_zone)
-    session.conf.set("spark.sql.ansi.enabled", ansi)
-    cases_of_zone = [case for case in CASES if case.time_zone in ("any", time_zone)]
-    assert len(cases_of_zone) > 300
-    # the long variant takes minutes: tasks compile the expressions
-    is_local = ansi == "true"
+    cases = [case for case in CASES if case.time_zone in ("any", time_zone)][part]
+    assert len(cases) > 300
+    # in tasks, it takes minutes: they compile the expressions
+    is_local = "spark.sql.ansi.enabled" not in settings
     tables = {n: local_dataframe_of(session, n) if is_local else dataframe_of(session, n).cache() for n in INPUTS}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    groups = {table: group_of(table, cases, translations) for table in INPUTS}
     failures = [
         difference
-        for table in INPUTS
-        for difference in differences(
-            tables[table], [(c, translations[c.table, c.expression]) for c in cases_of_zone if c.table == table], table
-        )
+        for table, group in groups.items()
+        for difference in differences(tables[table].selectExpr(*columns_of(group)), group, table)
     ]
     assert not failures, "\n".join(failures)
 
 
-def test_types_equal_flinks(translations: dict[tuple[str, str], TypedExpression]) -> None:
+def test_time_zone_is_that_of_the_query(session: Any, translations: Translations) -> None:
+    """A view keeps the time zone of CREATE VIEW, but expressions have that of the session that selects from it."""
+    time_zone = "America/New_York"
+    cases = [case for case in CASES if case.time_zone == time_zone]
+    groups = {table: group for table in INPUTS if (group := group_of(table, cases, translations))}
+    for table, group in groups.items():
+        local_dataframe_of(session, table).createTempView(f"{table}_inputs")
+        session.sql(f"CREATE TEMPORARY VIEW {table} AS SELECT {', '.join(columns_of(group))} FROM {table}_inputs")
+    session.conf.set("spark.sql.session.timeZone", time_zone)
+    failures = [d for table, group in groups.items() for d in differences(session.table(table), group, table)]
+    for table in groups:
+        session.catalog.dropTempView(table)
+        session.catalog.dropTempView(f"{table}_inputs")
+    assert not failures, "\n".join(failures)
+
+
+def test_types_equal_flinks(translations: Translations) -> None:
     for case in CASES:
         type, flink = translations[case.table, case.expression].type, flink_type(case.type)
         if type is not None:
@@ -220,9 +275,7 @@ def test_types_equal_flinks(translations: dict[tuple[str, str], TypedExpression]
             assert to_spark_type(type, "c") == to_spark_type(flink, "c").replace(" NOT NULL", ""), case.expression
 
 
-def test_flinks_errors_are_raised_without_ansi_mode(
-    session: Any, translations: dict[tuple[str, str], TypedExpression]
-) -> None:
+def test_flinks_errors_are_raised_without_ansi_mode(session: Any, translations: Translations) -> None:
     session.conf.set("spark.sql.ansi.enabled", "false")
     failing = [c for c in CASES if any(isinstance(v, dict) for v in c.values) and c.table in ("numbers", "nested")]
     assert len(failing) > 5
