@@ -324,7 +324,7 @@ def _transactions() -> SimpleNamespace:
     init, add, end = ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN
     return SimpleNamespace(
         TransactionDescription=TransactionDescription,
-        find_coordinators=lambda connection, ids: {_ID: (ErrorCode.NONE, _ADDRESS)},
+        find_coordinators=lambda connection, ids, key_type: {_ID: (ErrorCode.NONE, _ADDRESS)},
         init_producer_id=lambda key, timeout: _Request(init, "init"),
         bump_producer_epoch=lambda key, current: _Request(init, "bump", current.producer_epoch),
         add_partitions_to_txn=lambda key, number, epoch, topic, new: _Request(add, "add", epoch, new),

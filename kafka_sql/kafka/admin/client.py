@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
@@ -109,13 +109,13 @@ class Admin:
         # the callbacks must not reference the client itself: it would never be closed
         self._events = _ClientEvents(config, settings)
         self.mask: Callable[[str], str] = self._events.mask
-        self.api: AdminClient = self._open_client(AdminClient, {})
+        self.api: AdminClient = self._open_client()
 
-    def _open_client(self, client_class: Any, settings: Mapping[str, str]) -> Any:
+    def _open_client(self) -> Any:
         accepted = add_token_callback(self.settings, self._config, self._events.auth_failures.note_provider_failure)
         callbacks: dict[str, Any] = {"error_cb": self._events.on_error, "logger": SimpleNamespace(log=self._events.log)}
         try:
-            client = client_class({**accepted, **settings, **callbacks})
+            client = AdminClient({**accepted, **callbacks})
         except KafkaException as e:  # without its cause, which may quote a resolved secret
             raise BrokerError(f"The Kafka client could not start: {self.mask(str(e.args[0]))}.") from None
         client.poll(0)  # creates an unsecured bearer token, which authentication needs
@@ -160,19 +160,6 @@ class Admin:
     def limit(self) -> TimeLimit:
         """Return how long a request is retried: not long before any broker has responded to the client."""
         return self.api_limit if self._has_response else first_response_limit(self._config)
-
-    @contextlib.contextmanager
-    def open_consumer(self, group: str) -> Iterator[Consumer]:
-        """Open a consumer for requests about a group that it does not join, and close it after the block.
-
-        Raises:
-            BrokerError: librdkafka rejects the group's id.
-        """
-        consumer = self._open_client(Consumer, {"group.id": group, "enable.auto.commit": "false"})
-        try:
-            yield consumer
-        finally:
-            consumer.close()
 
     def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
         """Return all topics by name. A request for a single topic could create it on a broker that creates topics.

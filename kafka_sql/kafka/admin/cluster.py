@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
 from kafka_sql.errors import BrokerError, TopicNotFoundError
-from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.admin.descriptions import TopicState, describe_topics, topic_ids, topic_not_found_error
+from kafka_sql.kafka.admin.groups import GroupOffsets
 from kafka_sql.kafka.admin.offsets import (
     EARLIEST,
     LATEST,
@@ -52,7 +52,7 @@ class Cluster:
         """
         self._config = config
         self._read_committed = config.get("isolation.level") == "read_committed"
-        self._reloading_admin = ReloadingAdmin(config)
+        self._reloading_admin, self._groups = ReloadingAdmin(config), GroupOffsets(config)
 
     @property
     def reads_committed(self) -> bool:
@@ -172,7 +172,7 @@ class Cluster:
         """Return the committed offsets of ``group``; a partition without one is absent."""
         if group is None or not partitions:
             return {}
-        return groups.committed(self.admin(), group, partitions)
+        return self._groups.committed(group, partitions)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
         """Commit offsets for ``group`` without joining it and without waiting.
@@ -180,10 +180,11 @@ class Cluster:
         Returns:
             done when the coordinator has responded; fails with BrokerError.
         """
-        admin = self.admin()
-        future = groups.commit(admin, group, offsets)
-        self._reloading_admin.keep_until_done(admin, (future,))
-        return future
+        return self._groups.commit(group, offsets)
+
+    def may_read_group(self, group: str) -> bool | None:
+        """Return whether the user may commit and read offsets. See ``GroupOffsets.may_read``."""
+        return self._groups.may_read(group)
 
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
         """Return the ids of topics. See ``descriptions.topic_ids``."""

@@ -122,22 +122,6 @@ def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> 
     return TopicNotFoundError(f"Topic '{topic}' does not exist on {admin.servers}.{suggestion}", topic=topic)
 
 
-def allowed_group_operations(admin: Admin, group: str) -> frozenset[str] | None:
-    """Return what the user may do with a group, which need not exist; None if the brokers do not report it.
-
-    Raises:
-        AuthorizationError: the user may not even describe the group.
-        BrokerError: the brokers do not respond.
-    """
-    description = admin.call(
-        ApiKey.DESCRIBE_GROUPS,
-        lambda api, seconds: api.describe_consumer_groups(
-            [group], include_authorized_operations=True, request_timeout=seconds
-        )[group].result(),
-    )
-    return _operation_names(description.authorized_operations)
-
-
 def _operation_names(operations: object) -> frozenset[str] | None:
     return None if operations is None else frozenset(o.name for o in operations)  # type: ignore[attr-defined]
 

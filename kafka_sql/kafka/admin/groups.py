@@ -1,126 +1,143 @@
-"""Read and commit a consumer group's offsets without joining the group."""
+"""Read and commit a consumer group's offsets without joining the group, and find out what the user may do with it.
+
+Not with librdkafka: its admin client ends the process if the coordinator fails during a request
+(https://github.com/confluentinc/librdkafka/issues/4605, https://github.com/confluentinc/librdkafka/issues/5040).
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
-from typing import Final
+from typing import Final, TypeVar
 
-import confluent_kafka
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
-
-from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.admin.client import Admin, translate_error
-from kafka_sql.kafka.error_codes import is_retriable
-from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
-from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.retries import Retries
+from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError, UnsupportedVersionError
+from kafka_sql.kafka.direct.coordinator import Coordinator
+from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.protocol import groups
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
+from kafka_sql.kafka.protocol.connection import Request
+from kafka_sql.kafka.protocol.errors import check_complete
+from kafka_sql.kafka.protocol.retries import open_request_pool
+from kafka_sql.kafka.protocol.transaction_admin import check_security
+from kafka_sql.kafka.protocol.transactions import GROUP
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options.secret_references import resolve
 
+T = TypeVar("T")
+
 _OPTION: Final = "properties.group.id"
+# of DescribeGroups; operations are numbered as in AclOperation
+_NO_OPERATIONS: Final = -(1 << 31)
+_ALL, _READ = 1 << 2, 1 << 3
 
 
-def committed(admin: Admin, group: str, partitions: Collection[TopicPartition]) -> Offsets:
-    """Return the committed offsets of a group; a partition without one is absent.
+class GroupOffsets:
+    """A client for the offsets of groups of one cluster. Several threads may use it."""
 
-    Args:
-        group: its id, or a reference to it.
+    def __init__(self, config: Mapping[str, str]) -> None:
+        """Create the client. This sends no request.
 
-    Raises:
-        BrokerError: the coordinator returns an error or does not respond.
-    """
-    group = resolve(group, _OPTION)
-    # waits for the coordinator and raises its error; a consumer would only time out
-    admin.call(
-        ApiKey.DESCRIBE_GROUPS,
-        lambda api, seconds: api.describe_consumer_groups([group], request_timeout=seconds)[group].result(),
-    )
-    requested = [confluent_kafka.TopicPartition(t, p) for t, p in partitions]
+        Args:
+            config: librdkafka's configuration of a table, with references to secrets.
+        """
+        self._config, self._connections = config, open_request_pool(config)
+        self._coordinators: dict[str, Coordinator] = {}
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._connections.close)
 
-    # not by list_consumer_group_offsets: while the coordinator moves or loads, it ends the process with a segmentation
-    # fault (https://github.com/confluentinc/librdkafka/issues/5040); a consumer repeats the request
-    def request(api: AdminClient, _: float) -> list[confluent_kafka.TopicPartition]:
-        with admin.open_consumer(group) as consumer:
-            return list(consumer.committed(requested, timeout=admin.request_timeout))
+    def committed(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the committed offsets of a group; a partition without one is absent.
 
-    response = admin.call(ApiKey.OFFSET_FETCH, request)
-    for tp in response:
-        if tp.error is not None:
-            error_type, advice = translate_error(tp.error)
-            raise error_type(f"{admin.servers}: {tp.topic}[{tp.partition}]: {tp.error.str()}.{advice}")
-    return {(tp.topic, tp.partition): tp.offset for tp in response if tp.offset >= 0}
+        Args:
+            group: its id, or a reference to it.
 
+        Raises:
+            BrokerError: the coordinator returns an error or does not respond.
+            InvalidOptionError: a security setting is not supported.
+        """
+        results: dict[TopicPartition, tuple[int, int]] = {}
 
-def commit(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
-    """Commit offsets without waiting.
+        def read(response: Reader) -> tuple[int, None]:
+            code, by_partition = groups.read_offset_fetch(response)
+            if code == ErrorCode.NONE:
+                check_complete(by_partition, partitions)
+            results.update(by_partition)
+            return code or _worst((c for c, _ in by_partition.values()), ApiKey.OFFSET_FETCH), None
 
-    Args:
-        group: its id, or a reference to it.
+        group = resolve(group, _OPTION)
+        self._ask(group, groups.offset_fetch(group, partitions), read)
+        return {partition: offset for partition, (_, offset) in results.items() if offset >= 0}
 
-    Returns:
-        done when the coordinator has responded; fails with BrokerError.
-    """
-    partitions = [confluent_kafka.TopicPartition(t, p, offset) for (t, p), offset in offsets.items()]
-    return _Commit(admin, ConsumerGroupTopicPartitions(resolve(group, _OPTION), partitions)).result
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
+        """Commit offsets without waiting.
 
+        Args:
+            group: its id, or a reference to it.
 
-class _Commit:
-    """A commit that is repeated until its coordinator responds.
+        Returns:
+            done when the coordinator has responded; fails with BrokerError.
+        """
+        result: Future[None] = Future()
 
-    Attributes:
-        result: as returned by ``commit``.
-    """
+        def read(response: Reader) -> tuple[int, None]:
+            codes = groups.read_offset_commit(response)
+            check_complete(codes, offsets)
+            return _worst(codes.values(), ApiKey.OFFSET_COMMIT), None
 
-    def __init__(self, admin: Admin, request: ConsumerGroupTopicPartitions) -> None:
-        """Send the request."""
-        self.result: Future[None] = Future()
-        # the client's callback must not keep the client alive, which cannot be closed in its own thread
-        self._admin, self._request = weakref.ref(admin), request
-        self._servers, self._mask = admin.servers, admin.mask
-        limit = admin.api_limit
-        name = f"{ApiKey.OFFSET_COMMIT.title} for group '{request.group_id}'"
-        self._retries = Retries(name, admin.servers, lambda: limit)
-        with admin.translate_errors():
-            self._send(admin)
+        def run() -> None:
+            try:
+                resolved = resolve(group, _OPTION)
+                self._ask(resolved, groups.offset_commit(resolved, offsets), read)
+            except KafkaSqlError as e:
+                result.set_exception(e if isinstance(e, BrokerError) else BrokerError(e.message))
+            except BaseException as e:  # noqa: BLE001  # the caller gets it
+                result.set_exception(e)
+            else:
+                result.set_result(None)
 
-    def _send(self, admin: Admin) -> None:
-        futures = admin.api.alter_consumer_group_offsets([self._request], request_timeout=admin.request_timeout)
-        futures[self._request.group_id].add_done_callback(self._on_response)
+        threading.Thread(target=run, name="kafka_sql-commit", daemon=True).start()
+        return result
 
-    def _on_response(self, response: Future[ConsumerGroupTopicPartitions]) -> None:
+    def may_read(self, group: str) -> bool | None:
+        """Return whether the user may read and commit offsets of a group, which need not exist; None if unknown.
+
+        Raises:
+            AuthorizationError: the user may not even describe the group.
+            BrokerError: the coordinator does not respond.
+        """
+        group = resolve(group, _OPTION)
         try:
-            failed = [tp for tp in response.result().topic_partitions or [] if tp.error is not None]
-        except KafkaException as e:
-            error: KafkaError = e.args[0]
-            error_type, advice = translate_error(error)
-            failure = error_type(f"{self._servers}: {self._mask(str(error.str()))}.{advice}", servers=self._servers)
-            self._retry_or_fail([error], failure)
-            return
-        if failed:
-            errors = ", ".join(f"{tp.topic}[{tp.partition}]: {tp.error}" for tp in failed)
-            self._retry_or_fail([tp.error for tp in failed if tp.error], BrokerError(f"{self._servers}: {errors}."))
-        else:
-            self.result.set_result(None)
+            operations = self._ask(group, groups.describe_group(group), groups.read_describe_group)
+        except UnsupportedVersionError:  # a broker before 2.3
+            return None
+        return None if operations == _NO_OPERATIONS else bool(operations & (_ALL | _READ))
 
-    def _retry_or_fail(self, errors: Collection[KafkaError], failure: BrokerError) -> None:
-        is_final = not all(
-            error.code() in UNREACHABLE or is_retriable(error.code(), ApiKey.OFFSET_COMMIT) for error in errors
-        )
-        if is_final or self._retries.remaining() <= 0:
-            self.result.set_exception(failure)
-        else:
-            threading.Thread(target=self._send_again, args=(failure,), name="kafka_sql-commit", daemon=True).start()
+    def _ask(self, group: str, request: Request, read: Callable[[Reader], tuple[int, T]]) -> T:
+        with self._lock:
+            check_security(self._config)
+            if self._connections.credentials_changed():
+                self._connections.close()
+            coordinator = self._coordinators.get(group)
+            if coordinator is None:
+                coordinator = Coordinator(self._config, self._connections, group, GROUP, _error)
+                self._coordinators[group] = coordinator
+            code, result = coordinator.ask(request, read)
+        if code != ErrorCode.NONE:
+            raise _error(group, code, error_text(code), self._config)
+        return result
 
-    def _send_again(self, failure: BrokerError) -> None:
-        try:
-            self._retries.pause(failure.message)
-            admin = self._admin()
-            if admin is None:
-                raise failure
-            self._send(admin)
-        except (BrokerError, KafkaException) as e:
-            self.result.set_exception(e if isinstance(e, BrokerError) else failure)
+
+def _worst(codes: Iterable[int], api: ApiKey) -> int:
+    """Return an error code that is not retriable if there is one, else any error code, else NONE."""
+    return max(codes, key=lambda code: (code != ErrorCode.NONE) + (not is_retriable(code, api)), default=ErrorCode.NONE)
+
+
+def _error(group: str, code: int, reason: str, config: Mapping[str, str]) -> BrokerError:
+    error_type, advice = BrokerError, ""
+    if code in AUTHORIZATION_FAILED:
+        error_type = AuthorizationError
+        advice = f" Grant the user DESCRIBE on the topic, and READ on the group of '{_OPTION}'."
+    servers = config["bootstrap.servers"]
+    return error_type(f"{servers}: group '{group}': {reason}.{advice}", servers=servers)

@@ -1,11 +1,12 @@
-"""Send requests to the transaction coordinator of one transactional id, even while rows are being encoded."""
+"""Send requests to the coordinator of one transactional id or group, even while rows are being encoded."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
+from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.delivery_errors import begin_transaction_error
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import transactions
@@ -14,26 +15,48 @@ from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
-from kafka_sql.kafka.protocol.retries import block_limit, delivery_limit, retry_until
+from kafka_sql.kafka.protocol.retries import api_limit, block_limit, delivery_limit, retry_until
 
 T = TypeVar("T")
 Codes = tuple[int, ...]  # the first is an error code
+Response = TypeVar("Response", bound=tuple[Any, ...])  # as well
+
+
+LookupFailure = Callable[[str, int, str, Mapping[str, str]], BrokerError]
+
+_SUBJECTS: Final = {transactions.TRANSACTION: "transaction", transactions.GROUP: "group"}
+_LIMITS: Final = {  # of groups: those of an admin client
+    ApiKey.INIT_PRODUCER_ID: block_limit,
+    ApiKey.ADD_PARTITIONS_TO_TXN: delivery_limit,
+    ApiKey.END_TXN: delivery_limit,
+}
 
 
 class Coordinator:
-    """A client of the current transaction coordinator of one transactional id, which may move between brokers.
+    """A client of the current coordinator of one transactional id or group, which may move between brokers.
 
     Attributes:
         address: the broker's address; None if it has to be looked up.
     """
 
-    def __init__(self, config: Mapping[str, str], connections: ConnectionPool, transactional_id: str) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, str],
+        connections: ConnectionPool,
+        key: str,
+        key_type: int = transactions.TRANSACTION,
+        lookup_error: LookupFailure = begin_transaction_error,
+    ) -> None:
         """Configure the client. This sends no request.
 
         Args:
             connections: not used for anything else: a response that is waited for later would block other requests.
+            key: a transactional id, or a group.
+            key_type: TRANSACTION or GROUP, as in ``find_coordinators``.
+            lookup_error: returns the error for an error code of the look-up.
         """
-        self._config, self._connections, self._id = config, connections, transactional_id
+        self._config, self._connections, self._key, self._key_type = config, connections, key, key_type
+        self._lookup_error = lookup_error
         self.address: Address | None = None
         self._receive_pending: Callable[[], Reader] | None = None
 
@@ -64,24 +87,26 @@ class Coordinator:
 
         return wait
 
-    def ask(self, request: Request, read: Callable[[Reader], Codes]) -> Codes:
+    def ask(self, request: Request, read: Callable[[Reader], Response]) -> Response:
         """Send a request until its error code is not retriable.
 
+        Args:
+            read: reads the response; the first item of its result is the error code.
+
         Raises:
-            BrokerUnreachableError: the time limit is reached: ``max.block.ms`` for a producer id, and else
-                ``delivery.timeout.ms``, as in Java's producer.
+            BrokerUnreachableError: the time limit is reached.
             BrokerError: the user may not look up the coordinator.
         """
 
-        def attempt() -> Codes:
+        def attempt() -> Response:
             codes = self.ask_once(request, read)
             if is_retriable(codes[0], request.key):
                 self.address = None
                 raise RetriableError(codes[0])
             return codes
 
-        name = f"{request.key.title} for transaction '{self._id}'"
-        limit = block_limit if request.key == ApiKey.INIT_PRODUCER_ID else delivery_limit
+        name = f"{request.key.title} for {_SUBJECTS[self._key_type]} '{self._key}'"
+        limit = _LIMITS.get(request.key, api_limit)
         return retry_until(attempt, self._connections, limit(self._config), name, self._forget)
 
     def ask_once(self, request: Request, read: Callable[[Reader], T]) -> T:
@@ -100,12 +125,12 @@ class Coordinator:
         return self._connections.connect_to(self.address or self._find())
 
     def _find(self) -> Address:
-        coordinators = transactions.find_coordinators(self._connections.any_connection(), [self._id])
-        check_complete(coordinators, [self._id])
-        code, address = coordinators[self._id]
+        coordinators = transactions.find_coordinators(self._connections.any_connection(), [self._key], self._key_type)
+        check_complete(coordinators, [self._key])
+        code, address = coordinators[self._key]
         raise_if_retriable(code, ApiKey.FIND_COORDINATOR)
         if code != ErrorCode.NONE:
-            raise begin_transaction_error(self._id, code, error_text(code), self._config)
+            raise self._lookup_error(self._key, code, error_text(code), self._config)
         self.address = address
         return address
 

@@ -49,9 +49,8 @@ def check_sasl(config: Mapping[str, str]) -> None:
     if name not in _MECHANISMS:
         raise InvalidOptionError(
             f"SASL mechanism '{name}' (option 'properties.sasl.mechanism') is not supported with "
-            "'sink.delivery-guarantee' = 'exactly-once': the client that ends transactions supports "
-            + ", ".join(f"'{supported}'" for supported in _MECHANISMS)
-            + ".",
+            "'sink.delivery-guarantee' = 'exactly-once' and 'properties.group.id': the client for transactions and "
+            "groups supports " + ", ".join(f"'{supported}'" for supported in _MECHANISMS) + ".",
             option="properties.sasl.mechanism",
         )
     if name == "OAUTHBEARER":

@@ -25,8 +25,9 @@ def check_tls(config: Mapping[str, str]) -> None:
     for key in _UNSUPPORTED:
         if config.get(key):
             raise InvalidOptionError(
-                f"Option 'properties.{key}' is not supported with 'sink.delivery-guarantee' = 'exactly-once': the "
-                "client that ends transactions uses Python's ssl, which has no such setting. Remove it.",
+                f"Option 'properties.{key}' is not supported with 'sink.delivery-guarantee' = 'exactly-once' and "
+                "'properties.group.id': the client for transactions and groups uses Python's ssl, which has no such "
+                "setting. Remove it.",
                 option=f"properties.{key}",
             )
 

@@ -18,7 +18,7 @@ from kafka_sql.kafka.types import TopicPartition
 
 ONGOING: Final = "Ongoing"
 
-_TRANSACTION: Final = 1  # the coordinator type of FindCoordinator
+GROUP, TRANSACTION = 0, 1  # the coordinator types of FindCoordinator
 # Brokers without the feature transaction.version = 2 offer EndTxn version 5, but reject it and leave the transactional
 # id unusable until the coordinator restarts. Version 4 works everywhere and does not change the epoch.
 _LATEST_END_TXN_VERSION: Final = 4
@@ -61,10 +61,15 @@ class ActiveProducer:
     txn_start_offset: int
 
 
-def find_coordinators(connection: Connection, transactional_ids: Sequence[str]) -> dict[str, tuple[int, Address]]:
-    """Request the coordinator of each transactional id: an error code and an address for each id.
+def find_coordinators(
+    connection: Connection, keys: Sequence[str], key_type: int = TRANSACTION
+) -> dict[str, tuple[int, Address]]:
+    """Request the coordinator of each transactional id or group: an error code and an address for each.
 
-    Brokers before Apache Kafka 3.0 are asked about one id after another.
+    Brokers before Apache Kafka 3.0 are asked about one after another.
+
+    Args:
+        key_type: TRANSACTION or GROUP.
 
     Raises:
         OSError: as ``Connection.ask_all``.
@@ -72,15 +77,15 @@ def find_coordinators(connection: Connection, transactional_ids: Sequence[str]) 
     """
     version = connection.choose_version(ApiKey.FIND_COORDINATOR, 1, _FIRST_VERSION_WITH_SEVERAL_COORDINATORS)
     if version == _FIRST_VERSION_WITH_SEVERAL_COORDINATORS:
-        return _read_coordinators(connection.ask(_find_coordinators(transactional_ids)))
-    responses = connection.ask_all([_find_coordinator(key) for key in transactional_ids])
-    return {key: _read_coordinator(response) for key, response in zip(transactional_ids, responses, strict=True)}
+        return _read_coordinators(connection.ask(_find_coordinators(keys, key_type)))
+    responses = connection.ask_all([_find_coordinator(key, key_type) for key in keys])
+    return {key: _read_coordinator(response) for key, response in zip(keys, responses, strict=True)}
 
 
-def _find_coordinators(transactional_ids: Sequence[str]) -> Request:
+def _find_coordinators(keys: Sequence[str], key_type: int) -> Request:
     def encode(_: int, flexible: bool) -> bytes:
-        keys = codec.array((codec.string(key, flexible) for key in transactional_ids), flexible)
-        return codec.pack("b", _TRANSACTION) + keys + codec.tags(flexible)
+        encoded = codec.array((codec.string(key, flexible) for key in keys), flexible)
+        return codec.pack("b", key_type) + encoded + codec.tags(flexible)
 
     return Request(
         ApiKey.FIND_COORDINATOR,
@@ -104,9 +109,9 @@ def _read_coordinators(response: Reader) -> dict[str, tuple[int, Address]]:
     return dict(response.array(coordinator))
 
 
-def _find_coordinator(transactional_id: str) -> Request:
+def _find_coordinator(key: str, key_type: int) -> Request:
     def encode(_: int, flexible: bool) -> bytes:
-        return codec.string(transactional_id, flexible) + codec.pack("b", _TRANSACTION) + codec.tags(flexible)
+        return codec.string(key, flexible) + codec.pack("b", key_type) + codec.tags(flexible)
 
     return Request(ApiKey.FIND_COORDINATOR, 1, _FIRST_VERSION_WITH_SEVERAL_COORDINATORS - 1, encode)
 

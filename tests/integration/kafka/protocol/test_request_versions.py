@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 
 import google_crc32c
 import pytest
 
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.error_codes import ErrorCode, is_retriable
-from kafka_sql.kafka.protocol import produce, transactions
+from kafka_sql.kafka.protocol import groups, produce, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey, pack
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
@@ -92,6 +93,44 @@ def test_rejected_records(topics: Topics, connection: Connection) -> None:
         result = produce.read_produce(response)[topic, 0]
         assert result.code == ErrorCode.INVALID_RECORD
         assert ("record 0 of the batch: " in result.message) == (version >= 8)
+
+
+def test_groups(topics: Topics, connection: Connection) -> None:
+    first, second = topics.create(2), topics.create()
+    group, partitions = f"group-of-{first}", [(first, 0), (second, 0), (first, 1)]
+
+    def find() -> tuple[int, ...]:
+        return (transactions.find_coordinators(connection, [group], transactions.GROUP)[group][0],)
+
+    assert until_not_retriable(ApiKey.FIND_COORDINATOR, find) == (ErrorCode.NONE,)
+
+    def commit(offsets: dict[tuple[str, int], int]) -> tuple[int, ...]:
+        codes = groups.read_offset_commit(connection.ask(groups.offset_commit(group, offsets)))
+        assert codes.keys() == offsets.keys()
+        return tuple(codes.values())
+
+    for version in versions(connection, ApiKey.OFFSET_COMMIT, 2, 8):
+        offsets = {(first, 0): version, (second, 0): 100 + version}
+        assert until_not_retriable(ApiKey.OFFSET_COMMIT, partial(commit, offsets)) == (ErrorCode.NONE,) * 2
+        code, committed = groups.read_offset_fetch(connection.ask(groups.offset_fetch(group, partitions)))
+        assert code == ErrorCode.NONE
+        assert committed == {key: (ErrorCode.NONE, offset) for key, offset in {**offsets, (first, 1): -1}.items()}
+    for _ in versions(connection, ApiKey.OFFSET_FETCH, 2, 7):
+        assert groups.read_offset_fetch(connection.ask(groups.offset_fetch(group, partitions)))[1] == committed
+    described = [
+        groups.read_describe_group(connection.ask(groups.describe_group(group)))
+        for _ in versions(connection, ApiKey.DESCRIBE_GROUPS, 3, 5)
+    ]
+    assert len(set(described)) == 1
+    code, operations = described[0]
+    read, write, delete, describe = 3, 4, 6, 8  # as AclOperation numbers them
+    assert [bool(operations >> operation & 1) for operation in (read, write, delete, describe)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert code == ErrorCode.NONE
 
 
 def test_transactions(topics: Topics, connection: Connection) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +11,6 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
@@ -103,52 +99,3 @@ def test_metadata_is_enough_of_a_response() -> None:
     admin.api = fake_admin().api
     # three pauses of 0.02 s and more; the last one would end after 'socket.connection.setup.timeout.ms'
     assert admin.call(ApiKey.CREATE_TOPICS, failing(*[KafkaError._TIMED_OUT] * 7)) == "done"
-
-
-def commits(*codes: int, partition_code: int = 0) -> tuple[Callable[..., Any], list[object]]:
-    """Return a fake of ``alter_consumer_group_offsets`` that fails with these codes, and the requests that it gets."""
-    remaining, requests = list(codes), list[object]()
-
-    def alter(offsets: list[Any], **_: object) -> dict[str, Future[Any]]:
-        requests.append(offsets)
-        future, code = Future[Any](), remaining.pop(0) if remaining else 0
-        if code and not partition_code:
-            future.set_exception(KafkaException(KafkaError(code)))
-        else:
-            error = KafkaError(partition_code) if code else None
-            future.set_result(SimpleNamespace(topic_partitions=[SimpleNamespace(topic="t", partition=0, error=error)]))
-        return {offsets[0].group_id: future}
-
-    return alter, requests
-
-
-@pytest.mark.parametrize("code", [*COORDINATOR, KafkaError._TIMED_OUT, KafkaError._TRANSPORT])
-@pytest.mark.parametrize("is_of_partition", [False, True])
-def test_commits_are_repeated(code: int, is_of_partition: bool) -> None:
-    alter, requests = commits(code, code, partition_code=code if is_of_partition else 0)
-    admin = fake_admin(alter_consumer_group_offsets=alter)
-    assert groups.commit(admin, "g", {("t", 0): 5}).result(30) is None
-    assert len(requests) == 3
-
-
-def test_other_errors_of_commits() -> None:
-    alter, requests = commits(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    admin = fake_admin(alter_consumer_group_offsets=alter)
-    with pytest.raises(BrokerError, match=r"Grant the user .* READ on the group"):
-        groups.commit(admin, "g", {("t", 0): 5}).result(30)
-    alter, requests = commits(1, partition_code=KafkaError.UNKNOWN_MEMBER_ID)
-    with pytest.raises(BrokerError, match=r"t\[0\]: .*UNKNOWN_MEMBER_ID"):
-        groups.commit(fake_admin(alter_consumer_group_offsets=alter), "g", {("t", 0): 5}).result(30)
-    assert len(requests) == 1
-
-
-def test_a_commit_does_not_keep_its_client_open() -> None:
-    pending = Future[Any]()
-    admin = fake_admin(alter_consumer_group_offsets=lambda offsets, **_: {"g": pending})
-    result, reference = groups.commit(admin, "g", {("t", 0): 5}), weakref.ref(admin)
-    del admin
-    gc.collect()
-    assert reference() is None
-    pending.set_exception(KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)))
-    with pytest.raises(BrokerError, match="Not coordinator"):
-        result.result(30)

@@ -25,6 +25,8 @@ _VERSIONS: Final[dict[int, tuple[int, int]]] = {
     ApiKey.FETCH: (4, 12),
     ApiKey.LIST_OFFSETS: (2, 6),
     ApiKey.METADATA: (4, 12),
+    ApiKey.OFFSET_COMMIT: (2, 8),
+    ApiKey.OFFSET_FETCH: (2, 7),
     ApiKey.FIND_COORDINATOR: (1, 4),
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.INIT_PRODUCER_ID: (0, 4),
@@ -66,6 +68,7 @@ class SimulatedBroker:
         requested_versions: the versions of all requests so far, by API.
         client_software: name and version of the last client that reported them.
         acks: the values of acks in all Produce requests so far.
+        committed: the offsets that groups have committed, by group and partition.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
     """
 
@@ -89,6 +92,7 @@ class SimulatedBroker:
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
         self.requests = list[ApiKey]()
         self.produced = list[list[tuple[str, int, int]]]()
+        self.committed: dict[tuple[str, TopicPartition], int] = {}
         self.ended = list[tuple[int, int, bool]]()
         self.acks = set[int]()
         self._sequences = dict[tuple[TopicPartition, int, int], int]()
@@ -372,9 +376,47 @@ class SimulatedBroker:
         topic_result = codec.string(topic, flexible) + codec.array([result], flexible) + codec.tags(flexible)
         return pack("i", self.throttle_ms) + codec.array([topic_result], flexible)
 
+    def _offset_commit(self, request: Reader, code: int) -> bytes:
+        assert request.version == 8
+        group, generation, member = request.string(), request.number("i"), request.string()
+        assert (generation, member, request.string()) == (-1, "", None)
+
+        def partition(topic: str) -> bytes:
+            number, offset, _ = request.number("i"), request.number("q"), request.number("i")
+            request.string(), request.tags()
+            if code == ErrorCode.NONE:
+                self.committed[str(group), (topic, number)] = offset
+            return pack("ih", number, code) + codec.tags(True)
+
+        return pack("i", self.throttle_ms) + self._group_topics(request, partition)
+
+    def _offset_fetch(self, request: Reader, code: int) -> bytes:
+        assert request.version == 7
+        group = str(request.string())
+
+        def partition(topic: str) -> bytes:
+            number = request.number("i")
+            offset = self.committed.get((group, (topic, number)), -1)
+            return pack("iqi", number, offset, -1) + codec.string("", True) + pack("h", 0) + codec.tags(True)
+
+        topics = self._group_topics(request, partition)
+        assert request.number("?") is False  # require stable
+        return pack("i", self.throttle_ms) + topics + pack("h", code)
+
+    def _group_topics(self, request: Reader, partition: Callable[[str], bytes]) -> bytes:
+        def topic() -> bytes:
+            name = str(request.string())
+            results = codec.array(request.array(lambda: partition(name)), True)
+            request.tags()
+            return codec.string(name, True) + results + codec.tags(True)
+
+        return codec.array(request.array(topic), True)
+
     _handlers: Final[dict[ApiKey, Callable[[SimulatedBroker, Reader, int], bytes]]] = {
         ApiKey.API_VERSIONS: _api_versions,
         ApiKey.METADATA: _metadata,
+        ApiKey.OFFSET_COMMIT: _offset_commit,
+        ApiKey.OFFSET_FETCH: _offset_fetch,
         ApiKey.FIND_COORDINATOR: _find_coordinator,
         ApiKey.INIT_PRODUCER_ID: _init_producer_id,
         ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions,

@@ -192,7 +192,7 @@ def test_a_frozen_coordinator_costs_one_timeout_and_not_one_per_request(monkeypa
         config = config_of(broker.address, socket_connection_setup_timeout_ms="1000", default_api_timeout_ms="60000")
         coordinators = iter([frozen] * 4)
 
-        def find(connection: object, ids: list[str]) -> dict[str, tuple[int, Address]]:
+        def find(connection: object, ids: list[str], key_type: int) -> dict[str, tuple[int, Address]]:
             seconds.append(connection_timeout(frozen, 60.0))
             return dict.fromkeys(ids, (0, next(coordinators, broker.address)))
 
