@@ -8,9 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from kafka_sql.cli.arguments import Arguments, parse
-
-if TYPE_CHECKING:  # --help does not import Spark
+if TYPE_CHECKING:  # imports take time, during which Ctrl-C would print a stack trace; and --help does not import Spark
+    from kafka_sql.cli.arguments import Arguments
     from kafka_sql.cli.runner import Runner
 
 _INTERRUPTED = 128 + signal.SIGINT  # an exit code
@@ -28,8 +27,8 @@ def main() -> int:
 
 
 def _run_command(argv: list[str]) -> int:
-    # imported here, because imports take time, during which Ctrl-C would print a stack trace
     from kafka_sql.cli import check, class_archive, transactions
+    from kafka_sql.cli.arguments import parse
 
     commands = {
         check.COMMAND: check.run,

@@ -257,7 +257,7 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seconds", [0.1, 1, 3, 5, 8])
+@pytest.mark.parametrize("seconds", [0.5, 1, 3, 5, 8])
 def test_ctrl_c_while_the_shell_starts_prints_nothing(seconds: float, tmp_path: Path) -> None:
     terminal = Terminal([*COMMAND, *SMALL], environment(tmp_path), str(tmp_path))
     with contextlib.suppress(AssertionError):  # not yet
@@ -270,20 +270,17 @@ def test_ctrl_c_while_the_shell_starts_prints_nothing(seconds: float, tmp_path: 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("statement", "last_line"),
+    "statement",
     [
-        ("SELECT count(*) FROM range(9999999) a, range(9999999) b WHERE a.id + b.id = 1", "The statement was stopped."),
-        ("SELECT * FROM silent", "The statement was stopped."),
-        ("INSERT INTO silent VALUES (1)", "The statement was stopped."),
-        (
-            "SET 'execution.runtime-mode' = 'streaming'; SET 'execution.checkpointing.dir' = '{folder}/checkpoints'; "
-            "INSERT INTO sink SELECT * FROM numbers",
-            "Running until the jobs end or Ctrl-C stops them: ",
-        ),
-        ("!sleep 100", "The statement was stopped."),
+        "SELECT count(*) FROM range(9999999) a, range(9999999) b WHERE a.id + b.id = 1",
+        "SELECT * FROM silent",
+        "INSERT INTO silent VALUES (1)",
+        "SET 'execution.runtime-mode' = 'streaming'; SET 'execution.checkpointing.dir' = '{folder}/checkpoints'; "
+        "INSERT INTO sink SELECT * FROM numbers",
+        "!echo 1 s && sleep 100",
     ],
 )
-def test_ctrl_c_in_a_file_prints_three_lines(statement: str, last_line: str, tmp_path: Path) -> None:
+def test_ctrl_c_in_a_file_prints_three_lines(statement: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # accepts connections, and never responds
         (tmp_path / "a.sql").write_text(
             f"""CREATE TABLE silent (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.shell_output import shell_sql
 from tests.sql_script import REGISTRY, run_script
 from tests.topics import Topics
 
@@ -35,3 +36,22 @@ def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pyt
     registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
     is_job_file = path.parent == EXAMPLES and "execution.checkpointing.dir" in path.read_text()
     assert run_script(path, sql, topics, tmp_path, registry, restarts=is_job_file) > 1
+
+
+IN_SHELL = ("hostile", "metadata_all", "settings", "types", "unicode")  # others are long
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[] if p.stem in IN_SHELL else pytest.mark.long, id=p.stem) for p in FILES]
+)
+def test_the_shell_prints_the_rows(
+    path: Path,
+    spark: Any,
+    sql: Any,
+    topics: Topics,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
+    assert run_script(path, shell_sql(spark, monkeypatch), topics, tmp_path, registry) > 1

@@ -9,20 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.cli.rows import bytes_text, escape_text, escape_value, format_line, format_lines
-
-_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))", re.DOTALL)
-_NAMES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r"}
-
-
-def read_line(line: str) -> list[str | None]:
-    """Return the values of a line, as its readers do."""
-
-    def unescape(match: re.Match[str]) -> str:
-        code = match[1] or match[2]
-        return chr(int(code, 16)) if code else _NAMES.get(match[3], match[3])
-
-    return [None if value == "NULL" else _ESCAPE.sub(unescape, value) for value in line.split("\t")]
-
+from tests.shell_output import read_line
 
 VALUES = st.none() | st.just("NULL") | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 ESCAPED = VALUES | st.text("\\\t\n\r\x00\x1b\x9bntNx", max_size=8)
