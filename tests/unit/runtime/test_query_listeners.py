@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from kafka_sql.runtime import query_listeners
 from kafka_sql.runtime.query_listeners import add_listener
+
+
+@pytest.fixture(autouse=True)
+def callback_servers(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The gateways whose callback server has been started."""
+    gateways: list[object] = []
+    monkeypatch.setattr(query_listeners, "start_callback_server", gateways.append)
+    return gateways
 
 
 @pytest.fixture
@@ -25,6 +34,7 @@ class Context:
 
     def __init__(self, is_stopped: bool = False) -> None:
         self.waits: list[int] = []
+        self._gateway = object()
         bus = SimpleNamespace(waitUntilEmpty=self.waits.append)
         self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: is_stopped, listenerBus=lambda: bus))
 
@@ -34,12 +44,12 @@ def session(listeners: list[object], **attributes: object) -> Any:
     return SimpleNamespace(streams=streams, **attributes)
 
 
-def test_a_listener_is_removed_at_exit(at_exit: list[Callable[[], object]]) -> None:
+def test_a_listener_is_removed_at_exit(at_exit: list[Callable[[], object]], callback_servers: list[object]) -> None:
     listeners: list[object] = []
     listener: Any = object()
     context = Context()
     add_listener(session(listeners, _sc=context), listener)
-    assert listeners == [listener]
+    assert (listeners, callback_servers) == ([listener], [context._gateway])
     (remove,) = at_exit
     remove()
     assert listeners == []
