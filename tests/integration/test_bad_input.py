@@ -30,9 +30,7 @@ def test_broker_not_reachable(sql: Any, topics: Topics, closed_port: int) -> Non
     sql(f"CREATE TABLE far (a INT) {topics.with_options('x', **options)}")
     for statement in ("SELECT * FROM far", "INSERT INTO far VALUES (1)"):
         started = time.monotonic()
-        with pytest.raises(
-            Exception, match=rf"No broker of '127.0.0.1:{closed_port}' .* within 1.5 s: .*refused"
-        ):
+        with pytest.raises(Exception, match=rf"No broker of '127.0.0.1:{closed_port}' .* within 1.5 s: .*refused"):
             sql(statement).collect()
         assert time.monotonic() - started < 15
 

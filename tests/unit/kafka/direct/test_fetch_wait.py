@@ -142,7 +142,5 @@ def test_a_topic_that_brokers_do_not_know_any_longer_was_deleted(clock: Clock) -
     clock.sleep(9)
     wait.after_failure(UnknownTopicError())
     clock.sleep(1)
-    with pytest.raises(
-        TopicNotFoundError, match=r"t\[0\]@5: the topic no longer exists\. It was deleted"
-    ):
+    with pytest.raises(TopicNotFoundError, match=r"t\[0\]@5: the topic no longer exists\. It was deleted"):
         wait.after_failure(UnknownTopicError())
