@@ -121,6 +121,7 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
         "execution.checkpointing.interval",
         "pipeline.name",
         "metrics.reporter.prom.port",
+        "table.local-time-zone",
     ):
         spark.sql(f"RESET '{key}'")
     for row in spark.sql("SHOW TABLES").collect():

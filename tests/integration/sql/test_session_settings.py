@@ -48,13 +48,6 @@ NOON = 1704110400000  # milliseconds, 2024-01-01 12:00:00 UTC
 
 
 @pytest.fixture
-def time_zone(sql: Any, spark: Any) -> Iterator[Any]:
-    """Return a function that sets the session's time zone for the test."""
-    yield lambda zone: sql(f"SET 'table.local-time-zone' = '{zone}'")
-    spark.conf.set(SESSION_TIME_ZONE, "UTC")
-
-
-@pytest.fixture
 def noon(topics: Topics) -> str:
     topic = topics.create()
     topics.produce(topic, b'{"id": 1, "ts": "2024-01-01 12:00:00Z"}', timestamp=NOON)
@@ -62,12 +55,12 @@ def noon(topics: Topics) -> str:
 
 
 def test_computed_columns_follow_the_time_zone_of_the_query(
-    spark: Any, sql: Any, streaming: Any, topics: Topics, noon: str, time_zone: Any
+    spark: Any, sql: Any, streaming: Any, topics: Topics, noon: str
 ) -> None:
     columns = """id INT, ts TIMESTAMP_LTZ(3), m TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL,
       hh AS DATE_FORMAT(ts, 'HH:mm'), h AS EXTRACT(HOUR FROM ts), local AS CAST(ts AS TIMESTAMP(3))"""
     streaming("SET 'execution.runtime-mode' = 'batch'")
-    time_zone("UTC")
+    sql("SET 'table.local-time-zone' = 'UTC'")
     sql(f"CREATE TABLE w ({columns}) {topics.with_options(noon)}")
     sql(f"CREATE TEMPORARY TABLE tw ({columns}) {topics.with_options(noon)}")
     sql("CREATE VIEW v AS SELECT *, date_format(ts, 'HH:mm') AS own FROM w")
@@ -77,7 +70,7 @@ def test_computed_columns_follow_the_time_zone_of_the_query(
     queries = [f"SELECT '{name}', {read} {name}" for name in ("w", "tw", "v", "vv", "tv")]
     queries.append(f"SELECT 'hint', {read} w /*+ OPTIONS('scan.parallelism' = '1') */")
 
-    time_zone("Asia/Tokyo")
+    sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
     local = ("2024-01-01 21:00:00", "21:00", 21, "2024-01-01 21:00:00")
     assert {tuple(row)[1:] for row in sql(" UNION ALL ".join(queries)).collect()} == {local}
     assert spark.table("w").select("hh").collect() == [("21:00",)]
@@ -191,16 +184,14 @@ def test_settings_that_would_change_computed_columns_are_rejected(spark: Any, sq
         spark.conf.unset("spark.sql.parser.quotedRegexColumnNames")
 
 
-def test_sparks_expressions_have_the_settings_of_create_table(
-    spark: Any, sql: Any, topics: Topics, noon: str, time_zone: Any
-) -> None:
+def test_sparks_expressions_have_the_settings_of_create_table(spark: Any, sql: Any, topics: Topics, noon: str) -> None:
     """As in Spark's views; a stream, which would have those of its session, is rejected if they differ."""
     options = topics.with_options(noon, **{"computed-columns.fallback": "spark"})
     declaration = f"TABLE w (ts TIMESTAMP_LTZ(3), h AS hour(ts) + length(hex(1))) {options}"
-    time_zone("UTC")
+    sql("SET 'table.local-time-zone' = 'UTC'")
     sql(f"CREATE {declaration}")
     spark.readStream.table("w")
-    time_zone("Asia/Tokyo")
+    sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
     with pytest.raises(InvalidOptionError, match=r"settings of CREATE TABLE, spark.sql.session.timeZone = UTC, but"):
         spark.readStream.table("w")
     with pytest.raises(InvalidOptionError, match="the session has Asia/Tokyo"):

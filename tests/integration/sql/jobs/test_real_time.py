@@ -143,10 +143,12 @@ def test_keys_metadata_computed_columns_and_restarts(
     real_time(
         "CREATE TABLE src (k_id INT, v STRING, part INT METADATA FROM 'partition', pos BIGINT METADATA FROM 'offset', "
         "ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', kind STRING METADATA FROM 'timestamp-type', "
-        f"u AS UPPER(v), tags ARRAY<STRING>) {topics.with_options(source, **keys, **startup)}"
+        "u AS UPPER(v), h AS HOUR(TO_TIMESTAMP_LTZ(k_id, 0)), tags ARRAY<STRING>) "
+        + topics.with_options(source, **keys, **startup)
     )
+    real_time("SET 'table.local-time-zone' = 'Asia/Tokyo'")
     real_time(f"CREATE TABLE tgt (k_id INT, line STRING, ts TIMESTAMP(3)) {topics.with_options(target, **keys)}")
-    insert = """INSERT INTO tgt SELECT k_id, concat_ws(' ', u, tag, part, pos, kind), to_timestamp_ntz('2020-01-01')
+    insert = """INSERT INTO tgt SELECT k_id, concat_ws(' ', u, h, tag, part, pos, kind), to_timestamp_ntz('2020-01-01')
         FROM src LATERAL VIEW explode(tags) AS tag WHERE v <> 'skip'"""
     topics.produce(source, b'{"v": "before"}', key=b'{"id": 1}')
     topics.produce(source, b'{"v": "a", "tags": ["x", "y"]}', b'{"v": "skip", "tags": ["x"]}', key=b'{"id": 2}')
@@ -166,9 +168,9 @@ def test_keys_metadata_computed_columns_and_restarts(
     records = topics.consume(target, 3)
     query.stop()
     assert [(m.key(), json.loads(m.value())["line"]) for m in records] == [
-        (b'{"id":2}', "A x 0 1 CreateTime"),
-        (b'{"id":2}', "A y 0 1 CreateTime"),
-        (b'{"id":3}', "B z 1 1 CreateTime"),
+        (b'{"id":2}', "A 9 x 0 1 CreateTime"),
+        (b'{"id":2}', "A 9 y 0 1 CreateTime"),
+        (b'{"id":3}', "B 9 z 1 1 CreateTime"),
     ]
     assert json.loads(records[0].value())["ts"] == "2020-01-01 00:00:00"
     real_time("SET 'execution.latency-mode' = 'micro-batch'")
