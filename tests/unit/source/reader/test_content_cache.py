@@ -9,10 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kafka_sql.definition import validate_table
 from kafka_sql.kafka.types import Split
+from kafka_sql.source.reader import split_reader
 from kafka_sql.source.reader.changelog_content import latest_rows, remaining_copies
 from kafka_sql.source.reader.content_cache import ContentCache, Identity, apply_changes
 from kafka_sql.table.changelog import IS_DELETED
+from kafka_sql.table.declaration import Column, Table
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("x", pa.float64()), pa.field("v", pa.string())])
 KEY = Identity(("k",), is_key=True)
@@ -70,6 +73,25 @@ def test_random_changes(identity: Identity, seed: int) -> None:
         before += new
         batches = apply_changes(batches, changes(*new), identity, SCHEMA)
         assert sorted_rows(batches) == sorted_rows(content(changes(*before), identity))
+
+
+def test_rows_that_depend_on_the_time_zone_are_read_again_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (Column("v", "STRING", "STRING"), Column("t", "", "TIMESTAMP(3)", metadata="timestamp", virtual=True))
+    options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "b:9092", "format": "raw"}
+    definition = validate_table(Table(("t",), columns, options))
+    schema = pa.schema([("v", pa.string()), ("t", pa.timestamp("us"))])
+    reads: list[str] = []
+
+    def read_split(*_: Any) -> Iterator[pa.RecordBatch]:
+        reads.append(zone)
+        yield pa.RecordBatch.from_pydict({"v": [zone], "t": [None]}, schema=schema)
+
+    monkeypatch.setattr(split_reader, "read_split", read_split)
+    monkeypatch.setattr(split_reader, "session_time_zone", lambda: zone)
+    for zone in ("UTC", "UTC", "Asia/Tokyo"):
+        (batch,) = split_reader.read_current(definition, schema, Split("t", 0, 0, 1))
+        assert batch["v"].to_pylist() == [zone]
+    assert reads == ["UTC", "Asia/Tokyo"]
 
 
 def test_batches_without_a_changed_row_are_not_copied() -> None:
