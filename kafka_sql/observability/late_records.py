@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from typing import Final
@@ -14,6 +15,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
 from kafka_sql.runtime.query_listeners import add_listener
 
 _LOG = logging.getLogger("kafka_sql.observability")
@@ -24,8 +26,9 @@ _ATTRIBUTE: Final = "_kafka_sql_late_records"
 class LateRecords(StreamingQueryListener):
     """Counts the late rows of a session's queries."""
 
-    def __init__(self) -> None:
+    def __init__(self, spark: SparkSession) -> None:
         """Create a listener. It counts nothing until it is added to the session's listeners."""
+        self._spark = spark
         self._counts: dict[str, int] = {}  # by run id
         self._lock = threading.Lock()
 
@@ -43,11 +46,11 @@ class LateRecords(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Add the rows that a batch has dropped."""
-        progress = event.progress
-        dropped = sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
+        progress = json.loads(event.progress.json)
+        dropped = late_rows(self._spark, progress)
         if not dropped:
             return
-        run_id = str(progress.runId)
+        run_id = progress["runId"]
         with self._lock:
             is_first = not self._counts.get(run_id)
             self._counts[run_id] = self._counts.get(run_id, 0) + dropped
@@ -56,10 +59,10 @@ class LateRecords(StreamingQueryListener):
                 "query '%s': batch %d dropped %d late rows: their event time is behind the watermark, %s. Choose a "
                 "larger delay in WATERMARK FOR, and see 'Event time' in streaming.md. The metric numLateRecordsDropped "
                 "counts all of them",
-                progress.name or progress.id,
-                progress.batchId,
+                progress.get("name") or progress["id"],
+                progress["batchId"],
                 dropped,
-                progress.eventTime.get("watermark", "unknown"),
+                progress.get("eventTime", {}).get("watermark", "unknown"),
             )
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
@@ -69,7 +72,8 @@ class LateRecords(StreamingQueryListener):
 def watch_late_records(spark: SparkSession) -> None:
     """Count the late rows of a session's queries that start from now on. Repeated calls have no effect."""
     if _ATTRIBUTE not in spark.__dict__:
-        listener = LateRecords()
+        count_late_rows(spark)
+        listener = LateRecords(spark)
         add_listener(spark, listener)
         spark.__dict__[_ATTRIBUTE] = listener
 

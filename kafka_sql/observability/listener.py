@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.runtime.query_listeners import add_listener
@@ -87,7 +88,8 @@ class Observer(StreamingQueryListener):
 
     def _add_progress(self, progress: dict[str, Any], bytes_in: int | None) -> None:
         with self._lock:
-            self._jobs.setdefault(progress["id"], JobMetrics()).add_progress(progress, bytes_in)
+            job = self._jobs.setdefault(progress["id"], JobMetrics())
+            job.add_progress(progress, bytes_in, late_rows(self._spark, progress))
 
 
 def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1") -> Observer:
@@ -104,6 +106,7 @@ def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1
     """
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:
+        count_late_rows(spark)
         observer = Observer(spark)
         add_listener(spark, observer)
         spark.__dict__[_ATTRIBUTE] = observer

@@ -109,12 +109,13 @@ class JobMetrics:
     rows_out_by_client: Mapping[tuple[str, str], int] = field(default_factory=dict)
     _last_counted_batch: int | None = None  # the last batch that is included in records_without_row
 
-    def add_progress(self, progress: Json, bytes_in: int | None = None) -> None:
+    def add_progress(self, progress: Json, bytes_in: int | None = None, late_rows: int | None = None) -> None:
         """Add the progress of a batch, or of an idle query.
 
         Args:
             progress: the JSON of a StreamingQueryProgress.
             bytes_in: the size of the batch's columns, if known.
+            late_rows: how many rows were dropped; by default, the number that Spark reports.
         """
         self.name = progress.get("name")
         self.sources = source_metrics(progress)
@@ -127,7 +128,7 @@ class JobMetrics:
         if without_row and progress["batchId"] != self._last_counted_batch:  # idle queries report it repeatedly
             self.records_without_row += without_row
             self._last_counted_batch = progress["batchId"]
-        self.late_records_dropped += late_records_dropped(progress)
+        self.late_records_dropped += late_records_dropped(progress) if late_rows is None else late_rows
         operators = progress.get("stateOperators")
         if operators:
             self.state_rows = sum(int(operator["numRowsTotal"]) for operator in operators)

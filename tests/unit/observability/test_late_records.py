@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,20 +12,31 @@ from kafka_sql.observability.late_records import LateRecords
 
 
 def progress(run: str, batch: int, *dropped: int) -> Any:
-    operators = [SimpleNamespace(numRowsDroppedByWatermark=n) for n in dropped]
+    names = ("stateStoreSave", "symmetricHashJoin")
+    operators = [
+        {"operatorName": name, "numRowsDroppedByWatermark": n} for name, n in zip(names, dropped, strict=False)
+    ]
     event_time = {"watermark": "2026-03-02T08:00:00.000Z"}
     fields = {"runId": run, "id": "q", "name": "copy", "batchId": batch, "eventTime": event_time}
-    return SimpleNamespace(progress=SimpleNamespace(**fields, stateOperators=operators))
+    return SimpleNamespace(progress=SimpleNamespace(json=json.dumps({**fields, "stateOperators": operators})))
+
+
+def session(counts: dict[int, int]) -> Any:
+    """Return a session in which the aggregates of micro-batches have received late rows, by micro-batch."""
+    counter = SimpleNamespace(count=lambda run, batch: counts.get(batch, -1))
+    jvm = SimpleNamespace(kafka_sql=SimpleNamespace(LateRowCounter=counter))
+    return SimpleNamespace(_sc=SimpleNamespace(_jvm=jvm))
 
 
 def test_the_first_late_rows_are_logged_and_all_are_counted(caplog: pytest.LogCaptureFixture) -> None:
-    listener, event = LateRecords(), SimpleNamespace(runId="r")
+    listener, event = LateRecords(session({0: 9, 1: 30})), SimpleNamespace(runId="r")
     listener.onQueryStarted(event)  # type: ignore[arg-type]
     for batch, dropped in enumerate([(0, 0), (3, 1), (), (2,)]):
         listener.onQueryProgress(progress("r", batch, *dropped))
     listener.onQueryProgress(progress("other", 0, 0))
-    assert (listener.count("r"), listener.count("other")) == (6, None)
+    assert (listener.count("r"), listener.count("other")) == (33, None)  # of batch 3, only Spark's number is known
     (record,) = caplog.records
     assert record.getMessage().startswith(
-        "query 'copy': batch 1 dropped 4 late rows: their event time is behind the watermark, 2026-03-02T08:00:00.000Z."
+        "query 'copy': batch 1 dropped 31 late rows: their event time is behind the watermark, "
+        "2026-03-02T08:00:00.000Z."
     )

@@ -1,0 +1,70 @@
+"""Count the rows that the aggregates of a micro-batch drop because they are late.
+
+Spark counts them after each task has aggregated its rows. An optimizer rule in Java adds a filter below the aggregate
+that counts the rows themselves (``CountLateRows``). Needs a classic session, whose driver can load its classes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
+from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+
+_LOG = logging.getLogger("kafka_sql.observability")
+_RULE: Final = "kafka_sql.CountLateRows"
+_AGGREGATES: Final = ("stateStoreSave", "sessionWindowStateStoreSaveExec")  # Spark's names of its operators
+_SOURCES: Final = Path(__file__).with_name("java")
+
+
+def count_late_rows(spark: SparkSession) -> None:
+    """From now on, count the late rows of the session's new streams. Repeated calls have no effect."""
+    context: Any = spark_context(spark)
+    loader = driver_class_loader(context) if context is not None and not is_pipeline() else None
+    if loader is None:
+        return
+    try:
+        if load_class(loader, _RULE) is None:
+            add_classes(context, loader, "kafka-sql-late-rows.jar", sorted(_SOURCES.glob("*.java")))
+        experimental = spark._jsparkSession.experimental()  # a stream copies it when it starts
+        rules = experimental.extraOptimizations()
+        if all(rules.apply(i).getClass().getName() != _RULE for i in range(rules.size())):
+            set_rules = getattr(experimental, "extraOptimizations_$eq")  # the name of Scala's setter
+            set_rules(rules.appended(context._jvm.kafka_sql.CountLateRows()))
+    except Py4JError:  # Spark internals, which may differ between versions
+        _LOG.debug("late rows are counted by Spark", exc_info=True)
+
+
+def late_rows(spark: SparkSession, progress: Mapping[str, Any]) -> int:
+    """Return how many rows a micro-batch has dropped. A row of windows that overlap counts once for each of them.
+
+    If the rows cannot be counted, it is Spark's number, in which the rows of a group in a task are one.
+
+    Args:
+        progress: the JSON of a StreamingQueryProgress.
+    """
+    by_aggregates, by_others = 0, 0
+    for operator in progress.get("stateOperators", ()):
+        dropped = int(operator.get("numRowsDroppedByWatermark", 0))
+        if operator.get("operatorName") in _AGGREGATES:
+            by_aggregates += dropped
+        else:
+            by_others += dropped
+    if by_aggregates:
+        by_aggregates = max(by_aggregates, _counted(spark, str(progress["runId"]), int(progress["batchId"])))
+    return by_aggregates + by_others
+
+
+def _counted(spark: SparkSession, run_id: str, batch: int) -> int:
+    """Return how many late rows the aggregates of a micro-batch received; -1 if they were not counted."""
+    context: Any = spark_context(spark)
+    try:
+        return int(context._jvm.kafka_sql.LateRowCounter.count(run_id, batch))
+    except (Py4JError, TypeError, AttributeError):  # the class was not loaded, or the session is one of Connect
+        return -1
