@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_sql.sql.expressions import string_casts, timestamp_format
 from kafka_sql.sql.expressions.arithmetic import wrap_decimal, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
-from kafka_sql.sql.expressions.session_zone import to_instant, to_local
+from kafka_sql.sql.expressions.session_zone import to_instant, to_local, to_utc
 from kafka_sql.sql.expressions.typed import (
     NUMERIC,
     STRING,
@@ -161,15 +161,16 @@ def _cast_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: s
     """Truncate a timestamp to a date or to the type's fractional digits, like Flink. (Spark keeps all six digits.)"""
     if source.name == "TIMESTAMP" and target.name == "DATE":
         return bind(sql, lambda x: timestamp_format.reject_before_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
+    value = _convert_datetime(sql, source, target, spark_type)
     if source.name == "DATE" or target.name == "DATE" or target.precision >= 6 or source.precision <= target.precision:
-        return _convert_datetime(sql, source, target, spark_type)
+        return value
 
     def truncate(x: str) -> str:
-        value = timestamp_format.truncate_fraction(_convert_datetime(x, source, target, spark_type), target.precision)
-        local = x if source.name == "TIMESTAMP" else to_local(x)
-        return timestamp_format.reject_before_1970(local, f"CAST to {describe_type(target)}", value)
+        time = to_utc(x) if target.name == "TIMESTAMP_LTZ" else x
+        truncated = timestamp_format.truncate_fraction(x, target.precision)
+        return timestamp_format.reject_before_1970(time, f"CAST to {describe_type(target)}", truncated)
 
-    return bind(sql, truncate)
+    return bind(value, truncate)
 
 
 def _convert_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:

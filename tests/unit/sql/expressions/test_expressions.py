@@ -118,6 +118,14 @@ def translate(expression: str) -> str | None:
         ("CAST(day AS TIMESTAMP(3))", "CAST(`day` AS TIMESTAMP_NTZ)"),
         ("CAST(tl AS TIMESTAMP(3))", f"CAST({LOCAL.format('`tl`')} AS TIMESTAMP_NTZ)"),
         ("CAST(ts AS TIMESTAMP_LTZ)", INSTANT.format("`ts`")),
+        (
+            "CAST(tl AS TIMESTAMP_LTZ(0))",  # Flink rounds times before 1970 in UTC
+            "if({0} < TIMESTAMP_NTZ '1970-01-01 00:00:00', raise_error(concat('CAST to TIMESTAMP_LTZ(0) of a timestamp "
+            "before 1970, which Flink rounds up: ', CAST({0} AS STRING))), "
+            "(`tl` - make_dt_interval(0, 0, 0, extract(SECOND FROM `tl`) % 1)))".format(
+                "(TIMESTAMP_NTZ '1970-01-01 00:00:00' + INTERVAL '0.000001' SECOND * unix_micros(`tl`))"
+            ),
+        ),
         ("day", "`day`"),
         ("i / 2", "CAST((`i` div 2) AS INT)"),
         ("GREATEST(i, 2)", "if(`i` IS NULL, NULL, greatest(`i`, 2))"),
