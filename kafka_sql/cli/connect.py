@@ -10,10 +10,10 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from kafka_sql.cli.output_mode import start_query
-from kafka_sql.cli.rows import Rows, bytes_text, prints_text_of_bytes
+from kafka_sql.cli.rows import Rows, bytes_text
 
 _CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
@@ -47,24 +47,19 @@ def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
 def collect_rows(frame: DataFrame) -> Iterator[Rows]:
     """Receive the rows. The server formats the values, because number formats are Java's."""
     types = [field.dataType for field in frame.schema]
-    show_bytes = prints_text_of_bytes(frame.sparkSession)
     # by number, because several columns may have the same name
     numbered = frame.toDF(*(str(i) for i in range(len(types))))
     rows = numbered.select(
-        *(_format_column(F.col(str(i)), type, show_bytes).alias(str(i)) for i, type in enumerate(types))
+        *(_format_column(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
     ).toLocalIterator()
-    while chunk := [[_text(value) for value in row] for row in itertools.islice(rows, _CHUNK_ROWS)]:
-        yield chunk
+    while chunk := list(itertools.islice(rows, _CHUNK_ROWS)):
+        yield [[None if value is None else bytes_text(bytes(value)) for value in row] for row in chunk]
 
 
-def _format_column(column: Column, type: DataType, show_bytes: bool) -> Column:
-    if isinstance(type, (StructType, ArrayType, MapType, VariantType)):
-        return F.to_json(column, {"ignoreNullFields": "false"})
-    return column if isinstance(type, BinaryType) and show_bytes else column.cast("string")
-
-
-def _text(value: str | bytes | bytearray | None) -> str | None:
-    return bytes_text(bytes(value)) if isinstance(value, (bytes, bytearray)) else value
+def _format_column(column: Column, type: DataType) -> Column:
+    is_json = isinstance(type, (StructType, ArrayType, MapType, VariantType))
+    text = F.to_json(column, {"ignoreNullFields": "false"}) if is_json else column.cast("string")
+    return text.cast("binary")  # a string of Spark may contain bytes that are not UTF-8
 
 
 def start_stream(frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:

@@ -108,6 +108,35 @@ def test_functions_of_the_session_and_lineage(server: Server, topics: Topics, tm
     run_module("tests.connect_functions", server, topics, tmp_path)
 
 
+@pytest.mark.long
+def test_the_shell_prints_rows_over_connect(server: Server, topics: Topics, tmp_path: Path) -> None:
+    topic = topics.create()
+    topics.produce(topic, b"a\tb")
+    (tmp_path / "a.sql").write_text(f"""
+        SELECT 1 AS a, X'4100' AS a, 'a\\tb\\n', 'NULL', NULL, X'FF41', 'e\\\\f', 1.0e10D, struct(1 AS x, NULL AS y);
+        CREATE TABLE timed (raw STRING, t TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL)
+          {topics.with_options(topic, format="raw")};
+        SELECT raw, t > TIMESTAMP'2020-01-01' FROM timed;
+        SELECT CAST(X'FF41' AS STRING), CAST(X'FF41' AS STRING) COLLATE UTF8_LCASE;
+        EXPLAIN SELECT 1;""")
+    done = subprocess.run(
+        [sys.executable, "-m", "kafka_sql.cli", "--remote", server.url, "-f", "a.sql"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+        cwd=tmp_path,
+        env={**server.environment, "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    lines = done.stdout.splitlines()
+    values = ["1", r"A\x00", r"a\tb\n", r"\NULL", "NULL", r"\xffA", r"e\\f", "1.0E10", '{"x":1,"y":null}']
+    assert lines[0] == "\t".join(values)
+    assert lines[1] == "a\\tb\ttrue"
+    assert lines[2:4] == [r"\xffA" + "\t" + r"\xffA", "== Physical Plan =="]
+    assert re.findall(r"Fetched (\d+) row", done.stderr) == ["1", "1", "1", "1"]
+
+
 def run_module(module: str, server: Server, topics: Topics, folder: Path, *arguments: str) -> None:
     """Run a module that uses the server and two topics, and check that secrets appear nowhere."""
     secrets = [s for s in planted_secrets() if s.name == s.key and s.key.startswith("properties.")]
