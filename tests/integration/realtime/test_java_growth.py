@@ -15,10 +15,12 @@ from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder
 from kafka_sql.runtime.java_classes import compile_java
 from tests.integration.realtime.test_java_formats import define
+from tests.unit.formats.avro import test_growth as avro_growth
 from tests.unit.formats.growth import assert_linear_memory, assert_linear_time
 from tests.unit.formats.hostile_documents import VALUES, Bytes, documents, in_all_columns
 from tests.unit.formats.hostile_lines import in_all_values, lines
 from tests.unit.formats.hostile_texts import NUMBERS, TEXTS
+from tests.unit.formats.protobuf import test_growth as protobuf_growth
 
 pytestmark = [
     pytest.mark.integration,
@@ -107,6 +109,43 @@ def test_raw(spark: Any, meter: Any) -> None:
     for options in ({}, {"raw.line-delimiter": "x"}, {"raw.charset": "UTF-16"}):
         raw, _ = decoder(spark, "s STRING", format="raw", **options)
         check_decoder(meter, raw, shapes)
+
+
+AVRO_ELEMENTS: Final = {
+    "INT": b"\x02",
+    "BIGINT": b"\xff" * 9 + b"\x01",
+    "STRING": b"\x02x",
+    "BYTES": b"\x02\xff",
+    "DECIMAL(9, 0)": b"\x28" + b"\1" * 20,
+    "ARRAY<INT NOT NULL>": b"\x02\x02\0",
+    "MAP<STRING, INT NOT NULL>": b"\x02\x02k\x02\0",
+    "ROW<i INT NOT NULL, s STRING NOT NULL>": b"\x02\0",
+}
+
+
+def test_avro(spark: Any, meter: Any) -> None:
+    for element_type, element in AVRO_ELEMENTS.items():
+        avro, _ = decoder(spark, f"v ARRAY<{element_type} NOT NULL> NOT NULL", format="avro")
+        check_decoder(meter, avro, avro_growth.arrays(element))
+    text, _ = decoder(spark, "v STRING NOT NULL", format="avro")
+    check_decoder(meter, text, avro_growth.VALUES[0][2])
+    pairs, _ = decoder(spark, "v MAP<STRING, INT NOT NULL> NOT NULL", format="avro")
+    check_decoder(meter, pairs, avro_growth.VALUES[4][2])
+
+
+MESSAGE: Final = "ROW<s STRING, i INT, n ARRAY<ROW<t STRING>>>"
+MESSAGES: Final = f"""i INT, s STRING, b BYTES, packed ARRAY<INT>, unpacked ARRAY<BIGINT>, strings ARRAY<STRING>,
+enums ARRAY<STRING>, m MAP<STRING, INT>, closed MAP<INT, STRING>, messages MAP<STRING, {MESSAGE}>, n {MESSAGE},
+ns ARRAY<{MESSAGE}>, d STRING, v ARRAY<STRING>, t ARRAY<TIMESTAMP(6)>, w STRING, rs ARRAY<ROW<i INT>>, o100 INT"""
+
+
+def test_protobuf(spark: Any, meter: Any, tmp_path: Path) -> None:
+    file = tmp_path / "m.proto"
+    file.write_text(protobuf_growth.TEXT)
+    options = {"protobuf.proto-file": str(file), "protobuf.message-class-name": "M"}
+    messages, _ = decoder(spark, MESSAGES, format="protobuf", **options)
+    for shapes in protobuf_growth.SHAPES.values():
+        check_decoder(meter, messages, shapes)
 
 
 def test_headers(meter: Any) -> None:
