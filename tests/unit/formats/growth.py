@@ -74,24 +74,29 @@ def assert_linear(make: Callable[[int], T], run: Callable[[T], object], largest:
     """
     run(make(FIRST))  # compiles loops and imports modules
     traced = min(largest, _LARGEST_TRACED)
-    assert_linear_time(cpu_time(make, run), traced)
+    costs = assert_linear_time(cpu_time(make, run), traced)
     assert_linear_memory(peak_memory(make, run), traced)
-    assert_linear_time(cpu_time(make, run), largest, first=traced // 2)
+    assert_linear_time(cpu_time(make, run), largest, costs)
 
 
-def assert_linear_time(cost: Cost, largest: int = LARGEST, first: int = FIRST) -> None:
-    """Assert that seconds are linear in the size of the input, from a first size on."""
-    costs = {first: cost(first)}
-    size = first
-    while size < largest and (size < 4 * first or costs[size] < ENOUGH_TIME):
+def assert_linear_time(cost: Cost, largest: int = LARGEST, known: Mapping[int, float] = {}) -> dict[int, float]:
+    """Assert that seconds are linear in the size of the input; return the cost of each size.
+
+    Args:
+        known: the costs of smaller sizes, which are not measured again.
+    """
+    costs = dict(known) or {FIRST: cost(FIRST)}
+    size = max(costs)
+    while size < largest and (size < 4 * FIRST or costs[size] < ENOUGH_TIME):
         size *= 2
         costs[size] = cost(size)
-        smaller = max(size // 4, first)
+        smaller = max(size // 4, FIRST)
         if costs[size] > SMALLEST_TIME and costs[size] > MOST_GROWTH * costs[smaller]:
             costs[size], costs[smaller] = _lowest(cost, size, smaller)
             assert costs[size] <= MOST_GROWTH * max(costs[smaller], SMALLEST_TIME / MOST_GROWTH), (
                 f"{smaller:,} bytes take {costs[smaller]:.4f} s, {size:,} bytes take {costs[size]:.4f} s"
             )
+    return costs
 
 
 def _lowest(cost: Cost, size: int, smaller: int) -> tuple[float, float]:

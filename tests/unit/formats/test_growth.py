@@ -24,7 +24,7 @@ def test_linear_costs_pass(run) -> None:
     "run",
     [
         lambda payload: sum(payload[i:].count(b"x") for i in range(0, len(payload), 8)),
-        lambda payload: [b for b in payload for _ in payload],
+        lambda payload: sum(1 for _ in payload[::32] for _ in payload),
         concatenate,
     ],
 )
