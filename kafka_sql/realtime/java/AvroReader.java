@@ -57,6 +57,7 @@ final class AvroReader implements Serializable {
     private final long[][] operations;
     private final long[] jumps;
     private final byte[][] literals;
+    private final UTF8String[] texts; // of literals
     private final String[] paths;
     private final long[] subroutineCells; // by operation, -1 outside of the subroutines that skip fields
     private final String[] reasons;
@@ -67,6 +68,7 @@ final class AvroReader implements Serializable {
         this.operations = PlanTables.rows(plan, "operations");
         this.jumps = PlanTables.numbers((java.util.List) plan.get("jumps"));
         this.literals = PlanTables.bytes(plan, "literals");
+        this.texts = new UTF8String[literals.length];
         this.paths = PlanTables.texts(plan, "paths");
         this.subroutineCells = PlanTables.numbers((java.util.List) plan.get("subroutine_cells"));
         this.cellCount = PlanTables.number(plan, "cell_count");
@@ -169,11 +171,11 @@ final class AvroReader implements Serializable {
         if (opcode == FLOAT) return Float.valueOf(in.readFloat());
         if (opcode == FLOAT_TO_DOUBLE) return Double.valueOf((double) in.readFloat());
         if (opcode == FIXED) return ofBytes(type, in.readBytes(operation[A]));
-        if (opcode == ENUM) return ofBytes(type, symbol(operation, in.readInt()));
+        if (opcode == ENUM) return literal(type, symbol(operation, in.readInt()));
         if (opcode == DECIMAL) return decimal(in.readBytes(), operation[C] == 1, (DecimalType) type);
         if (opcode == DECIMAL_FIXED) return decimal(in.readBytes(operation[A]), operation[C] == 1, (DecimalType) type);
         if (opcode == CONSTANT) return constant(type, operation[A], operation[B]);
-        if (opcode == LITERAL) return ofBytes(type, literals[(int) operation[A]]);
+        if (opcode == LITERAL) return literal(type, (int) operation[A]);
         throw new IllegalStateException("unknown opcode " + opcode);
     }
 
@@ -186,10 +188,16 @@ final class AvroReader implements Serializable {
         return UTF8String.fromString(new String(bytes, StandardCharsets.UTF_8)); // U+FFFD for malformed bytes
     }
 
-    private byte[] symbol(long[] operation, int symbol) {
-        boolean exists = symbol >= 0 && symbol < operation[A];
-        byte[] literal = exists ? literals[(int) operation[B] + symbol] : null;
-        if (literal != null) return literal;
+    /** Returns a literal. Elements share it, because a byte of a payload can be a symbol of 255 bytes. */
+    private Object literal(DataType type, int index) {
+        if (type instanceof BinaryType) return literals[index];
+        if (texts[index] == null) texts[index] = (UTF8String) ofBytes(type, literals[index]);
+        return texts[index];
+    }
+
+    private int symbol(long[] operation, int symbol) {
+        int index = symbol >= 0 && symbol < operation[A] ? (int) operation[B] + symbol : -1;
+        if (index >= 0 && literals[index] != null) return index;
         throw new NumberFormatException(
             "the enum has no such symbol, or the reader's schema has neither the symbol nor a default");
     }
