@@ -37,15 +37,9 @@ def open_admin(config: dict[str, str]) -> object:
     return Admin(config, resolve_config(admin_config(config)))
 
 
-def open_consumer_of_admin(config: dict[str, str]) -> object:
-    with Admin(config, resolve_config(admin_config(config))).open_consumer("g") as consumer:
-        return consumer
-
-
 CLIENTS: dict[str, Any] = {
     "consumer": lambda config: open_client(Consumer, {**config, "group.id": "g"}),
     "admin client": open_admin,
-    "consumer of the admin client": open_consumer_of_admin,
     "temporary client": lambda config: open_temporary_client(AdminClient, admin_config(config), {}),
 }
 
