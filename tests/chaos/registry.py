@@ -72,4 +72,5 @@ SCENARIOS = (
     Scenario("s21_rolling_restarts", "rolling restarts of all brokers under load", repeat=21, sample=0),
     Scenario("s22_quotas", "quotas of bytes written, bytes read and requests", sample=0),
     Scenario("s23_frozen_bootstrap", "frozen and unreachable bootstrap servers", sample=0),
+    Scenario("s24_frozen_brokers", "each broker frozen during statements of each kind", repeat=63, sample=0),
 )

@@ -48,14 +48,13 @@ def ensure_topics(
         BrokerError: no response, or another error.
     """
     existing = cluster.topics()
-    created = [
-        topic for topic in topics if topic not in existing and _create(cluster, topic, settings, table, defaults)
-    ]
-    if created:  # if they do not appear in time, the next request reports the cause
-        cluster.await_topics(created, cluster.admin().limit().seconds, with_leaders=True)
+    missing = [topic for topic in topics if topic not in existing]
+    created = [topic for topic in missing if _create(cluster, topic, settings, table, defaults)]
+    if missing:  # if they do not appear in time, the next request reports the cause
+        existing = cluster.await_topics(missing, cluster.admin().limit().seconds, with_leaders=True)
     for topic in topics:
-        if topic not in created:
-            _check_settings(cluster, topic, (existing.get(topic) or cluster.topics()[topic]), settings, table)
+        if topic not in created and topic in existing:
+            _check_settings(cluster, topic, existing[topic], settings, table)
     return created
 
 
