@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
@@ -10,15 +9,14 @@ from typing import Any, Final, cast
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import BinaryType, CharType, DataType, StringType, VarcharType
+from pyspark.sql.types import BinaryType, DataType
 
 from kafka_sql.cli.output_mode import start_query
-from kafka_sql.cli.rows import Rows, bytes_text, prints_text_of_bytes
+from kafka_sql.cli.rows import Rows, bytes_text
+from kafka_sql.cli.text_columns import text_columns
 from kafka_sql.sql.jobs.batch_functions import with_short_errors
 
 _CHUNK_ROWS: Final = 10_000  # rows per transfer from the JVM
-_TEXT_TYPES: Final = (StringType, CharType, VarcharType)
-_MARK: Final = "+"
 
 
 def tag(spark: SparkSession, tag: str) -> None:
@@ -45,46 +43,31 @@ def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
 
 
 def collect_rows(frame: DataFrame) -> Iterator[Rows]:
-    """Collect the rows, as ``frame.collect()`` does, with values that Spark formats as in spark-sql.
-
-    The JVM holds the result, up to ``spark.driver.maxResultSize``.
-    """
-    types = [field.dataType for field in frame.schema]
-    show_bytes = prints_text_of_bytes(frame.sparkSession)
+    """Collect the rows, as ``frame.collect()`` does. The JVM holds the result, up to ``spark.driver.maxResultSize``."""
+    texts = text_columns(frame)
+    types = [field.dataType for field in texts.schema]
     separator = secrets.token_hex(8)  # no value contains it
-    # by number, because several columns may have the same name
-    numbered = frame.toDF(*(str(i) for i in range(len(types))))
-    columns = [(_mark_text(F.col(str(i)), type, show_bytes), F.lit(separator)) for i, type in enumerate(types)]
-    selected = cast(Any, numbered.select(*itertools.chain(*columns)))._jdf
-    session = cast(Any, frame.sparkSession)
-    hive_result = session._jvm.org.apache.spark.sql.execution.HiveResult
-    rows, schema = selected.collectAsList(), selected.schema()
-    for start in range(0, rows.size(), _CHUNK_ROWS):
-        chunk = rows.subList(start, min(start + _CHUNK_ROWS, rows.size()))
-        plan = session._jsparkSession.createDataFrame(chunk, schema).queryExecution().executedPlan()
+    line = F.concat_ws(separator, *(_mark(F.col(name), type) for name, type in zip(texts.columns, types, strict=True)))
+    jvm = cast(Any, frame.sparkSession)._jvm
+    dataset = getattr(cast(Any, texts.select(line))._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
+    lines = dataset.collectAsList()
+    for start in range(0, lines.size(), _CHUNK_ROWS):
+        chunk = lines.subList(start, min(start + _CHUNK_ROWS, lines.size()))
         # one string for many rows, because each call to the JVM is slow
-        text = hive_result.hiveResultString(plan).mkString("\t")
-        values = f"{text}\t".split(f"\t{separator}\t")[:-1]
-        yield [
-            [_read_text(value, type, show_bytes) for value, type in zip(row, types, strict=True)]
-            for row in zip(*[iter(values)] * len(types), strict=True)
-        ]
+        marked = jvm.java.lang.String.join(separator, chunk).split(separator)
+        values: list[str | None] = [None if value == "-" else value[1:] for value in marked]
+        for i, type in enumerate(types):
+            if isinstance(type, BinaryType):
+                values[i :: len(types)] = [
+                    value and bytes_text(value.encode("latin-1")) for value in values[i :: len(types)]
+                ]
+        yield [values[row : row + len(types)] for row in range(0, len(values), len(types))]
 
 
-def _mark_text(column: Column, type: DataType, show_bytes: bool) -> Column:
-    """Put a mark before each text, so that no text is like Spark's NULL; decode bytes to one character each."""
-    if isinstance(type, BinaryType) and show_bytes:
-        return F.concat(F.lit(_MARK), F.decode(column, "ISO-8859-1"))
-    return F.concat(F.lit(_MARK), column) if isinstance(type, _TEXT_TYPES) else column
-
-
-def _read_text(value: str, type: DataType, show_bytes: bool) -> str | None:
-    """Return a value without the mark; None for NULL."""
-    if value == "NULL":
-        return None
-    if isinstance(type, BinaryType) and show_bytes:
-        return bytes_text(value.removeprefix(_MARK).encode("latin-1"))
-    return value.removeprefix(_MARK) if isinstance(type, _TEXT_TYPES) else value
+def _mark(column: Column, type: DataType) -> Column:
+    """Put a sign before each value, so that NULL differs from texts; decode bytes to one character each."""
+    text = F.decode(column, "ISO-8859-1") if isinstance(type, BinaryType) else column.cast("string")
+    return F.coalesce(F.concat(F.lit("+"), text), F.lit("-"))
 
 
 def start_stream(frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 from uuid import uuid4
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from kafka_sql.cli.output_mode import start_query
 from kafka_sql.cli.rows import Rows, bytes_text
+from kafka_sql.cli.text_columns import text_columns
 
 _CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
@@ -46,20 +46,11 @@ def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
 
 def collect_rows(frame: DataFrame) -> Iterator[Rows]:
     """Receive the rows. The server formats the values, because number formats are Java's."""
-    types = [field.dataType for field in frame.schema]
-    # by number, because several columns may have the same name
-    numbered = frame.toDF(*(str(i) for i in range(len(types))))
-    rows = numbered.select(
-        *(_format_column(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
-    ).toLocalIterator()
+    texts = text_columns(frame)
+    # as bytes, because a string of Spark may contain some that are not UTF-8
+    rows = texts.select(*(F.col(name).cast("string").cast("binary") for name in texts.columns)).toLocalIterator()
     while chunk := list(itertools.islice(rows, _CHUNK_ROWS)):
         yield [[None if value is None else bytes_text(bytes(value)) for value in row] for row in chunk]
-
-
-def _format_column(column: Column, type: DataType) -> Column:
-    is_json = isinstance(type, (StructType, ArrayType, MapType, VariantType))
-    text = F.to_json(column, {"ignoreNullFields": "false"}) if is_json else column.cast("string")
-    return text.cast("binary")  # a string of Spark may contain bytes that are not UTF-8
 
 
 def start_stream(frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:

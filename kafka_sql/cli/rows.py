@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kafka_sql.sql.recognize import lexer
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Rows: TypeAlias = Sequence[Sequence[str | None]]  # each value as a text, None for NULL
 
@@ -22,18 +19,12 @@ _CONTROLS: Final = {
 _VALUE: Final = {**_CONTROLS, **str.maketrans(_NAMED)}
 _TEXT: Final = {code: escape for code, escape in _CONTROLS.items() if chr(code) not in "\t\n"}
 
-_BINARY_STYLE: Final = "spark.sql.binaryOutputStyle"
 _NULL: Final = "NULL"
 
 # statements that return a text of several lines, by their first words
 _TEXT_STATEMENTS: Final = (("EXPLAIN",), ("SHOW", "CREATE"), ("DESCRIBE", "FUNCTION"), ("DESC", "FUNCTION"))
 _DESCRIBE_COLUMNS: Final = ["col_name", "data_type", "comment"]
 _DESCRIBE_WIDTH: Final = 20  # characters
-
-
-def prints_text_of_bytes(spark: SparkSession) -> bool:
-    """Return whether bytes are printed as text: the session has no other style for them."""
-    return (spark.conf.get(_BINARY_STYLE, None) or "UTF8").upper() in ("UTF8", "UTF-8")
 
 
 def bytes_text(value: bytes) -> str:

@@ -23,7 +23,12 @@ SELECT 1Y, 2S, 3 AS a, 4L AS a, true, 1.0e10D, CAST('NaN' AS DOUBLE), CAST(1.5 A
   INTERVAL '1' YEAR, INTERVAL '1' DAY, INTERVAL '1 02:03:04.5' DAY TO SECOND, make_interval(1, 2, 3, 4, 5, 6, 7.5),
   parse_json('{"a": [1, null, "x"]}'), array(1, NULL), array('a', NULL, 'NULL'), array(X'4142'),
   map('b', struct(1, 'b' AS t), 'a', NULL), struct(NULL AS x, INTERVAL '1' DAY AS i, TIMESTAMP'2020-01-01' AS t),
-  NULL, CAST(NULL AS INT), CAST(NULL AS STRING), CAST(NULL AS BINARY)
+  NULL, CAST(NULL AS INT), CAST(NULL AS STRING), CAST(NULL AS BINARY), CAST(NULL AS STRUCT<a INT>), array(), map(),
+  '', X'', CAST(-0.0000001 AS DECIMAL(10, 8)), CAST(0 AS DECIMAL(38, 38)), CAST(1E10 AS DECIMAL(30, 10)),
+  struct(1 AS a, 2 AS a), INTERVAL '-1 02:03:04.000001' DAY TO SECOND, INTERVAL '-5' MONTH, INTERVAL '90' MINUTE,
+  INTERVAL '0' SECOND,
+  map(array(1), struct(map(1, 'x' COLLATE UTF8_LCASE)), array(), NULL), array(CAST(1E-9 AS DECIMAL(12, 10)), NULL),
+  array(INTERVAL '1' HOUR, NULL), array(true), struct(X'' AS `b.c`, DATE'2020-01-01' AS `d``e`), array(array(NULL))
 """
 
 
@@ -40,11 +45,15 @@ def run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> Callable[[st
     return run
 
 
-def test_values_of_each_type_are_printed_as_in_spark_sql(spark: SparkSession, run: Any) -> None:
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_values_of_each_type_are_printed_as_in_spark_sql(spark: SparkSession, run: Any, ansi: str) -> None:
+    run(f"SET spark.sql.ansi.enabled = {ansi}")
     plan = cast(Any, spark.sql(EVERY_TYPE))._jdf.queryExecution().executedPlan()
     jvm = cast(Any, spark)._jvm
     expected = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(plan).mkString("\n")
-    assert run(EVERY_TYPE)[0] == f"{expected}\n"
+    printed = run(EVERY_TYPE)[0]
+    run("RESET spark.sql.ansi.enabled")
+    assert printed.split("\t") == f"{expected}\n".split("\t")
 
 
 def test_no_value_changes_rows_or_columns(run: Any) -> None:
@@ -67,10 +76,11 @@ def test_texts_of_several_lines_are_one_row(spark: SparkSession, run: Any) -> No
 
 
 def test_values_are_printed_with_the_settings_of_the_session(spark: SparkSession, run: Any) -> None:
-    run("SET spark.sql.binaryOutputStyle = HEX")
     run("SET TIME ZONE 'Asia/Tokyo'")
     try:
-        assert run("SELECT X'00FF', TIMESTAMP_SECONDS(0)")[0] == "00FF\t1970-01-01 09:00:00\n"
+        for style, bytes in (("HEX", "00FF"), ("HEX_DISCRETE", "[00 FF]"), ("BASE64", "AP8"), ("UTF-8", r"\x00\xff")):
+            run(f"SET spark.sql.binaryOutputStyle = {style}")
+            assert run("SELECT X'00FF', TIMESTAMP_SECONDS(0)")[0] == f"{bytes}\t1970-01-01 09:00:00\n"
     finally:
         spark.conf.unset("spark.sql.binaryOutputStyle")
         spark.conf.set("spark.sql.session.timeZone", "UTC")

@@ -113,11 +113,13 @@ def test_the_shell_prints_rows_over_connect(server: Server, topics: Topics, tmp_
     topic = topics.create()
     topics.produce(topic, b"a\tb")
     (tmp_path / "a.sql").write_text(f"""
-        SELECT 1 AS a, X'4100' AS a, 'a\\tb\\n', 'NULL', NULL, X'FF41', 'e\\\\f', 1.0e10D, struct(1 AS x, NULL AS y);
+        SELECT 1 AS a, X'4100' AS a, 'a\\tb\\n', 'NULL', NULL, X'FF41', 'e\\\\f', 1.0e10D, struct(1 AS x, 'a\\tb' AS y);
         CREATE TABLE timed (raw STRING, t TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL)
           {topics.with_options(topic, format="raw")};
         SELECT raw, t > TIMESTAMP'2020-01-01' FROM timed;
         SELECT CAST(X'FF41' AS STRING), CAST(X'FF41' AS STRING) COLLATE UTF8_LCASE;
+        SET spark.sql.binaryOutputStyle = HEX;
+        SELECT X'FF41', array(X'FF41');
         EXPLAIN SELECT 1;""")
     done = subprocess.run(
         [sys.executable, "-m", "kafka_sql.cli", "--remote", server.url, "-f", "a.sql"],
@@ -130,11 +132,12 @@ def test_the_shell_prints_rows_over_connect(server: Server, topics: Topics, tmp_
     )
     assert done.returncode == 0, done.stderr[-5000:]
     lines = done.stdout.splitlines()
-    values = ["1", r"A\x00", r"a\tb\n", r"\NULL", "NULL", r"\xffA", r"e\\f", "1.0E10", '{"x":1,"y":null}']
+    values = ["1", r"A\x00", r"a\tb\n", r"\NULL", "NULL", r"\xffA", r"e\\f", "1.0E10", '{"x":1,"y":"a\\tb"}']
     assert lines[0] == "\t".join(values)
     assert lines[1] == "a\\tb\ttrue"
-    assert lines[2:4] == [r"\xffA" + "\t" + r"\xffA", "== Physical Plan =="]
-    assert re.findall(r"Fetched (\d+) row", done.stderr) == ["1", "1", "1", "1"]
+    assert lines[2] == r"\xffA" + "\t" + r"\xffA"
+    assert lines[4:6] == ["FF41\t[FF41]", "== Physical Plan =="]
+    assert re.findall(r"Fetched (\d+) row", done.stderr) == ["1"] * 6
 
 
 def run_module(module: str, server: Server, topics: Topics, folder: Path, *arguments: str) -> None:
