@@ -109,7 +109,9 @@ def test_a_certificate_rotated_during_a_query(secured: SecuredBroker, spark: Any
     properties = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
     query = RunningQuery(secured, "certificate", spark, tmp_path, {**properties, "ssl.keystore.location": str(store)})
     query.batch()
-    store.write_text(certificates["second"].key() + certificates["second"].chain)
+    renewed = tmp_path / "renewed.pem"
+    renewed.write_text(certificates["second"].key() + certificates["second"].chain)
+    renewed.replace(store)  # at once: the query could read a store that is being written
     query.batch()
     secured.revoke_all("CN=first")  # a client with the old certificate fails immediately
     query.batch()
