@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.embedded.loopback import HOST
@@ -20,6 +21,7 @@ from kafka_sql.errors import EmbeddedKafkaError
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
+_STOPPED: Final = ("T", "t", "Z", "X")  # states of threads that do not run
 
 
 class Node:
@@ -83,8 +85,19 @@ class Node:
         self.wait_for_exit(STOP_SECONDS)
 
     def pause(self) -> None:
-        """Send SIGSTOP: connections stay open, but the broker does not respond."""
+        """Send SIGSTOP: connections stay open, but the broker does not respond.
+
+        On Linux, wait until all threads have stopped: on a busy machine, one could still respond after the signal.
+        """
         self._signal(signal.SIGSTOP)
+        while any(state not in _STOPPED for state in self._thread_states()):
+            time.sleep(0.001)
+
+    def _thread_states(self) -> Iterator[str]:
+        """Yield the state of each thread: one letter of /proc/PID/stat; none on other systems than Linux."""
+        for file in Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):  # the thread has exited
+                yield file.read_text("utf-8", "replace").rpartition(")")[2].split()[0]
 
     def resume(self) -> None:
         """Send SIGCONT: continue after ``pause``."""
