@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewPartitions, NewTopic
 
 from kafka_sql.kafka.config.properties import to_librdkafka
 from tests.waiting import wait_until
@@ -68,6 +68,11 @@ class Topics:
         if name in self.admin.list_topics(timeout=30).topics:
             self.admin.delete_topics([name])[name].result(30)
             wait_until(lambda: self._count(name) == 0, f"the broker has no '{name}'")
+
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """Increase the number of partitions of a topic to ``partitions``, and wait until the broker knows them."""
+        self.admin.create_partitions([NewPartitions(name, partitions)])[name].result(30)
+        wait_until(lambda: self._count(name) == partitions, f"'{name}' has {partitions} partitions")
 
     def _create(self, name: str, partitions: int, config: dict[str, str]) -> str:
         # tests write records with old timestamps, which the broker would otherwise delete

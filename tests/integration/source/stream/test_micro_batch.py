@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka.admin import NewPartitions
 
 from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
@@ -24,10 +23,6 @@ IGNORE = {"scan_missing__topics": "ignore"}
 def recreate(topics: Topics, topic: str, *values: bytes) -> None:
     topics.create_named(topic)
     topics.produce(topic, *values)
-
-
-def add_partitions(topics: Topics, topic: str, count: int) -> None:
-    topics.admin.create_partitions([NewPartitions(topic, count)])[topic].result(30)
 
 
 def run_forever(query: StreamingRead) -> None:
@@ -50,7 +45,7 @@ def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> Non
     topics.produce(topic, b"old")
     query = StreamingRead(define_table(topics, topic, scan_startup_mode="latest-offset", **NOW))
     assert query.values() == []
-    add_partitions(topics, topic, 2)
+    topics.add_partitions(topic, 2)
     topics.produce(topic, b"first", b"second", partition=1)
     eventually(query.values, [b"first", b"second"])
     topics.produce(topic, b"third", partition=1)
@@ -83,7 +78,7 @@ def test_discovery_interval(topics: Topics) -> None:
     cluster = Cluster(tables["never"].client_config)
     discoveries = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
     counts = {name: [len(discovery.partitions(cluster))] for name, discovery in discoveries.items()}
-    add_partitions(topics, topic, 3)
+    topics.add_partitions(topic, 3)
     for time[0] in (1, 299.9, 300, 301):
         for name, discovery in discoveries.items():
             counts[name].append(len(discovery.partitions(cluster)))
@@ -225,7 +220,7 @@ def test_bounded_streams_end_at_their_stop_offsets(
     query = StreamingRead(define_table(topics, topic, properties_group_id=group, **bound, **NOW))
     values = query.values()
     topics.produce(topic, b"later", b"too late")
-    add_partitions(topics, topic, 3)
+    topics.add_partitions(topic, 3)
     topics.produce(topic, b"elsewhere", partition=2)
     assert (values, query.values(), query.values()) == (expected, [], [])
 

@@ -60,8 +60,6 @@ def test_resumes_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tm
 
 
 def test_a_new_partition_is_read_from_its_start(spark: Any, streaming: Any, topics: Topics) -> None:
-    from confluent_kafka.admin import NewPartitions
-
     source, target = topics.create(), topics.create()
     latest = {"scan.startup.mode": "latest-offset", "scan.topic-partition-discovery.interval": "1 ms"}
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **latest)}")
@@ -69,7 +67,7 @@ def test_a_new_partition_is_read_from_its_start(spark: Any, streaming: Any, topi
     topics.produce(source, b'{"a": 1}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     query.processAllAvailable()
-    topics.admin.create_partitions([NewPartitions(source, 2)])[source].result(30)
+    topics.add_partitions(source, 2)
     topics.produce(source, b'{"a": 2}', partition=1)
     topics.produce(source, b'{"a": 3}')
     query.processAllAvailable()
