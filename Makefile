@@ -27,10 +27,10 @@ demo: java $(INSTALLED) ## Start a real Kafka and run the README's example
 
 test: java $(INSTALLED) ## Run the linters, then all tests
 	@$(MAKE) --no-print-directory $(ARCHIVE) & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
-	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit tests/integration
+	$(PY) -m pytest $(PARALLEL) -m "not long" --hypothesis-profile=few tests/unit tests/integration
 
-proofs: java $(INSTALLED) ## Run the long tests: those that take minutes each, and further variants of the others
-	$(PY) -m pytest -m long tests
+proofs: java $(INSTALLED) ## Run the long tests, which take minutes or are further variants, and property tests with all examples
+	$(PY) -m pytest -m "long or hypothesis" tests
 
 brokers: java $(INSTALLED) ## Test all supported versions of Kafka, and emulations of other vendors' brokers (about an hour)
 	$(PY) -m pytest tests/integration/kafka/test_broker_versions.py tests/integration/kafka/test_broker_profiles.py

@@ -1,4 +1,4 @@
-"""Set the number of examples of property tests: all in ``make test``, a few in ``make test-unit``."""
+"""Set the number of examples of property tests: all in ``make proofs``, a few in ``make test`` and ``test-unit``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DEFAULT: Final = 100  # of Hypothesis
 
 
 def register_profiles() -> None:
-    """Register the profiles, and load the one for ``make test``."""
+    """Register the profiles, and load the one with all examples."""
     # the duration of an example depends on the load of the machine, not on the code
     slow = [hypothesis.HealthCheck.too_slow]
     hypothesis.settings.register_profile("all", deadline=None, suppress_health_check=slow, max_examples=_DEFAULT)
