@@ -16,6 +16,7 @@ from kafka_sql.kafka.config.jaas import file_options, to_java_string
 from kafka_sql.kafka.config.java_properties import REAL_TIME_PROPERTIES
 from kafka_sql.kafka.config.normalization import HOST_NAME_CHECK, NORMALIZED_VALUES
 from kafka_sql.kafka.config.properties import resolve_config
+from kafka_sql.kafka.config.token_providers import HANDLER_KEYS, OIDC_HANDLER
 from kafka_sql.options import allow_lists
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secret_references import resolve_all
@@ -29,6 +30,10 @@ _FILES: Final = (
     "sasl.oauthbearer.assertion.private.key.file",
     "sasl.oauthbearer.assertion.template.file",
 )
+_CLASS_KEYS: Final = (*HANDLER_KEYS, "sasl.oauthbearer.jwt.retriever.class")
+# of Java's client, in one package; the classes of clouds have the names that their tables give
+_CLASSES: Final = (OIDC_HANDLER, "DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "JwtBearerJwtRetriever")
+_PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 _TLS_VERSIONS: Final = "ssl.enabled.protocols"
 _TLS: Final = ("TLSv1.3", "TLSv1.2")
 
@@ -61,6 +66,10 @@ def java_properties(definition: Definition) -> dict[str, str]:
     for content in _CONTENTS:
         if content in properties:  # Java's default type is JKS, for which it requires a file
             properties.setdefault(f"{content[: content.index('store') + len('store')]}.type", _PEM)
+    for key in _CLASS_KEYS:
+        name = properties.get(key, "").strip().rpartition(".")[2]
+        if name in _CLASSES:  # of any package in the table, which is not one that Java would load
+            properties[key] = f"{_PACKAGE}.{name}"
     if properties.get(JAAS):
         properties[JAAS] = to_java_string(properties[JAAS])
     return properties

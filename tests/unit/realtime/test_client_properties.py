@@ -97,6 +97,23 @@ def test_the_login_module_of_a_table() -> None:
     assert passed(sasl_jaas_config=written)["sasl.jaas.config"] == f'{PLAIN} required username="u" password="p";'
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("sasl_login_callback_handler_class", "OAuthBearerLoginCallbackHandler"),
+        ("sasl_oauthbearer_jwt_retriever_class", "ClientCredentialsJwtRetriever"),
+    ],
+)
+def test_java_gets_its_own_classes(key: str, name: str) -> None:
+    oauth = {
+        "sasl_mechanism": "OAUTHBEARER",
+        "sasl_oauthbearer_token_endpoint_url": "https://idp/token",
+        "sasl_jaas_config": f'{OAUTH} required clientId="i" clientSecret="s";',
+    }
+    java_class = passed(**oauth, **{key: f"evil.{name}"})[key.replace("_", ".")]
+    assert java_class == f"org.apache.kafka.common.security.oauthbearer.{name}"
+
+
 def test_a_reference_to_another_login_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAAS", 'com.sun.security.auth.module.JndiLoginModule required user.provider.url="ldap://evil";')
     with pytest.raises(UnsupportedOptionError, match="login module 'JndiLoginModule'"):
