@@ -14,9 +14,11 @@ from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 # Computed columns are Spark expressions that have Flink's values whatever the session's settings are. Only these
 # settings would change a value, or the meaning of a column's name.
 _NEEDED_FOR_COMPUTED_COLUMNS: Final = {
+    "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.legacy.interval.enabled": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.variant.allowDuplicateKeys": "false",
 }
 # Spark's views, such as tables with computed columns, keep these settings of CREATE. Of those that change the values of
 # Spark's expressions, they are the usual ones.

@@ -27,7 +27,7 @@ def translate_literal(node: exp.Literal) -> TypedExpression:
     if "e" in text.lower():
         if math.isinf(float(text)):
             raise UntranslatableError(f"{_shorten(text)} does not fit a DOUBLE")
-        return TypedExpression(text, DOUBLE)
+        return TypedExpression(f"{text}D", DOUBLE)  # without the suffix, a setting makes it a DECIMAL
     integer_part, _dot, fraction = text.partition(".")
     if not fraction:
         number = _parse_integer(integer_part)

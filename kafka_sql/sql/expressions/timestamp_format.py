@@ -11,8 +11,11 @@ from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.typed import UntranslatableError
 
-# Year in two halves; month to second, each with a separate group for its leading zero; six fractional digits.
-_PARTS = r"^([0-9]{2})([0-9]{2})-(0?)([0-9]+)-(0?)([0-9]+) (0?)([0-9]+):(0?)([0-9]+):(0?)([0-9]+)[.]" + r"([0-9])" * 6
+# Year in two halves, with a sign if it does not have four digits; month to second, each with a separate group for its
+# leading zero; six fractional digits.
+_PARTS = (
+    r"^([+-]?[0-9]*)([0-9]{2})-(0?)([0-9]+)-(0?)([0-9]+) (0?)([0-9]+):(0?)([0-9]+):(0?)([0-9]+)[.]" + r"([0-9])" * 6
+)
 _GROUPS = {
     "yyyy": "$1$2",
     "uuuu": "$1$2",
@@ -25,10 +28,14 @@ _GROUPS = {
 
 def format_timestamp(sql: str, precision: int) -> str:
     """Return a timestamp as a string like Flink's CAST: always with ``precision`` fractional digits."""
-    as_string = f"CAST({sql} AS STRING)"  # Spark omits trailing zeros of the fraction
     if precision == 0:
-        return f"substring({as_string}, 1, 19)"
-    return f"rpad(regexp_replace({as_string}, '(:[0-9]{{2}})$', '$1.'), {20 + precision}, '0')"
+        return f"substring_index(CAST({sql} AS STRING), '.', 1)"
+    return f"regexp_replace({_with_zeros(sql, precision)}, '([.][0-9]{{{precision}}})[0-9]*$', '$1')"
+
+
+def _with_zeros(sql: str, count: int) -> str:
+    """Return a timestamp as a string with at least ``count`` fractional digits: Spark omits zeros at their end."""
+    return f"concat(regexp_replace(CAST({sql} AS STRING), '(:[0-9]{{2}})$', '$1.'), '{'0' * count}')"
 
 
 def translate_date_format(sql: str, pattern: str) -> str:
@@ -37,8 +44,8 @@ def translate_date_format(sql: str, pattern: str) -> str:
     Raises:
         UntranslatableError: an unsupported pattern letter.
     """
-    regex, replacement = string_constant(_PARTS + "$"), string_constant(_translate_pattern(pattern))
-    return f"regexp_replace({format_timestamp(sql, 6)}, {regex}, {replacement})"
+    regex, replacement = string_constant(_PARTS + "[0-9]*$"), string_constant(_translate_pattern(pattern))
+    return f"regexp_replace({_with_zeros(sql, 6)}, {regex}, {replacement})"
 
 
 def _parse_pattern(pattern: str) -> list[tuple[str, str]]:

@@ -176,12 +176,18 @@ def test_settings_do_not_change_the_computed_columns_of_examples(spark: Any) -> 
 
 
 def test_settings_that_would_change_computed_columns_are_rejected(spark: Any, sql: Any, topics: Topics) -> None:
-    spark.conf.set("spark.sql.parser.quotedRegexColumnNames", "true")
-    try:
-        with pytest.raises(InvalidOptionError, match=r"computed columns need spark.sql.parser.quotedRegexColumnNames"):
-            sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options('none')}")
-    finally:
-        spark.conf.unset("spark.sql.parser.quotedRegexColumnNames")
+    keys = (
+        "spark.sql.parser.quotedRegexColumnNames",
+        "spark.sql.ansi.enforceReservedKeywords",
+        "spark.sql.variant.allowDuplicateKeys",
+    )
+    for key in keys:
+        spark.conf.set(key, "true")
+        try:
+            with pytest.raises(InvalidOptionError, match=f"computed columns need {key} = false"):
+                sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options('none')}")
+        finally:
+            spark.conf.unset(key)
 
 
 def test_sparks_expressions_have_the_settings_of_create_table(spark: Any, sql: Any, topics: Topics, noon: str) -> None:

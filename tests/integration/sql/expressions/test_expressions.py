@@ -20,6 +20,7 @@ import pytest
 
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.expressions.computed import translate_expression
+from kafka_sql.sql.expressions.timestamp_format import format_timestamp, translate_date_format
 from kafka_sql.sql.expressions.typed import TypedExpression
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
@@ -30,6 +31,7 @@ HERE = Path(__file__).parent
 OTHER_SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "true",
     "spark.sql.legacy.negativeIndexInArrayInsert": "true",
     "spark.sql.legacy.sizeOfNull": "true",
     "spark.sql.legacy.timeParserPolicy": "LEGACY",
@@ -273,6 +275,25 @@ def test_types_equal_flinks(translations: Translations) -> None:
         if type is not None:
             # in Flink, constructed rows are NOT NULL
             assert to_spark_type(type, "c") == to_spark_type(flink, "c").replace(" NOT NULL", ""), case.expression
+
+
+def test_times_of_years_without_four_digits(session: Any) -> None:
+    times = [
+        "2024-01-02 03:04:05",
+        "+10000-01-02 03:04:05.1",
+        "+294247-01-10 04:00:54.775807",
+        "-0001-12-31 23:59:59.99",
+    ]
+    values = ", ".join(f"(TIMESTAMP_NTZ '{time}')" for time in times)
+    selected = [format_timestamp("t", precision) for precision in (0, 3, 6)]
+    selected.append(translate_date_format("t", "yyyy/MM HH.SSS"))
+    rows = session.sql(f"SELECT {', '.join(selected)} FROM VALUES {values} AS v(t)").collect()
+    assert [tuple(row) for row in rows] == [
+        ("2024-01-02 03:04:05", "2024-01-02 03:04:05.000", "2024-01-02 03:04:05.000000", "2024/01 03.000"),
+        ("+10000-01-02 03:04:05", "+10000-01-02 03:04:05.100", "+10000-01-02 03:04:05.100000", "+10000/01 03.100"),
+        ("+294247-01-10 04:00:54", "+294247-01-10 04:00:54.775", "+294247-01-10 04:00:54.775807", "+294247/01 04.775"),
+        ("-0001-12-31 23:59:59", "-0001-12-31 23:59:59.990", "-0001-12-31 23:59:59.990000", "-0001/12 23.990"),
+    ]
 
 
 def test_flinks_errors_are_raised_without_ansi_mode(session: Any, translations: Translations) -> None:

@@ -150,7 +150,11 @@ def translate(expression: str) -> str | None:
         ("f > 1", "(`f` > 1F AND NOT isnan(`f`))"),
         ("day + INTERVAL '1' DAY", "date_add(`day`, 1)"),
         ("ts + INTERVAL '1' MONTH", "(`ts` + INTERVAL '1' MONTH)"),
-        ("CAST(ts AS STRING)", "rpad(regexp_replace(CAST(`ts` AS STRING), '(:[0-9]{2})$', '$1.'), 23, '0')"),
+        (
+            "CAST(ts AS STRING)",
+            "regexp_replace(concat(regexp_replace(CAST(`ts` AS STRING), '(:[0-9]{2})$', '$1.'), '000'), "
+            "'([.][0-9]{3})[0-9]*$', '$1')",
+        ),
         ("CAST(s AS VARCHAR(3))", "substring(`s`, 1, 3)"),
         ("CAST(s AS CHAR)", "rpad(`s`, 1, ' ')"),
         (
