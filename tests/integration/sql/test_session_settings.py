@@ -42,6 +42,7 @@ OTHER_SETTINGS = {
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.storeAssignmentPolicy": "LEGACY",
+    "spark.sql.timeType.enabled": "false",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
 }
 NOON = 1704110400000  # milliseconds, 2024-01-01 12:00:00 UTC
