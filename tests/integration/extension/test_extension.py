@@ -302,6 +302,16 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
         (["2\t3", *described, other_settings], []),
     ]
 
+    zone = beeline(
+        url,
+        f"CREATE TABLE z (id INT, hour_of AS HOUR(TO_TIMESTAMP_LTZ(id, 0))) {topics.with_options(topic)}",
+        "SELECT DISTINCT hour_of FROM z",
+        "SET 'table.local-time-zone' = 'Asia/Tokyo'",
+        "SELECT DISTINCT hour_of FROM z",
+        "DROP TABLE z",
+    )
+    assert output(zone) == (["0", "table.local-time-zone\tAsia/Tokyo", "9"], [])
+
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
     assert output(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
