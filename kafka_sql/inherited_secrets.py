@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kafka_sql.errors import InvalidOptionError, MissingOptionError
 from kafka_sql.formats.registry import FORMATS, find_format
+from kafka_sql.kafka.config.token_providers import HANDLER_KEYS, OIDC_HANDLER
 from kafka_sql.options import Option, dynamic
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secret_references import has_reference
@@ -65,8 +66,6 @@ _SECRET_FILES: Final = frozenset(
 )
 # What creates tokens for the identity of the machine.
 _TOKEN_SOURCES: Final = frozenset({"sasl.oauthbearer.token-provider", "sasl.oauthbearer.metadata.authentication.type"})
-_HANDLERS: Final = ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class")
-_OIDC_HANDLER: Final = "OAuthBearerLoginCallbackHandler"  # which sends the table's client secret
 # The values of an option from the weakest protection to the strongest. A stronger one sends no secret elsewhere.
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _STRENGTH: Final[Mapping[str, tuple[str, ...]]] = {
@@ -128,7 +127,8 @@ def _is_secret(name: str, key: str, value: str) -> bool:
     Args:
         name: the key without the prefix of its destination.
     """
-    creates_tokens = name in _TOKEN_SOURCES or (name in _HANDLERS and not value.strip().endswith(_OIDC_HANDLER))
+    # the handler for OpenID Connect sends the table's client secret; others get tokens themselves
+    creates_tokens = name in _TOKEN_SOURCES or (name in HANDLER_KEYS and not value.strip().endswith(OIDC_HANDLER))
     return creates_tokens or name in _SECRET_FILES or has_reference(value) or mask_value(key, value) != value
 
 
