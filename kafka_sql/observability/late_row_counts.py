@@ -14,6 +14,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from kafka_sql.observability.metrics import late_records_dropped
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
 from kafka_sql.runtime.spark_context import is_pipeline, spark_context
 
@@ -49,16 +50,13 @@ def late_rows(spark: SparkSession, progress: Mapping[str, Any]) -> int:
     Args:
         progress: the JSON of a StreamingQueryProgress.
     """
-    by_aggregates, by_others = 0, 0
-    for operator in progress.get("stateOperators", ()):
-        dropped = int(operator.get("numRowsDroppedByWatermark", 0))
-        if operator.get("operatorName") in _AGGREGATES:
-            by_aggregates += dropped
-        else:
-            by_others += dropped
+    dropped = late_records_dropped(progress)
+    aggregates = [o for o in progress.get("stateOperators", ()) if o.get("operatorName") in _AGGREGATES]
+    by_aggregates = late_records_dropped({"stateOperators": aggregates})
     if by_aggregates:
-        by_aggregates = max(by_aggregates, _counted(spark, str(progress["runId"]), int(progress["batchId"])))
-    return by_aggregates + by_others
+        counted = _counted(spark, str(progress["runId"]), int(progress["batchId"]))
+        dropped += max(counted - by_aggregates, 0)
+    return dropped
 
 
 def _counted(spark: SparkSession, run_id: str, batch: int) -> int:
