@@ -21,16 +21,21 @@ def serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
         thread.join()
 
 
+def send_json(handler: BaseHTTPRequestHandler, document: object) -> None:
+    """Respond with a JSON document."""
+    body = json.dumps(document).encode()
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
 def registry_with(schema: object) -> type[BaseHTTPRequestHandler]:
     """Return the handler of a schema registry that has one schema, under every id."""
 
     class Registry(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = json.dumps({"schema": json.dumps(schema)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            send_json(self, {"schema": json.dumps(schema)})
 
         def log_message(self, *_: object) -> None:
             pass

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from tests.http_server import serve
+from tests.http_server import send_json, serve
 from tools import audit
 from tools.audit import FOUND, NOT_CHECKED, NOTHING_FOUND, audit_jars, jars, lock_files, python_pins
 from tools.lock import AUDIT, BASE, CLUSTER, DEV, PYSPARK_LOCKS
@@ -37,11 +37,7 @@ def osv(results: object) -> type[BaseHTTPRequestHandler]:
             queries = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["queries"]
             assert self.path == "/v1/querybatch"
             assert queries[0] == {"package": {"ecosystem": "Maven", "name": JARS[0][0]}, "version": "3.9.1"}
-            body = json.dumps({"results": results}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            send_json(self, {"results": results})
 
         def log_message(self, *_: object) -> None:
             pass
