@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
-from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_pipeline, spark_context
 
 SESSION_CATALOG: Final = "spark_catalog"
 SOURCE_CATALOG: Final = "kafka_sql"

@@ -37,13 +37,13 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
-from kafka_sql.runtime.session_settings import (
+from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.session_settings import (
     check_same_settings,
     check_settings_of_computed_columns,
     settings_kept_by_views,
 )
-from kafka_sql.runtime.spark_context import spark_context
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.source_catalog import JAVA_SOURCES
 from kafka_sql.runtime.java_classes import compile_java
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 _CLASS: Final = "kafka_sql.RefreshStaticTables"
 _strategies: dict[str, Any] = {}  # by application, whose sessions share one

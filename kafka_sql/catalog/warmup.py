@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable
 from kafka_sql.catalog.spark_catalog import active_session, register_data_source
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 _LOG = logging.getLogger(__name__)
 _warmed_applications: set[str] = set()  # sessions of an application share its planners

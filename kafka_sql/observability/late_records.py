@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
-from kafka_sql.runtime.query_listeners import add_listener
+from kafka_sql.spark.query_listeners import add_listener
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _MAX_RUNS: Final = 1_000  # whose counts are kept

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.observability.metrics import late_records_dropped
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
-from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_pipeline, spark_context
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _RULE: Final = "kafka_sql.CountLateRows"

@@ -21,9 +21,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
-from kafka_sql.runtime.query_listeners import add_listener
 from kafka_sql.sink.batch_reports import last_report, remove_report
 from kafka_sql.source.reader import record_counters
+from kafka_sql.spark.query_listeners import add_listener
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"

@@ -17,8 +17,8 @@ from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.confluent.decoder import PayloadReader, WireFormatDecoder
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.protobuf_confluent.options import READ_DEFAULT_VALUES
-from kafka_sql.runtime.callback_server import start_callback_server
 from kafka_sql.runtime.continuous_task import serving_continuous_task
+from kafka_sql.spark.callback_server import start_callback_server
 
 _served: Final[dict[tuple[Any, ...], tuple[str, Any]]] = {}  # names and functions that Java calls
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 _ACCUMULATORS = "__python_accumulator__"
 _EXECUTE_COMMAND = "execute_command_as_iterator"

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table

@@ -23,7 +23,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from kafka_sql.catalog.storage_names import show_table_names, show_table_names_in_error
 from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, UnsupportedSqlError
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import CreateTable
 from kafka_sql.sql.spark_errors import extract_error

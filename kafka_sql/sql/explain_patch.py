@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from kafka_sql.catalog.storage_names import show_table_names
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 _MARK = "_kafka_sql"
 

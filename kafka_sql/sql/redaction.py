@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_sql.options.masking import secret_options_pattern
-from kafka_sql.runtime.spark_context import is_pipeline
+from kafka_sql.spark.context import is_pipeline
 
 _CONF: Final = "spark.sql.redaction.options.regex"
 _DEFAULT: Final = "(?i)url"  # Spark's; it also masks keys with secret, password, token and access.key

@@ -18,7 +18,7 @@ from kafka_sql.catalog.application_tables import ApplicationTables, tables_of_ap
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
-from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.sql import worker_python
 from kafka_sql.sql.connect_patch import ignore_accumulators
 from kafka_sql.sql.declarations.create import parse_create

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import checkpoints, real_time, settings
 from kafka_sql.sql.jobs.inserts import RunSql, check_no_hidden_stream

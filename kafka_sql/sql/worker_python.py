@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.options_source import KafkaSource
 from kafka_sql.catalog.spark_catalog import register_data_source
-from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.runtime.worker_main import installed_command
+from kafka_sql.spark.context import spark_context
 
 
 def configure_worker_python(spark: SparkSession) -> None:

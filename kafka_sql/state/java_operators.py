@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
-from kafka_sql.runtime.spark_context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_pipeline, spark_context
 
 JAVA_SOURCES: Final = Path(__file__).with_name("java")
 _OPERATORS: Final = "kafka_sql.ChangelogOperators"

@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.runtime.session_settings import changed_settings
+from kafka_sql.spark.session_settings import changed_settings
 
 _PROVIDER_CONF: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

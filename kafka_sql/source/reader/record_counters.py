@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam, _deserialize_accumulator
 from pyspark.sql import SparkSession
 
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 _ATTRIBUTE: Final = "_kafka_sql_records"  # of a SparkContext
 _SKIPPED: Final = ("skipped",)

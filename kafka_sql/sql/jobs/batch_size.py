@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.runtime.session_settings import restore_settings
+from kafka_sql.spark.session_settings import restore_settings
 
 _MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -25,9 +25,9 @@ from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.query_listeners import add_listener
-from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.source.stream.stream_offset import from_json
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.query_listeners import add_listener
 
 _ATTRIBUTE: Final = "_kafka_sql_end_listener"
 _POLL_SECONDS: Final = 1  # between two checks of a query's progress

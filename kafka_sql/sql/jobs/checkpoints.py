@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.errors import CheckpointError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.query_fingerprint import VERSION, Json, describe_change
 from kafka_sql.sql.spark_errors import error_message, mask_message

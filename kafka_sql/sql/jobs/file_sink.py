@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs.spark_table import SparkTable
 
 _LOG_FOLDER: Final = "_spark_metadata"

@@ -31,8 +31,8 @@ from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.observability import lineage
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.session_settings import changed_settings
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.session_settings import changed_settings
 from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows

@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs.changelog.catalyst import (
     WATERMARK_METADATA,
     Attribute,

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
-from kafka_sql.runtime.session_settings import changed_settings
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.session_settings import changed_settings
 
 _LOG: Final = logging.getLogger(__name__)
 _CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"

@@ -22,9 +22,9 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.query_listeners import add_listener
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import flatten
+from kafka_sql.spark.query_listeners import add_listener
 
 _LOG = logging.getLogger("kafka_sql.source")
 _ATTRIBUTE: Final = "_kafka_sql_real_time_commits"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.query_fingerprint import Json

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.observability.late_records import late_record_count
 from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics, job_metrics
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs.job_registry import SHORT_ID, Job, records_counted, session_jobs
 from kafka_sql.sql.spark_errors import error_message, mask_message

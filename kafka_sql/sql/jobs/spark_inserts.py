@@ -7,7 +7,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs import real_time, settings, streaming
 from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.file_sink import check_batch_insert

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.recognize.classify import Insert
 
 PRIMARY_KEY: Final = "primary-key"  # a table property: column names, separated by commas

@@ -25,10 +25,10 @@ from kafka_sql.observability import lineage, observe
 from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.spark_context import is_stopped, spark_context
 from kafka_sql.sink.exactly_once.driver import check_query
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
+from kafka_sql.spark.context import is_stopped, spark_context
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, real_time, settings
 from kafka_sql.sql.jobs.batch_functions import with_short_errors

@@ -17,7 +17,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 
 AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of an aggregate function
 OPERATOR_NAMES: Final = {  # what messages call operators over an updating result

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs.expression_text import render
 from kafka_sql.sql.jobs.streaming_plan import read_expression
 

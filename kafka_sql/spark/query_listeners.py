@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from kafka_sql.runtime.callback_server import start_callback_server
-from kafka_sql.runtime.spark_context import is_stopped, spark_context
+from kafka_sql.spark.callback_server import start_callback_server
+from kafka_sql.spark.context import is_stopped, spark_context
 
 _MAX_WAIT: Final = 1000  # milliseconds
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.runtime.spark_context import is_pipeline
+from kafka_sql.spark.context import is_pipeline
 
 
 def test_only_the_files_of_a_pipeline_run_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from kafka_sql.runtime import query_listeners
-from kafka_sql.runtime.query_listeners import add_listener
+from kafka_sql.spark import query_listeners
+from kafka_sql.spark.query_listeners import add_listener
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.runtime.callback_server import start_callback_server
+from kafka_sql.spark.callback_server import start_callback_server
 
 pytestmark = pytest.mark.integration
 
