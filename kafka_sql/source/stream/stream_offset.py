@@ -1,14 +1,12 @@
 """Read and write a stream's offset as Spark stores it in its checkpoint: JSON with a version.
 
-    {"version": 2, "offsets": {"orders": {"0": 42, "1": 17}}, "starts": {"orders": {"1": 5}}, "stops": {...},
+    {"version": 1, "offsets": {"orders": {"0": 42, "1": 17}}, "starts": {"orders": {"1": 5}}, "stops": {...},
      "ids": {"orders": "rVp9..."}}
 
 ``offsets`` has the next offset of each partition. ``starts`` has the first offset of partitions that the previous
 offset did not have: new partitions, and all partitions in the first batch. Spark does not store where a query started,
 so a first batch that is repeated after a crash takes its start from here. ``stops`` has the stop offsets of a bounded
 read. ``ids`` has the topic ids (KIP-516), which distinguish a recreated topic from the original.
-
-Version 1 had no version number and only the offsets: ``{"orders": {"0": 42, "1": 17}}``.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any, Final
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
 
-VERSION: Final = 2
+VERSION: Final = 1
 Offsets = Mapping[TopicPartition, int]  # read-only, unlike kafka.types.Offsets
 
 
@@ -65,19 +63,17 @@ def from_json(content: Any) -> StreamOffset:
     """Parse the JSON that Spark stored.
 
     Raises:
-        CheckpointError: the JSON is not an offset of this source, or has a later version.
+        CheckpointError: the JSON is not an offset of this source, or has another version.
     """
-    version = content.get("version", 1) if isinstance(content, Mapping) else 1
-    if isinstance(version, Mapping):
-        version = 1  # a topic named "version"
-    if version not in (1, VERSION):
+    version = content.get("version") if isinstance(content, Mapping) else None
+    if isinstance(version, int) and version != VERSION:
         raise CheckpointError(
-            f"Unsupported version {version!r} of the checkpoint's offset: this version of kafka_sql supports 1 and "
-            f"{VERSION}. Use the version that wrote the checkpoint, or another checkpoint folder."
+            f"Unsupported version {version} of the checkpoint's offset: this version of kafka_sql supports {VERSION}. "
+            "Use the version that wrote the checkpoint, or another checkpoint folder."
         )
     try:
-        if version == 1:
-            return StreamOffset(flatten(content))
+        if version != VERSION:
+            raise ValueError("without a version")
         parts = {name: flatten(content.get(name, {})) for name in ("offsets", "starts", "stops")}
         ids = {str(topic): str(topic_id) for topic, topic_id in content.get("ids", {}).items()}
         return StreamOffset(**parts, ids=ids)

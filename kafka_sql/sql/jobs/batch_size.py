@@ -1,7 +1,7 @@
 """Limit the Arrow batches in which Spark passes an INSERT's rows to Python to a number of rows, not of bytes.
 
-Spark 4.0 has only a limit in rows. Since 4.1, Spark also has a limit in bytes. To apply it, Spark sums the buffers of
-all columns after each row, which takes 42 % of the JVM's time in an INSERT of nine columns.
+Spark has both limits. To apply the one in bytes, it sums the buffers of all columns after each row, which takes 42 % of
+the JVM's time in an INSERT of nine columns.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import builtin_sinks, real_time, settings, streaming
 from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import are_all_bounded
-from kafka_sql.sql.jobs.changelog.queries import ChangelogQuery, kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.changelog.queries import kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.jobs.static_sides import prepare_static_sides
@@ -250,33 +250,20 @@ def _with_changes(
             f"METADATA FROM '{ROW_KIND}' itself. Name the other columns: INSERT INTO {entry.definition.name} (...).",
             table=entry.definition.name,
         )
-    return _apply_changes(stream, tables.with_changes(entry), query)
-
-
-def _apply_changes(
-    stream: streaming.ContinuousQuery, target: CatalogTable, query: ChangelogQuery
-) -> streaming.ContinuousQuery:
-    earlier = query.without_state
     return with_fields(
         stream,
-        target=target,
+        target=tables.with_changes(entry),
         rows=query.rows,
         changelog_mode=query.mode,
         is_updating=query.is_updating,
         states=query.states,
-        without_state=_apply_changes(stream, target, earlier) if earlier is not None else None,
     )
 
 
 def _repartition(entry: CatalogTable, stream: streaming.ContinuousQuery) -> streaming.ContinuousQuery:
     """Apply 'sink.parallelism' to a query that writes a table."""
     target = stream.target if isinstance(stream.target, CatalogTable) else entry
-    earlier = stream.without_state
-    return with_fields(
-        stream,
-        rows=repartition(target, stream.rows),
-        without_state=_repartition(entry, earlier) if earlier is not None else None,
-    )
+    return with_fields(stream, rows=repartition(target, stream.rows))
 
 
 def is_query_bounded(rewrite: QueryRewrite, run: RunSql) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from py4j.java_gateway import JavaClass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -78,10 +77,8 @@ def write_files(rows: DataFrame, batch: int, table: SparkTable) -> None:
     format = provider.getDeclaredConstructor(None).newInstance(None)
     if hasattr(format, "fallbackFileFormat"):  # the sink writes with the format's first implementation
         format = format.fallbackFileFormat().getDeclaredConstructor(None).newInstance(None)
-    sink = execution.streaming.sinks.FileStreamSink  # since Spark 4.1
-    if not isinstance(sink, JavaClass):
-        sink = execution.streaming.FileStreamSink
     partitions, options = python.toSeq(list(table.partition_columns)), python.toScalaMap(dict(table.options))
+    sink = execution.streaming.sinks.FileStreamSink
     sink(session, table.location, format, partitions, options).addBatch(batch, untyped._jdf)
 
 

@@ -78,7 +78,6 @@ class ContinuousQuery:
         is_updating: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
         is_real_time: whether the query runs in Spark's real-time mode.
-        without_state: the same query as earlier versions ran it, without state; None if there is no difference.
     """
 
     target: CatalogTable | SparkTable | SharedSink
@@ -89,7 +88,6 @@ class ContinuousQuery:
     is_updating: bool = False
     states: tuple[Json, ...] = ()
     is_real_time: bool = False
-    without_state: ContinuousQuery | None = None
 
     @property
     def target_name(self) -> str:
@@ -149,7 +147,6 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         check_changelog_modes(query.sources)
         return CheckedQuery(query, name, location, None)
     checkpoint = checkpoints.Checkpoint(spark, location, sink)
-    query = _as_checkpointed(query, checkpoint)
     definitions = {source.provider: source.definition for source in query.sources}
     definitions |= {changes_provider(source): source.definition for source in query.sources}
     plan = read_plan(query.rows)
@@ -172,23 +169,6 @@ def check_job(spark: SparkSession, query: ContinuousQuery, name: str | None = No
         elif write.target.sink is Sink.FILES:
             check_file_sink(spark, write.target, location, resumes)
     return CheckedQuery(query, name, location, fingerprint)
-
-
-def _as_checkpointed(query: ContinuousQuery, checkpoint: checkpoints.Checkpoint) -> ContinuousQuery:
-    """Return the query without state if an earlier version, which kept none, wrote the checkpoint."""
-    if query.without_state is None or not checkpoint.has_offsets():
-        return query
-    stored = checkpoint.fingerprint()
-    if stored is not None and stored["operators"]:
-        return query
-    _LOG.warning(
-        "INSERT INTO '%s': checkpoint '%s' has no rows of the table, so the query continues as it started: rows that "
-        "did not change, and tombstones of keys that the table does not have, are written again. To omit them, start "
-        "with a new checkpoint.",
-        query.target_name,
-        checkpoint.location,
-    )
-    return query.without_state
 
 
 def start_job(spark: SparkSession, checked: CheckedQuery) -> Job:

@@ -73,7 +73,7 @@ def _move_offsets_ahead(run: PipelineRun, _: Path) -> None:
 
 
 def _raise_version(run: PipelineRun, _: Path) -> None:
-    _edit_last_plan(run, lambda text: text.replace('"version": 2', '"version": 9'))
+    _edit_last_plan(run, lambda text: text.replace('"version": 1', '"version": 9'))
 
 
 def _corrupt_offsets(run: PipelineRun, _: Path) -> None:

@@ -83,12 +83,12 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     ids = progress[0]["endOffset"]["ids"]
     assert list(ids) == [topic]
     assert progress[0]["endOffset"] == {
-        "version": 2,
+        "version": 1,
         "ids": ids,
         "offsets": {topic: {"0": 30, "1": 10}},
         "starts": {topic: {"0": 0, "1": 0}},
     }
-    assert progress[1]["endOffset"] == {"version": 2, "offsets": {topic: {"0": 60, "1": 20}}, "ids": ids}
+    assert progress[1]["endOffset"] == {"version": 1, "offsets": {topic: {"0": 60, "1": 20}}, "ids": ids}
     assert progress[1]["latestOffset"]["offsets"] == {topic: {"0": 60, "1": 20}}
     assert progress[1]["latestOffset"]["commitsFailed"] == 0
     assert committed_offsets(topics, group, topic, 2) == {0: 60, 1: 20}
@@ -120,20 +120,6 @@ def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: P
     declare_table(sql, topics, topic, **{"scan.max-bytes-per-trigger": "26 kb"})
     query = read_available(spark, tmp_path)
     assert [s["numInputRows"] for s in source_progress(query)] == [26, 26, 26, 22]
-
-
-def test_checkpoints_of_version_1_are_resumed(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
-    topic = create_topic(topics, 3, 2)
-    declare_table(sql, topics, topic)
-    read_available(spark, tmp_path)
-    log = tmp_path / "checkpoint" / "offsets" / "0"
-    lines = log.read_text().splitlines()
-    assert json.loads(lines[-1])["version"] == 2
-    log.write_text("\n".join([*lines[:-1], json.dumps({topic: {"0": 3, "1": 2}})]))
-    log.with_name(".0.crc").unlink()
-    topics.produce(topic, b'{"a": 3}')
-    read_available(spark, tmp_path)
-    assert copied_offsets(spark, tmp_path) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
 
 
 def test_a_repeated_first_batch_starts_at_the_same_offsets(

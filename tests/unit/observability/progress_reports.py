@@ -18,10 +18,10 @@ BATCH: Final[dict[str, Any]] = {
         {
             "description": "PythonMicroBatchStream",
             "numInputRows": 590,
-            "startOffset": {"version": 2, "offsets": {"a": {"0": 0, "1": 0}}},
-            "endOffset": {"version": 2, "offsets": {"a": {"0": 500, "1": 100}}},
+            "startOffset": {"version": 1, "offsets": {"a": {"0": 0, "1": 0}}},
+            "endOffset": {"version": 1, "offsets": {"a": {"0": 500, "1": 100}}},
             "latestOffset": {
-                "version": 2,
+                "version": 1,
                 "offsets": {"a": {"0": 1000, "1": 100, "2": 5}},
                 "table": "default.src",
                 "commitsSucceeded": 3,

@@ -140,7 +140,7 @@ def test_tasks_of_micro_batches_are_continuous(
 def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) -> None:
     reader = StreamReader(define(properties_group_id="g"), SCHEMA)
     start = reader.initialOffset()
-    assert start == {"version": 2, "offsets": {}, "starts": {"t": {"0": 0, "1": 0}}}
+    assert start == {"version": 1, "offsets": {}, "starts": {"t": {"0": 0, "1": 0}}}
     end = reader.latestOffset(start, reader.getDefaultReadLimit()) if read_limits.AVAILABLE else reader.latestOffset()
     assert end["offsets"] == {"t": {"0": 4, "1": 2}}
     in_task = cloudpickle.loads(cloudpickle.dumps(reader))
@@ -170,7 +170,7 @@ def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeClus
 
 def test_the_tasks_of_the_first_batch_since_the_start_are_marked(cluster: FakeCluster) -> None:
     reader = StreamReader(define(), SCHEMA)
-    ends = [{"version": 2, "offsets": {"t": {"0": n, "1": 0}}} for n in (1, 2)]
+    ends = [{"version": 1, "offsets": {"t": {"0": n, "1": 0}}} for n in (1, 2)]
     start = reader.initialOffset()
 
     def marks(start: Any, end: Any) -> list[bool]:

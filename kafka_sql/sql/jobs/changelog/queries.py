@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -29,7 +28,6 @@ class ChangelogQuery:
         has_row_kind: whether there are deletes or old rows, so that each row has a row kind.
         is_updating: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
-        without_state: the same query as earlier versions ran it, without state; None if there is no difference.
     """
 
     rows: DataFrame
@@ -37,7 +35,6 @@ class ChangelogQuery:
     has_row_kind: bool = False
     is_updating: bool = False
     states: tuple[Json, ...] = ()
-    without_state: ChangelogQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -119,19 +116,13 @@ def plan_changelog(
     if relation.row_kind is None:
         mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
         return ChangelogQuery(rows, mode, is_updating=is_updating)
-    query = ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, is_updating, states)
     if not (relation.has_unknown_deletes and sink.shows_changes):
-        return query
+        return ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, is_updating, states)
     columns = {str(column.name()): column for column in relation.columns}
     types = [f"{name} {column.dataType().catalogString()}" for name, column in columns.items()]
     changed = drop_unchanged(catalyst, relation, [column_id(columns[name]) for name in sink.primary_key])
-    return with_fields(
-        query,
-        rows=_with_row_kind(catalyst, changed),
-        is_updating=True,
-        states=(*states, describe_written_rows(sink.primary_key, types)),
-        without_state=query,
-    )
+    states = (*states, describe_written_rows(sink.primary_key, types))
+    return ChangelogQuery(_with_row_kind(catalyst, changed), relation.mode, True, is_updating=True, states=states)
 
 
 def _with_row_kind(catalyst: Catalyst, relation: Relation) -> DataFrame:

@@ -72,7 +72,7 @@ def test_a_changed_window_is_rejected(spark: Any, streaming: Any, topics: Topics
         with pytest.raises(CheckpointError, match=message):
             streaming(changed)
     assert json.loads(file.read_text()) == fingerprint
-    file.unlink()  # as in checkpoints of earlier versions
+    file.unlink()  # a checkpoint without a fingerprint is accepted
     topics.produce(source, b'{"a": 2}', timestamp=130 * 60_000)
     run(spark, streaming(insert.format("count(*)", "WHERE a < 9", "1 hour")))
     assert json.loads(file.read_text()) == fingerprint

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_sql.errors import CheckpointError, UnsupportedSqlError
-from kafka_sql.sql.jobs.checkpoints import FINGERPRINT_FILE
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -133,37 +130,6 @@ def test_a_filter_of_upserts_writes_what_changes(spark: Any, streaming: Any, top
     assert sorted(new, key=str) == [({"id": 1}, None), ({"id": 8}, {"name": "H", "n": 8, "id": 8})]
     with pytest.raises(CheckpointError, match="the stateful operators changed from ChangelogNormalize to none"):
         streaming("INSERT INTO tgt SELECT name, n, id FROM src")
-
-
-@pytest.mark.parametrize("has_fingerprint", [True, pytest.param(False, marks=pytest.mark.long)])
-def test_a_filter_without_state_continues_without_state(
-    spark: Any, streaming: Any, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_fingerprint: bool
-) -> None:
-    source, target = topics.create(), topics.create()
-    columns = "(id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)"
-    streaming(f"CREATE TABLE src {columns} {topics.with_upsert_options(source)}")
-    streaming(f"CREATE TABLE tgt {columns} {topics.with_upsert_options(target)}")
-    filtered = "INSERT INTO tgt SELECT * FROM src WHERE n < 5"
-    put_upserts(topics, source, [(1, {"n": 1}), (2, {"n": 9})])
-    run(spark, streaming(filtered.replace("WHERE n < 5", "")))  # the checkpoint of an earlier version is the same
-    file = tmp_path / "insert-into_default.tgt" / FINGERPRINT_FILE
-    fingerprint = json.loads(file.read_text())
-    assert fingerprint["operators"] == []
-    if not has_fingerprint:
-        file.unlink()
-    for _ in range(2):
-        put_upserts(topics, source, [(1, {"n": 1}), (2, {"n": 8}), (7, None)])
-        with caplog.at_level(logging.WARNING, "kafka_sql.sql.jobs"):
-            run(spark, streaming(filtered))
-        assert "has no rows of the table, so the query continues as it started" in caplog.text
-        caplog.clear()
-        assert json.loads(file.read_text()) == fingerprint
-    one, two = ({"id": 1}, {"id": 1, "n": 1}), ({"id": 2}, None)
-    seven = ({"id": 7}, None)
-    assert records(topics, target, 8) == [one, ({"id": 2}, {"id": 2, "n": 9}), *2 * [one, two, seven]]
-    streaming("SET 'pipeline.name' = 'another'")
-    run(spark, streaming(filtered))
-    assert records(topics, target, 9)[8:] == [one]
 
 
 def test_changes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:

@@ -55,12 +55,12 @@ def test_late_progress_of_an_earlier_run_does_not_stop_the_next_run() -> None:
     [
         (None, False),
         ("null", False),
-        ({"version": 2, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
+        ({"version": 1, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
         ("17", False),  # of another source
         ("no JSON", False),
-        ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
-        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
-        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
+        ('{"version": 1, "offsets": {"t": {"0": 3}}}', False),  # no end
+        ('{"version": 1, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
+        ('{"version": 1, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
     ],
 )
 def test_is_end_reached(end: Any, expected: bool) -> None:
@@ -92,5 +92,5 @@ def test_a_query_ends_if_all_its_streams_are_bounded() -> None:
     ],
 )
 def test_the_end_of_a_bounded_table(offsets: dict[str, int], stops: dict[str, int], expected: bool) -> None:
-    end = {"version": 2, "offsets": {"t": offsets}, **({"stops": {"t": stops}} if stops else {})}
+    end = {"version": 1, "offsets": {"t": offsets}, **({"stops": {"t": stops}} if stops else {})}
     assert is_end_reached(end) is expected

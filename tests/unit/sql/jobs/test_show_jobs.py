@@ -35,8 +35,8 @@ def report(batch: int, rows: int, end: int = 0, latest: int = 0) -> Any:
         "sources": [
             {
                 "startOffset": None,
-                "endOffset": {"version": 2, "offsets": {"t": {"0": end}}},
-                "latestOffset": {"version": 2, "offsets": {"t": {"0": latest}}, "table": "default.t"},
+                "endOffset": {"version": 1, "offsets": {"t": {"0": end}}},
+                "latestOffset": {"version": 1, "offsets": {"t": {"0": latest}}, "table": "default.t"},
             }
         ],
     }
