@@ -27,7 +27,7 @@ IMPOSSIBLE: Final = {("3.10", "4.3")}
 SAMPLE: Final = (
     "tests/unit",
     "tests/integration/test_readme.py",
-    "tests/integration/sql/jobs/test_streaming.py",
+    "tests/integration/sql/jobs/micro_batch/test_streaming.py",
     "tests/integration/sink/test_sink.py",
 )
 

@@ -1,7 +1,7 @@
 """Define tables of the connectors datagen, print and blackhole as data sources of Spark.
 
 A datagen table generates its rows in tasks. A row depends only on the query and the row's number, so that a retried
-task generates the same rows. The sinks have no tasks here: see sql/jobs/builtin_sinks.py.
+task generates the same rows. The sinks have no tasks here: see sql/jobs/targets/builtin_sinks.py.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pyspark.sql.types import BinaryType, DataType
 from kafka_sql.cli.output_mode import start_query
 from kafka_sql.cli.rows import Rows, bytes_text
 from kafka_sql.cli.text_columns import text_columns
-from kafka_sql.sql.jobs.batch_functions import with_short_errors
+from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 
 _CHUNK_ROWS: Final = 10_000  # rows per transfer from the JVM
 

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.sql.jobs.unsupported_operations import is_unsupported_operation, unsupported_operation
+from kafka_sql.sql.jobs.checks.unsupported_operations import is_unsupported_operation, unsupported_operation
 
 
 def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:

@@ -17,7 +17,7 @@ from kafka_sql.cli.rows import Rows, escape_value, format_lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.options.masking import mask_statement
-from kafka_sql.sql.jobs import builtin_sinks
+from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.recognize import classify as st
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")

@@ -10,17 +10,20 @@ from kafka_sql.catalog.static_tables import refresh_static_tables
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql import ddl, explain, read_kafka, show, spark_ddl
+from kafka_sql.sql import read_kafka
 from kafka_sql.sql.dataframes import dataframe, empty_dataframe
-from kafka_sql.sql.jobs import settings, show_jobs, statement_sets
-from kafka_sql.sql.jobs.file_sink import refresh_streamed_tables
-from kafka_sql.sql.jobs.inserts import RunSql, insert
-from kafka_sql.sql.jobs.job_registry import stop_job
-from kafka_sql.sql.jobs.spark_inserts import insert_into_spark
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.plan.inserts import RunSql, insert
+from kafka_sql.sql.jobs.plan.spark_inserts import insert_into_spark
+from kafka_sql.sql.jobs.registry import show_jobs
+from kafka_sql.sql.jobs.registry.job_registry import stop_job
+from kafka_sql.sql.jobs.statement_sets import statement_sets
+from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
-from kafka_sql.sql.spark_ctas import create_table_as
+from kafka_sql.sql.statements import ddl, explain, show, spark_ddl
+from kafka_sql.sql.statements.spark_ctas import create_table_as
 from kafka_sql.sql.windows.rewrite import rewrite_windows
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.static_tables import refresh_static_tables
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
-from kafka_sql.sql.jobs.bounded import stop_queries_at_end
+from kafka_sql.sql.jobs.micro_batch.bounded import stop_queries_at_end
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.token_cursor import TokenCursor

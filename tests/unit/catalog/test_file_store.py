@@ -11,7 +11,7 @@ import pytest
 
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.errors import CatalogFolderError
-from kafka_sql.sql.jobs.checkpoints import folder_name
+from kafka_sql.sql.jobs.checkpoints.checkpoint import folder_name
 
 
 def test_the_folder_is_created_for_its_owner_only(tmp_path: Path) -> None:

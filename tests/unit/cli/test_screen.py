@@ -13,7 +13,7 @@ import pytest
 
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen, progress_bar
-from kafka_sql.sql.jobs import builtin_sinks
+from kafka_sql.sql.jobs.targets import builtin_sinks
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Final
 from kafka_sql.definition import Definition
 from kafka_sql.sql.jobs.changelog.catalyst import Catalyst
 from kafka_sql.sql.jobs.changelog.relation import Mode
-from kafka_sql.sql.jobs.query_fingerprint import Json, describe_operators
-from kafka_sql.sql.jobs.streaming import ContinuousQuery
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
+from kafka_sql.sql.jobs.micro_batch.streaming import ContinuousQuery
 from kafka_sql.sql.jobs.streaming_plan import read_plan
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 

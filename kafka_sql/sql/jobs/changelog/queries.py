@@ -14,7 +14,7 @@ from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Re
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
-from kafka_sql.sql.jobs.query_fingerprint import Json, describe_materialization, describe_written_rows
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
 from kafka_sql.sql.jobs.streaming_plan import read_operator
 
 

@@ -49,7 +49,7 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
     has_temporal_join,
     join_versions,
 )
-from kafka_sql.sql.jobs.query_fingerprint import Json, describe_aggregate, describe_normalization
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, read_operator
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER

@@ -28,7 +28,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     show,
 )
 from kafka_sql.sql.jobs.changelog.relation import Key, Relation, key_column, references
-from kafka_sql.sql.jobs.query_fingerprint import Json, describe_temporal_join
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_temporal_join
 from kafka_sql.sql.jobs.streaming_plan import read_operator
 from kafka_sql.sql.rewrite.versions import StreamMark, read_mark
 from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_BEFORE

@@ -1,0 +1,1 @@
+"""Checkpoints: their folders, and what they require of a query that resumes."""

@@ -1,0 +1,195 @@
+"""Keep the fingerprint of a query in its checkpoint: a query that cannot resume from a checkpoint must not start."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kafka_sql.errors import CheckpointError, InvalidOptionError, MissingOptionError
+from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.spark.context import spark_context
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints.fingerprint import VERSION, Json, describe_change
+from kafka_sql.sql.spark_errors import error_message, mask_message
+
+_JAVA_ERRORS: Final = (Py4JJavaError, PySparkException)  # PySpark converts some of them
+FINGERPRINT_FILE: Final = ".kafka_sql-fingerprint.json"  # in the checkpoint; Spark ignores it
+_METADATA_FILE: Final = "metadata"  # in the checkpoint: Spark's id of the query
+_INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # slashes, control characters, leading dots
+
+
+def folder_name(table: str) -> str:
+    """Return a table's name as one path component; the name of a temporary table may contain any character."""
+    return _INVALID_IN_NAME.sub(lambda match: "".join(f"%{ord(c):02X}" for c in match[0]), table)
+
+
+def locate(spark: SparkSession, sink: str, name: str | None = None) -> tuple[str, str]:
+    """Return the name of a query and the folder of its checkpoint, ``<execution.checkpointing.dir>/<pipeline.name>``.
+
+    Args:
+        sink: the table that the query writes.
+        name: the name to use instead of 'pipeline.name'.
+
+    Raises:
+        MissingOptionError: no checkpoint folder is set.
+    """
+    root = settings.read(spark, settings.CHECKPOINT_DIR)
+    if root is None:
+        raise MissingOptionError(
+            f"A streaming INSERT INTO '{sink}' needs a checkpoint folder: "
+            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/to/checkpoints'.",
+            option=settings.CHECKPOINT_DIR.key,
+            table=sink,
+        )
+    name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{folder_name(sink)}"
+    return name, f"{root.rstrip('/')}/{name}"
+
+
+class Checkpoint:
+    """The checkpoint of a query, in any file system that Hadoop supports. Needs a classic session.
+
+    Attributes:
+        location: the folder, for messages.
+    """
+
+    def __init__(self, spark: SparkSession, location: str, sink: str) -> None:
+        """Find the file system. Does not access it.
+
+        Args:
+            sink: the table that the query writes, for error messages.
+
+        Raises:
+            InvalidOptionError: the file system does not exist.
+        """
+        context = spark_context(spark)
+        assert context is not None
+        jvm: Any = context._jvm
+        self.location, self._sink = mask_user_info(location), sink
+        self._path, self._read_text = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils.toString
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        try:
+            self._root = self._path(location)
+            self._file_system = self._root.getFileSystem(configuration)
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def has_offsets(self) -> bool:
+        """Return whether a query has planned a batch, from which the next one continues.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
+        offsets = self._path(self._root, "offsets")
+        try:
+            return bool(self._file_system.exists(offsets)) and len(self._file_system.listStatus(offsets)) > 0
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def query_id(self) -> str | None:
+        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
+        text = self._read(_METADATA_FILE)
+        try:
+            return str(json.loads(text)["id"]) if text is not None else None
+        except (ValueError, KeyError, TypeError):
+            raise self._unusable(ValueError(f"its file '{_METADATA_FILE}' is damaged")) from None
+
+    def check(self, fingerprint: Json, drops_missing_topics: bool = False) -> None:
+        """Check that a query can resume from the checkpoint.
+
+        Args:
+            drops_missing_topics: see ``describe_change``.
+
+        Raises:
+            CheckpointError: another query wrote the checkpoint, or its fingerprint cannot be read.
+            InvalidOptionError: the folder cannot be read.
+        """
+        old = self.fingerprint() if self.has_offsets() else None
+        change = describe_change(old, fingerprint, drops_missing_topics) if old is not None else None
+        if change is not None:
+            raise CheckpointError(
+                f"INSERT INTO '{self._sink}': the query cannot resume from checkpoint '{self.location}', because "
+                f"{change}. Run the statement as it was when it wrote the checkpoint, or start with a new checkpoint: "
+                f"SET another '{settings.PIPELINE_NAME.key}' or '{settings.CHECKPOINT_DIR.key}'.",
+                table=self._sink,
+            )
+
+    def record(self, fingerprint: Json) -> None:
+        """Store the fingerprint of the query that is about to start.
+
+        Raises:
+            InvalidOptionError: the folder cannot be written.
+        """
+        file = self._path(self._root, FINGERPRINT_FILE)
+        try:
+            stream = self._file_system.create(file, True)  # creates the folder, too
+            stream.write(bytearray(json.dumps(fingerprint, indent=1).encode()))
+            stream.close()
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+
+    def fingerprint(self) -> Json | None:
+        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none.
+
+        Raises:
+            CheckpointError: the fingerprint cannot be read.
+            InvalidOptionError: the folder cannot be read.
+        """
+        text = self._read(FINGERPRINT_FILE)
+        return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
+
+    def _read(self, name: str) -> str | None:
+        file = self._path(self._root, name)
+        try:
+            if not self._file_system.exists(file):
+                return None
+            stream = self._file_system.open(file)
+            text = str(self._read_text(stream, "UTF-8"))
+            stream.close()
+        except _JAVA_ERRORS as e:
+            raise self._unusable(e) from None
+        return text
+
+    def _unusable(self, error: Exception) -> InvalidOptionError:
+        reason = mask_message(error_message(error)).partition("\n")[0]
+        return InvalidOptionError(
+            f"INSERT INTO '{self._sink}': checkpoint folder '{self.location}' cannot be read or written: {reason}. Set "
+            f"'{settings.CHECKPOINT_DIR.key}' to a folder that the driver can write.",
+            option=settings.CHECKPOINT_DIR.key,
+            table=self._sink,
+        )
+
+
+def parse_fingerprint(text: str, file: str, sink: str) -> Json:
+    """Return a fingerprint that was stored as JSON.
+
+    Raises:
+        CheckpointError: the text is damaged, or of a later version.
+    """
+    try:
+        fingerprint = json.loads(text)
+        version = int(fingerprint["version"])
+        complete = version > VERSION or {"sink", "sources", "operators"} <= fingerprint.keys()
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:
+        raise CheckpointError(
+            f"INSERT INTO '{sink}': '{file}' is damaged, so it is unknown whether the query can resume from the "
+            "checkpoint. If the statement has not changed, delete this file.",
+            table=sink,
+        )
+    if version > VERSION:
+        raise CheckpointError(
+            f"INSERT INTO '{sink}': '{file}' has version {version}, and this version of kafka_sql supports {VERSION}. "
+            "Use the version that wrote it.",
+            table=sink,
+        )
+    return dict(fingerprint)

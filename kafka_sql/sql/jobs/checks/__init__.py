@@ -1,0 +1,1 @@
+"""Check that a continuous query can run before it starts."""

@@ -1,0 +1,1 @@
+"""Decide what a job is: from an INSERT to a plan."""

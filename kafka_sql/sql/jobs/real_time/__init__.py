@@ -1,0 +1,1 @@
+"""Run continuous queries in Spark's real-time mode."""

@@ -1,0 +1,1 @@
+"""The jobs of a session: SHOW JOBS, STOP JOB."""

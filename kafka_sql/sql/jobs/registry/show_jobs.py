@@ -1,0 +1,154 @@
+"""Execute SHOW JOBS and SHOW JOBS EXTENDED."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.observability.late_records import late_record_count
+from kafka_sql.observability.listener import query_bytes_in
+from kafka_sql.observability.metrics import JobMetrics, SourceMetrics, job_metrics
+from kafka_sql.spark.context import spark_context
+from kafka_sql.sql.dataframes import dataframe
+from kafka_sql.sql.jobs.registry.job_registry import SHORT_ID, Job, records_counted, session_jobs
+from kafka_sql.sql.spark_errors import error_message, mask_message
+
+_RETAINED_REPORTS: Final = "spark.sql.streaming.numRecentProgressUpdates"
+_COLUMNS: Final = {
+    "id": pa.string(),
+    "job name": pa.string(),
+    "status": pa.string(),
+    "age": pa.string(),
+    "rows": pa.int64(),
+    "lag": pa.int64(),
+}
+_EXTENDED_COLUMNS: Final = {
+    "job id": pa.string(),
+    "job name": pa.string(),
+    "status": pa.string(),
+    "start time": pa.timestamp("us", "UTC"),
+    "rows": pa.int64(),
+    "rows per second": pa.float64(),
+    "bytes per second": pa.float64(),
+    "pending records": pa.int64(),
+    "commits succeeded": pa.int64(),
+    "commits failed": pa.int64(),
+    "event time lag ms": pa.int64(),
+    "late records dropped": pa.int64(),
+    "idle ms": pa.int64(),
+    "state rows": pa.int64(),
+    "state bytes": pa.int64(),
+    "last error": pa.string(),
+}
+
+
+def show(spark: SparkSession) -> DataFrame:
+    """Return all jobs in a table at most 80 characters wide: what runs, since when, and how much is read and unread."""
+    jobs = [(job, _JobState.of(spark, job)) for job in session_jobs(spark)]
+    rows = [
+        (job.id[:SHORT_ID], job.name, job.status, _format_age(time.time() - job.started), state.rows, state.lag)
+        for job, state in jobs
+    ]
+    return dataframe(spark, _COLUMNS, rows)
+
+
+def show_extended(spark: SparkSession) -> DataFrame:
+    """Return Flink's columns for all jobs, the source metrics of running ones and the error of failed ones."""
+    rows = [_extended_row(spark, job, _JobState.of(spark, job)) for job in session_jobs(spark)]
+    return dataframe(spark, _EXTENDED_COLUMNS, [tuple(row.get(column) for column in _EXTENDED_COLUMNS) for row in rows])
+
+
+@dataclass(frozen=True)
+class _JobState:
+    """What Spark has reported about a job.
+
+    Attributes:
+        rows: rows read since the start; None if unknown.
+        metrics: the metrics of a running job; None before its first report.
+    """
+
+    rows: int | None = None
+    metrics: JobMetrics | None = None
+
+    @classmethod
+    def of(cls, spark: SparkSession, job: Job) -> _JobState:
+        is_active = job.query.isActive
+        # a Spark Connect server forgets queries that have ended
+        reports = job.query.recentProgress if is_active or spark_context(spark) is not None else []
+        if not reports:
+            return cls()
+        rows = _rows_read(spark, job, [report.numInputRows for report in reports])
+        if not is_active:
+            return cls(rows)
+        batches_with_rows = [report.batchId for report in reports if report.numInputRows]
+        bytes_in = {batch: query_bytes_in(job.query, batch) for batch in batches_with_rows[-1:]}
+        return cls(rows, job_metrics((json.loads(report.json) for report in reports), bytes_in))
+
+    @property
+    def sources(self) -> list[SourceMetrics]:
+        """The metrics of the Kafka tables that a running job reads."""
+        return self.metrics.sources if self.metrics is not None else []
+
+    @property
+    def lag(self) -> int | None:
+        """The number of records that a running job has not read; None if unknown."""
+        return sum(s.pending_records for s in self.sources) if self.sources else None
+
+
+def _rows_read(spark: SparkSession, job: Job, reported: Sequence[int]) -> int | None:
+    """Return how many rows a job has read since its start.
+
+    Spark keeps the last reports only. A long-running job is counted by its tasks, which count records of Kafka tables.
+    """
+    total = sum(reported)
+    if len(reported) < int(spark.conf.get(_RETAINED_REPORTS) or 0):
+        return total
+    counted = records_counted(spark, job.id) - job.records_before
+    return counted if counted >= total else None
+
+
+def _extended_row(spark: SparkSession, job: Job, state: _JobState) -> dict[str, Any]:
+    row = {
+        "job id": job.id,
+        "job name": job.name,
+        "status": job.status,
+        "start time": datetime.fromtimestamp(job.started, timezone.utc),
+        "rows": state.rows,
+        "late records dropped": late_record_count(spark, str(job.query.runId)),
+    }
+    metrics, sources = state.metrics, state.sources
+    if metrics is None:
+        error = None if job.failure is None else mask_message(error_message(job.failure)).partition("\n")[0]
+        return {**row, "last error": error}
+    return {
+        **row,
+        "rows per second": round(metrics.records_per_second, 1),
+        "bytes per second": None if metrics.bytes_per_second is None else round(metrics.bytes_per_second, 1),
+        "pending records": state.lag,
+        "commits succeeded": sum(s.commits_succeeded for s in sources) if sources else None,
+        "commits failed": sum(s.commits_failed for s in sources) if sources else None,
+        "event time lag ms": metrics.event_time_lag,
+        "late records dropped": max(row["late records dropped"] or 0, metrics.late_records_dropped),
+        "idle ms": metrics.idle_time(time.time_ns() // 1_000_000),
+        "state rows": metrics.state_rows,
+        "state bytes": metrics.state_bytes,
+    }
+
+
+def _format_age(seconds: float) -> str:
+    """Return a duration with its two largest units: ``5s``, ``3m 20s``, ``2h 5m``, ``4d 11h``."""
+    minutes, s = divmod(max(0, int(seconds)), 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return f"{days}d {h}h"
+    if hours:
+        return f"{h}h {m}m"
+    return f"{m}m {s}s" if m else f"{s}s"

@@ -1,0 +1,1 @@
+"""Run statement sets: several INSERTs that start together or not at all."""

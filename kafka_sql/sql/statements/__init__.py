@@ -1,0 +1,1 @@
+"""Execute statements about tables: CREATE, ALTER, SHOW, DESCRIBE and EXPLAIN."""

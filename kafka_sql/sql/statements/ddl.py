@@ -1,0 +1,130 @@
+"""Execute CREATE TABLE, with or without LIKE or AS, and ALTER TABLE."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
+from kafka_sql.spark.context import spark_context
+from kafka_sql.sql.dataframes import empty_dataframe
+from kafka_sql.sql.declarations.alter import apply_alteration
+from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
+from kafka_sql.sql.declarations.like import merge_like
+from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
+from kafka_sql.sql.declarations.session_expressions import session_expressions
+from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
+from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.plan.inserts import RunSql, insert
+from kafka_sql.sql.recognize.classify_insert import Insert
+from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
+from kafka_sql.sql.rewrite.query import rewrite_query
+from kafka_sql.table.declaration import Table
+
+
+def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+    """Execute CREATE TABLE.
+
+    Returns:
+        an empty DataFrame; with AS, the result of the INSERT of the query.
+    """
+    declaration = parse_statement(text, parse_declaration)
+    if declaration.like is not None:
+        if declaration.query is not None:
+            raise UnsupportedSqlError("CREATE TABLE: LIKE and AS cannot be combined.")
+        declaration = merge_like(declaration, _source_declaration(tables, declaration.like.base))
+    if declaration.query is not None:
+        return _create_as(spark, tables, declaration, run)
+    if not _exists_with_columns(tables, declaration):
+        tables.create(_to_table(tables, add_inferred_columns(declaration)), replace=declaration.replace)
+    return empty_dataframe(spark)
+
+
+def _to_table(tables: Tables, declaration: Declaration) -> Table:
+    return to_table(declaration, session_expressions(tables.spark_sql))
+
+
+def _exists_with_columns(tables: Tables, declaration: Declaration) -> bool:
+    """Return whether no columns need to be inferred, because the table exists and the statement has IF NOT EXISTS."""
+    if not declaration.if_not_exists or any(column.is_physical for column in declaration.columns):
+        return False
+    return find_declared_table(tables, strip_catalog(declaration.name), declaration.temporary) is not None
+
+
+def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:
+    """Return the declaration of LIKE's source table; for a table that is not a Kafka table, its columns.
+
+    Raises:
+        TableNotFoundError: the table does not exist.
+    """
+    entry = resolve_table(tables, name)
+    if entry is not None:
+        return to_declaration(entry.table)
+    full_name = ".".join(name)
+    try:
+        schema = tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").schema
+    except AnalysisException as e:
+        raise TableNotFoundError(f"Source table '{full_name}' of the LIKE clause not found.", table=full_name) from e
+    return Declaration(name, columns=columns_from_schema(schema, f"Table '{full_name}'"))
+
+
+def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: RunSql) -> DataFrame:
+    """Create a table and insert the query's rows. If the INSERT fails, drop the table or restore the replaced one."""
+    query, name = declaration.query or "", declaration.name
+    if not query:
+        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
+    is_classic = spark_context(spark) is not None
+    rewrite = rewrite_query(tables, query, settings.is_streaming(spark), joins_versions=is_classic)
+    schema = run(rewrite.text).schema
+    with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
+    table = _to_table(tables, with_query_columns)
+    old = find_declared_table(tables, table.name, table.temporary)
+    if old is not None and not declaration.replace:
+        if declaration.if_not_exists:
+            return empty_dataframe(spark)
+        raise TableExistsError(
+            f"Table '{old.definition.name}' already exists. DROP TABLE it first, or use CREATE OR REPLACE TABLE or "
+            "CREATE TABLE IF NOT EXISTS.",
+            table=old.definition.name,
+        )
+    # use the entry from here on: its name could resolve to a temporary table
+    entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
+    assert entry is not None
+    statement = Insert(
+        table.name, overwrite=False, columns=None, by_name=True, partition=None, body=query, body_start=0
+    )
+    try:
+        return insert(spark, tables, entry, statement, run)
+    except BaseException:  # including KeyboardInterrupt
+        if old is not None:
+            tables.alter(entry, old.table)
+        else:
+            tables.remove(entry)
+        raise
+
+
+def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
+    """Execute ALTER TABLE of a Kafka table; the new declaration is validated before anything changes."""
+    alteration = parse_statement(text, parse_alteration)
+    if isinstance(alteration.change, RenameTable):
+        new_name = strip_catalog(alteration.change.new_name)
+        if len(new_name) > 2:
+            raise UnsupportedSqlError(
+                f"ALTER TABLE ... RENAME TO {'.'.join(new_name)}: Kafka tables can only be in catalog spark_catalog.",
+                table=entry.definition.name,
+            )
+        tables.rename(entry, new_name)
+        return
+    try:
+        table = _to_table(tables, apply_alteration(to_declaration(entry.table), alteration))
+    except KafkaSqlError as e:
+        if e.message.startswith("ALTER TABLE"):
+            raise
+        raise e.with_prefix(f"ALTER TABLE {'.'.join(alteration.name)}: ") from e
+    tables.alter(entry, table)

@@ -1,0 +1,133 @@
+"""Execute Spark's CREATE TABLE ... AS over Kafka tables: as a batch, or as a continuous query into the new table."""
+
+from __future__ import annotations
+
+import uuid
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.spark.context import spark_context
+from kafka_sql.sql.dataframes import empty_dataframe
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
+from kafka_sql.sql.jobs.plan.inserts import RunSql, check_no_hidden_stream
+from kafka_sql.sql.jobs.plan.spark_inserts import insert_into_spark
+from kafka_sql.sql.jobs.real_time import real_time
+from kafka_sql.sql.recognize.classify import Insert
+from kafka_sql.sql.recognize.names import current_database, strip_catalog
+from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
+from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
+
+
+def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+    """Execute a statement that may be Spark's CREATE TABLE ... AS; Spark executes others as written.
+
+    Returns:
+        the result of Spark; one row with the column ``job id`` for a continuous query.
+
+    Raises:
+        UnsupportedSqlError: a continuous query cannot write the table, or the statement would replace a table.
+        StatementError: a checkpoint has the name of the query.
+        KafkaSqlError: see ``insert_into_spark``.
+    """
+    is_streaming = settings.is_streaming(spark)
+    ctas = find_ctas(text) if is_streaming or may_need_rewrite(tables, text) else None
+    if ctas is None:
+        return run(text)
+    query = text[ctas.query_start :]
+    rewrite = rewrite_query(tables, query, is_streaming, joins_versions=spark_context(spark) is not None)
+    if rewrite.kafka_tables and (is_streaming or rewrite.uses_stream_keyword):
+        return _start(spark, tables, ctas, text, rewrite, run)
+    if is_streaming:
+        check_no_hidden_stream(tables, ".".join(ctas.name), rewrite.text, run)
+    return run(text[: ctas.query_start] + rewrite.text if rewrite.kafka_tables else text)
+
+
+def _start(spark: SparkSession, tables: Tables, ctas: Ctas, text: str, rewrite: QueryRewrite, run: RunSql) -> DataFrame:
+    """Create a table without rows, and start the continuous query. If it does not start, drop the table."""
+    name = _qualify(spark, tables, ctas)
+    sql_name, shown = qualified_name(name), ".".join(name[1:] if name[0] == "spark_catalog" else name)
+    if spark.catalog.tableExists(sql_name):
+        if ctas.if_not_exists:
+            return empty_dataframe(spark)
+        if ctas.replaces:
+            raise UnsupportedSqlError(
+                f"CREATE TABLE '{shown}': a continuous query cannot replace a table that exists. DROP TABLE it first, "
+                "or write into it with INSERT INTO.",
+                table=shown,
+            )
+    else:
+        _check_checkpoint(spark, shown)
+    real_time.check_is_kafka_table(spark, shown)
+    _create(spark, text[: ctas.query_start], run(rewrite.text).schema, run)
+    prefix = f"INSERT INTO {sql_name} BY NAME "
+    query = text[ctas.query_start :].rstrip().rstrip(";")
+    statement = Insert(
+        name,
+        overwrite=False,
+        columns=None,
+        by_name=True,
+        partition=None,
+        body=query,
+        body_start=len(prefix),
+        prefix=prefix,
+    )
+    try:
+        return insert_into_spark(spark, tables, statement, prefix + query, run)
+    except BaseException:  # including KeyboardInterrupt
+        run(f"DROP TABLE IF EXISTS {sql_name}")
+        raise
+
+
+def _qualify(spark: SparkSession, tables: Tables, ctas: Ctas) -> tuple[str, ...]:
+    """Return the name of the new table with its catalog and database.
+
+    Raises:
+        UnsupportedSqlError: the name is an expression; or the session is one of Spark Connect.
+    """
+    name = strip_catalog(ctas.name)
+    if spark_context(spark) is None:
+        raise UnsupportedSqlError(
+            f"CREATE TABLE '{'.'.join(name)}' AS: over Spark Connect, a continuous query can only write to a Kafka "
+            f"table. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
+            f".toTable('{'.'.join(name)}').",
+            table=".".join(name),
+        )
+    if not name:
+        raise UnsupportedSqlError(
+            "CREATE TABLE ... AS of a continuous query needs the name of the table, not an expression."
+        )
+    if len(name) == 1:
+        name = (current_database(tables), *name)
+    return (spark.catalog.currentCatalog(), *name) if len(name) == 2 else name
+
+
+def _check_checkpoint(spark: SparkSession, table: str) -> None:
+    """Check that the query reads its sources from the start: the new table lacks the rows of an earlier query.
+
+    Raises:
+        StatementError: a query has written a checkpoint of this name.
+    """
+    name, location = locate(spark, table)
+    checkpoint = Checkpoint(spark, location, table)
+    if checkpoint.has_offsets():
+        raise StatementError(
+            f"CREATE TABLE '{table}' AS: checkpoint '{checkpoint.location}' of an earlier query '{name}' exists, so "
+            "the new table would lack the rows that this query has read. SET another "
+            f"'{settings.PIPELINE_NAME.key}', or delete the checkpoint.",
+            table=table,
+        )
+
+
+def _create(spark: SparkSession, statement: str, schema: StructType, run: RunSql) -> None:
+    """Execute CREATE TABLE ... AS with no rows, so that Spark decides on the table's columns, as in a batch."""
+    view = f"__kafka_sql_{uuid.uuid4().hex}"
+    spark.createDataFrame([], schema).createTempView(view)
+    try:
+        run(f"{statement}SELECT * FROM {view} WHERE false")
+    finally:
+        spark.catalog.dropTempView(view)
