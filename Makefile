@@ -80,9 +80,10 @@ docs: $(DOCUMENTED) ## Build the documentation site in build/site, and check it;
 	$(PY) -m tools.site_check build/site
 	$(PY) -m tools.site_browser build/site
 
-docs-options: $(INSTALLED) ## Generate docs/options.md and docs/properties.md
+docs-options: $(INSTALLED) ## Generate docs/options.md, docs/properties.md and docs/spark-internals.md
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
+	$(PY) -m tools.spark_internals_page
 
 pictures: $(INSTALLED) ## Generate the pictures of the documentation
 	$(PY) -m tools.pictures

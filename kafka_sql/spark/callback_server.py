@@ -5,13 +5,25 @@ PySpark starts the server without: Java's client drops the secret when Python an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from py4j.clientserver import ClientServer
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
+from kafka_sql.spark.internal import Internal, JavaClass, PythonName
+
 _IDLE_SECONDS = 30  # Py4J's default
+_WHY = "Java's calls to Python must need the secret of the JVM"
+_FAILS = "real-time mode and observe() fail with an AttributeError or an error of Py4J when they start"
+
+INTERNALS: Final[tuple[Internal, ...]] = (
+    PythonName("pyspark.java_gateway.ensure_callback_server_started", _WHY, _FAILS, parameters=("gw",)),
+    PythonName("py4j.clientserver.ClientServer._gateway_client", _WHY, _FAILS),
+    PythonName("py4j.clientserver.ClientServer._callback_server", _WHY, _FAILS),
+    JavaClass("py4j.Gateway", _WHY, _FAILS, members=("cbClient",)),
+    JavaClass("py4j.PythonClient", _WHY, _FAILS, members=("new/11",)),
+)
 
 
 def start_callback_server(gateway: Any) -> None:

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from kafka_sql.spark.internal import Internal, JavaClass, PythonName
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+
+INTERNALS: Final[tuple[Internal, ...]] = (
+    PythonName(
+        "pyspark.sql.session.SparkSession._sc",
+        "tells classic sessions from those of Spark Connect without an exception",
+        "classic sessions are treated like those of Spark Connect",
+    ),
+    PythonName(
+        "pyspark.pipelines.graph_element_registry.get_active_graph_element_registry",
+        "tells whether a pipeline is loading its files",
+        "enable() fails in a pipeline with an AttributeError",
+    ),
+    JavaClass(
+        "org.apache.spark.SparkContext",
+        "isStopped() tells whether a program is ending; isLocal() whether executors share the driver's process",
+        "enable() fails in classic sessions",
+        members=("isStopped/0", "isLocal/0", "listenerBus/0"),
+    ),
+)
 
 
 def spark_context(spark: SparkSession) -> SparkContext | None:

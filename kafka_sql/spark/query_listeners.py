@@ -6,15 +6,25 @@ import atexit
 import contextlib
 from typing import Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from kafka_sql.spark.callback_server import start_callback_server
 from kafka_sql.spark.context import is_stopped, spark_context
+from kafka_sql.spark.internal import Internal, JavaClass
+from kafka_sql.spark.jvm import JavaError, gateway, java_context
 
 _MAX_WAIT: Final = 1000  # milliseconds
+
+INTERNALS: Final[tuple[Internal, ...]] = (
+    JavaClass(
+        "org.apache.spark.scheduler.LiveListenerBus",
+        "no event may arrive after Python's threads have ended",
+        "the JVM may log a stack trace when the program exits",
+        members=("waitUntilEmpty/1",),
+    ),
+)
 
 
 def add_listener(spark: SparkSession, listener: StreamingQueryListener) -> None:
@@ -25,7 +35,7 @@ def add_listener(spark: SparkSession, listener: StreamingQueryListener) -> None:
     """
     context = spark_context(spark)
     if context is not None:
-        start_callback_server(context._gateway)
+        start_callback_server(gateway(spark))
     spark.streams.addListener(listener)
     if context is not None:
         atexit.register(_remove, spark, listener)
@@ -33,7 +43,7 @@ def add_listener(spark: SparkSession, listener: StreamingQueryListener) -> None:
 
 def _remove(spark: SparkSession, listener: StreamingQueryListener) -> None:
     context = spark_context(spark)
-    with contextlib.suppress(Py4JError, PySparkException, OSError):  # the JVM has ended, or events are still arriving
+    with contextlib.suppress(JavaError, PySparkException, OSError):  # the JVM has ended, or events are still arriving
         if context is not None and not is_stopped(spark):
             spark.streams.removeListener(listener)
-            context._jsc.sc().listenerBus().waitUntilEmpty(_MAX_WAIT)  # one event may be on its way
+            java_context(spark).listenerBus().waitUntilEmpty(_MAX_WAIT)  # one event may be on its way

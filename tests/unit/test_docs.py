@@ -22,7 +22,7 @@ from kafka_sql.sql.recognize.splitter import statements
 from kafka_sql.sql.windows.rewrite import rewrite_windows
 from kafka_sql.table.declaration import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
-from tools import options_page, properties_page
+from tools import options_page, properties_page, spark_internals_page
 from tools.docs_site import PROJECT, example_pages, replace_links
 
 ALL = [block for path in pages() for block in blocks(path)]
@@ -42,7 +42,7 @@ VAGUE = re.compile(
 )
 
 
-@pytest.mark.parametrize("generator", [options_page, properties_page], ids=lambda m: m.PAGE.name)
+@pytest.mark.parametrize("generator", [options_page, properties_page, spark_internals_page], ids=lambda m: m.PAGE.name)
 def test_generated_pages_are_up_to_date(generator: ModuleType) -> None:
     assert generator.PAGE.read_text() == generator.page(), "run: make docs-options"
 
