@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import _parse_datatype_json_string
 
 from kafka_sql import state
-from kafka_sql.sql.jobs.changelog.catalyst import (
+from kafka_sql.spark.catalyst import (
     Catalyst,
     Node,
     Plan,
@@ -34,6 +34,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     show,
     walk,
 )
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.jobs.changelog.relation import (
     CHANGE_FILTER_REASON,
     INTEGERS,
@@ -43,7 +44,6 @@ from kafka_sql.sql.jobs.changelog.relation import (
     has_aggregate,
     is_varying,
 )
-from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.rewrite.row_numbers import ORDER_COLUMN
 from kafka_sql.state import AggregateCall
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER, UPDATE_BEFORE

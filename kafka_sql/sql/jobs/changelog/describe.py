@@ -6,11 +6,11 @@ import re
 from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.sql.jobs.changelog.catalyst import Catalyst
+from kafka_sql.spark.catalyst import Catalyst
+from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.micro_batch.streaming import ContinuousQuery
-from kafka_sql.sql.jobs.streaming_plan import read_plan
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 
 _LISTED_ORDER: Final = re.compile(rf", {ROW_ORDER_NAME}(?:#\d+L?)?(?=[,\]])")  # after the row kind

@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, column_id
+from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
+from kafka_sql.spark.plan import read_operator
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
-from kafka_sql.sql.jobs.streaming_plan import read_operator
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from kafka_sql.sql.jobs.changelog.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
-from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION
+from kafka_sql.spark.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 
 Key = tuple[frozenset[int], ...]
 

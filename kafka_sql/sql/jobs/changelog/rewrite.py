@@ -14,8 +14,7 @@ from pyspark.sql import functions as F
 
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.changelog.aggregates import aggregate_changes, aggregate_values, has_distinct, is_linear
-from kafka_sql.sql.jobs.changelog.catalyst import (
+from kafka_sql.spark.catalyst import (
     Catalyst,
     Node,
     Plan,
@@ -27,6 +26,8 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     output,
     show,
 )
+from kafka_sql.spark.plan import OPERATOR_NAMES, read_operator
+from kafka_sql.sql.jobs.changelog.aggregates import aggregate_changes, aggregate_values, has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
     Relation,
@@ -50,7 +51,6 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
     join_versions,
 )
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
-from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, read_operator
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
 

@@ -9,7 +9,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from kafka_sql import state
-from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, analyzed_plan, column_id, output
+from kafka_sql.spark.catalyst import Catalyst, analyzed_plan, column_id, output
 from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafka_sql import state
-from kafka_sql.sql.jobs.changelog.catalyst import (
+from kafka_sql.spark.catalyst import (
     WATERMARK_METADATA,
     Attribute,
     Catalyst,
@@ -27,9 +27,9 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     output,
     show,
 )
+from kafka_sql.spark.plan import read_operator
 from kafka_sql.sql.jobs.changelog.relation import Key, Relation, key_column, references
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_temporal_join
-from kafka_sql.sql.jobs.streaming_plan import read_operator
 from kafka_sql.sql.rewrite.versions import StreamMark, read_mark
 from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_BEFORE
 

@@ -23,8 +23,8 @@ from typing import Any, Final
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import dynamic
-from kafka_sql.sql.jobs.expression_text import render
-from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, Expression, Operator, reference, resolve
+from kafka_sql.spark.expression_text import render
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, Expression, Operator, reference, resolve
 
 VERSION: Final = 1
 

@@ -18,8 +18,7 @@ from kafka_sql.source.changelog_checks import check_stream_read
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
-from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.catalyst import (
+from kafka_sql.spark.catalyst import (
     WATERMARK_METADATA,
     Plan,
     analyzed_plan,
@@ -27,6 +26,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     elements,
     output,
 )
+from kafka_sql.sql.jobs import settings
 
 
 def check_name(spark: SparkSession, name: str, sink: str) -> None:

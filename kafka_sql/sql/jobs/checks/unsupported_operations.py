@@ -12,8 +12,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.catalyst import analyzed_plan
 from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.jobs.changelog.catalyst import analyzed_plan
 
 _OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE"  # the start of conditions: the query may run in another mode
 _DISTINCT_COUNT: Final = re.compile(r"count\(distinct (\w+)#\d+L?\)")  # in a plan

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
 
 # operators that return a row for each row of their input, or of one of their inputs
 _KEEPS_ROWS: Final = frozenset(

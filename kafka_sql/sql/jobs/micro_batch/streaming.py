@@ -29,6 +29,7 @@ from kafka_sql.sink.exactly_once.driver import check_query
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import is_stopped, spark_context
+from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
@@ -52,7 +53,6 @@ from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.real_time import real_time
 from kafka_sql.sql.jobs.real_time.offset_commits import commit_offsets
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, FINISHED, Job, register_job, session_jobs
-from kafka_sql.sql.jobs.streaming_plan import read_plan
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.targets.builtin_sinks import start_stream

@@ -12,8 +12,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.jobs.changelog.catalyst import (
+from kafka_sql.spark.catalyst import (
     WATERMARK_METADATA,
     Attribute,
     Catalyst,
@@ -25,6 +24,7 @@ from kafka_sql.sql.jobs.changelog.catalyst import (
     output,
     walk,
 )
+from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs.changelog.relation import WINDOW_COLUMNS
 from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, walk
+from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, walk
 
 _LEFT_STREAM: Final = frozenset(("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"))
 _RIGHT_STREAM: Final = frozenset(("INNER", "CROSS", "RIGHT OUTER"))

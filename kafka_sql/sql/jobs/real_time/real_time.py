@@ -24,11 +24,11 @@ from kafka_sql.runtime.java_classes import load_class
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
 from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.real_time.operators import prepare_operators
-from kafka_sql.sql.jobs.streaming_plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.rewrite.query import StreamReader
 
 SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source

@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.plan import Expression, Operator, read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, folder_name, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.micro_batch.streaming import ContinuousQuery
-from kafka_sql.sql.jobs.streaming_plan import Expression, Operator, read_plan
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, Write, read_source
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 

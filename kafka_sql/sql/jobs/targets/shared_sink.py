@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.tables import CatalogTable
-from kafka_sql.sql.jobs.changelog.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, output
+from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, output
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.builtin_sinks import write_batch

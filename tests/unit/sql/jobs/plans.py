@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from kafka_sql.definition import validate_table
-from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, Expression, Operator
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, Expression, Operator
 from kafka_sql.table.declaration import Column, Table
 
 _ids = count(1000)

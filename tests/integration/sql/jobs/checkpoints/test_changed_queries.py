@@ -17,9 +17,9 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedSqlError,
 )
+from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.jobs.checkpoints.checkpoint import FINGERPRINT_FILE
 from kafka_sql.sql.jobs.checkpoints.fingerprint import make_fingerprint
-from kafka_sql.sql.jobs.streaming_plan import read_plan
 from tests.topics import Topics
 from tests.unit.sql.jobs.plans import table
 from tests.waiting import wait_until

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.spark.plan import Expression, Operator
 from kafka_sql.sql.jobs.checkpoints.fingerprint import (
     describe_aggregate,
     describe_change,
@@ -16,7 +17,6 @@ from kafka_sql.sql.jobs.checkpoints.fingerprint import (
     describe_written_rows,
     make_fingerprint,
 )
-from kafka_sql.sql.jobs.streaming_plan import Expression, Operator
 from tests.unit.sql.jobs.plans import (
     aggregate,
     alias,

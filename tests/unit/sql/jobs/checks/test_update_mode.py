@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.plan import parse_explained_plan
 from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
-from kafka_sql.sql.jobs.streaming_plan import parse_explained_plan
 
 EXPLAINED = """== Parsed Logical Plan ==
 'Filter

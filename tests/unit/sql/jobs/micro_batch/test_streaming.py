@@ -10,9 +10,9 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.micro_batch import streaming
 from kafka_sql.sql.jobs.registry.job_registry import FAILED
-from kafka_sql.sql.jobs.streaming_plan import Operator
 from tests.unit.sql.jobs.plans import aggregate, alias, column, count_of, literal, project, source, table, where
 
 K, N = column("k", 1), column("n", 9)

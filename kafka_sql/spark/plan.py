@@ -14,10 +14,19 @@ from dataclasses import replace as with_fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.internal import Internal, PythonName
+from kafka_sql.spark.jvm import JavaError, query_execution
+
+INTERNALS: Final[tuple[Internal, ...]] = (
+    PythonName(
+        "pyspark.sql.connect.dataframe.DataFrame._explain_string",
+        "a client of Spark Connect has no other way to the operators of a query",
+        "streaming INSERTs over Spark Connect fail before they start",
+    ),
+)
 
 AGGREGATE_FUNCTION: Final = "AggregateExpression"  # Spark's class of a call of an aggregate function
 OPERATOR_NAMES: Final = {  # what messages call operators over an updating result
@@ -118,7 +127,7 @@ def read_plan(query: DataFrame) -> Operator:
     untyped: Any = query
     if spark_context(query.sparkSession) is None:
         return parse_explained_plan(untyped._explain_string(extended=True))
-    return read_operator(untyped._jdf.queryExecution().analyzed())
+    return read_operator(query_execution(query).analyzed())
 
 
 def parse_expression(text: str) -> Expression:
@@ -223,7 +232,7 @@ def read_expression(expression: Any) -> Expression:
     """Return an expression of the JVM."""
     try:
         return parse_expression(expression.toJSON())
-    except Py4JError:  # Spark cannot convert every class to JSON
+    except JavaError:  # Spark cannot convert every class to JSON
         name = str(expression.getClass().getSimpleName())
         return Expression(name, _read_all(expression.children()))
 

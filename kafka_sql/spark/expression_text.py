@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import Final
 
-from kafka_sql.sql.jobs.streaming_plan import AGGREGATE_FUNCTION, SOURCE_COLUMN, Expression
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, SOURCE_COLUMN, Expression
 
 _OPERATORS: Final = {
     "Add": "+",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from kafka_sql.sql.jobs.expression_text import render
-from kafka_sql.sql.jobs.streaming_plan import Expression, Operator, parse_expression, resolve
+from kafka_sql.spark.expression_text import render
+from kafka_sql.spark.plan import Expression, Operator, parse_expression, resolve
 from tests.unit.sql.jobs.plans import alias, binary, column, literal, project, source
 
 CATALYST = "org.apache.spark.sql.catalyst.expressions."
