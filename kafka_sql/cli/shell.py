@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -28,7 +29,7 @@ def shell(runner: Runner) -> int:
 
     A failed statement does not end the shell.
     """
-    read = _read_plain if _is_dumb_terminal() else _editor(runner)
+    read = _prompt_reader(runner)
     runner.screen.info(_greeting(runner.spark))
     reported_runs: set[str] = set()
     while True:
@@ -56,8 +57,13 @@ def is_complete(text: str) -> bool:
     return not text[split(text)[1] :].strip()
 
 
-def _is_dumb_terminal() -> bool:
-    return os.environ.get("TERM", "dumb") in ("dumb", "unknown") or not sys.stdout.isatty()
+def _prompt_reader(runner: Runner) -> PromptReader:
+    if os.environ.get("TERM", "dumb") in ("dumb", "unknown") or not sys.stdout.isatty():
+        return _read_plain
+    if find_spec("prompt_toolkit") is None:
+        runner.screen.info("For line editing, history and completion, run: pip install 'kafka-sql[shell]'")
+        return _read_plain
+    return _editor(runner)
 
 
 def _read_plain(prompt: str) -> str:

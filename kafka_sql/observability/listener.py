@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from importlib.util import find_spec
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -18,6 +19,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
@@ -103,6 +105,7 @@ def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1
 
     Raises:
         InvalidOptionError: the port is in use, or this machine does not have the address.
+        UnsupportedOptionError: a port is set, and prometheus_client is not installed.
     """
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:
@@ -112,7 +115,12 @@ def observe(spark: SparkSession, port: int | None = None, host: str = "127.0.0.1
         spark.__dict__[_ATTRIBUTE] = observer
         register_gauges(observer)
     if port is not None:
-        # lazy: prometheus_client is only needed if a port is set
+        if find_spec("prometheus_client") is None:
+            raise UnsupportedOptionError(
+                "Option 'metrics.reporter.prom.port' needs the Python package prometheus_client on the driver: "
+                "pip install 'kafka-sql[prometheus]'.",
+                option="metrics.reporter.prom.port",
+            )
         from kafka_sql.observability.prometheus import serve_metrics
 
         serve_metrics(observer, port, host)

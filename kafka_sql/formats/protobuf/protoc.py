@@ -75,11 +75,16 @@ def run_protoc(texts: Texts, main: str) -> list[FileDescriptorProto]:
         main: the name of the file to compile.
 
     Raises:
-        ValueError: a file is invalid; the message continues a sentence about the file.
+        ValueError: a file is invalid, or grpcio-tools is not installed; the message continues a sentence about the
+            file.
     """
     if main.startswith("-"):
         raise ValueError(f"has the name '{main}', which protoc would take for an option")
-    environment = {"PATH": "", "PYTHONPATH": _packages_folder()}
+    package = importlib.util.find_spec("grpc_tools")
+    if package is None or package.origin is None:
+        raise ValueError("needs protoc, which is not installed here (pip install 'kafka-sql[protoc]')")
+    # with spark-submit --archives, Python would not find the package itself
+    environment = {"PATH": "", "PYTHONPATH": str(Path(package.origin).parents[1])}
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts:
             _write_source(Path(folder, "in").resolve(), name, text)
@@ -97,12 +102,6 @@ def run_protoc(texts: Texts, main: str) -> list[FileDescriptorProto]:
             message = "; ".join(line for line in process.stderr.splitlines() if "warning:" not in line.lower())
             raise ValueError(f"is rejected by protoc: {message}")
         return descriptors.parse_descriptor_file(output.read_bytes())
-
-
-def _packages_folder() -> str:
-    """Return the folder that contains grpc_tools. With ``spark-submit --archives``, Python would not find it itself."""
-    spec = importlib.util.find_spec("grpc_tools")
-    return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
 
 
 def _write_source(folder: Path, name: str, text: str) -> None:
