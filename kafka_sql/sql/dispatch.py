@@ -21,7 +21,8 @@ from kafka_sql.sql.jobs.statement_sets import statement_sets
 from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
-from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements import ddl, explain, show, spark_ddl
 from kafka_sql.sql.statements.spark_ctas import create_table_as
 from kafka_sql.sql.windows.rewrite import rewrite_windows
@@ -97,9 +98,9 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
 
 def _run_query(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
     streaming = settings.is_streaming(spark)
-    if not (streaming or may_need_rewrite(tables, text)):
+    if not needs_rewrite(tables, text, streaming):
         return run(text)
-    rewrite = rewrite_query(tables, text, streaming)
+    rewrite = rewrite_query(tables, QueryText(text), ReadOptions(streaming))
     if rewrite.streamed_tables:
         refresh_static_tables(spark)
     return run(rewrite.text)

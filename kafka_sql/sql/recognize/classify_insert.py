@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 _QUERY_WORDS = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
@@ -41,6 +43,11 @@ class Insert:
     hint_text: str = field(default="", repr=False)
     prefix: str = field(default="", repr=False, compare=False)
     conflict: str | None = None
+
+    @cached_property
+    def query(self) -> QueryText:
+        """The body, which is read once, however often it is rewritten."""
+        return QueryText(self.body)
 
 
 def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert | None:

@@ -17,6 +17,7 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
 from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
@@ -45,6 +46,24 @@ from kafka_sql.sql.rewrite.views import ViewDefinition, find_view, view_columns
 _MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG|\bSYSTEM_TIME\b|\bPROCTIME\b", re.IGNORECASE)
 
 StreamReader: TypeAlias = Callable[[CatalogTable], CatalogTable]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a query reads its tables.
+
+    Attributes:
+        streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
+            ones with the STREAM keyword.
+        stream_reader: returns what reads a table as a stream; None for its data source.
+        joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
+        watermarks: whether streams have the watermarks of their tables.
+    """
+
+    streaming: bool
+    stream_reader: StreamReader | None = None
+    joins_versions: bool = False
+    watermarks: bool = True
 
 
 @dataclass
@@ -79,33 +98,43 @@ def may_need_rewrite(tables: Tables, query: str) -> bool:
     return _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
 
 
-def rewrite_query(
-    tables: Tables,
-    query: str,
-    streaming: bool,
-    database: str | None = None,
-    is_view: bool = False,
-    stream_reader: StreamReader | None = None,
-    joins_versions: bool = False,
-    watermarks: bool = True,
-) -> QueryRewrite:
-    """Rewrite a query so that Spark reads the session's Kafka tables.
+def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
+    """Return whether a query needs a rewrite in the runtime mode. Other queries are passed to Spark as written."""
+    return bool(tables) and (streaming or may_need_rewrite(tables, query))
 
-    Args:
-        streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
-            ones with the STREAM keyword.
-        database: the database of unqualified names if the query is the text of a view.
-        is_view: the result is to be stored as the text of a view.
-        stream_reader: returns what reads a table as a stream; None for its data source.
-        joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
-        watermarks: whether streams have the watermarks of their tables.
+
+def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:
+    """Rewrite a query so that Spark reads the session's Kafka tables.
 
     Raises:
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    rewrite = functools.partial(
-        rewrite_query, tables, stream_reader=stream_reader, joins_versions=joins_versions, watermarks=watermarks
-    )
+    return _rewrite(tables, query.text, options.streaming, None, False, options)
+
+
+def rewrite_view_query(tables: Tables, query: QueryText) -> QueryRewrite:
+    """Rewrite a query that is to be stored as the text of a view.
+
+    Raises:
+        UnsupportedSqlError: see ``rewrite_query``.
+    """
+    return _rewrite(tables, query.text, False, None, True, ReadOptions(False))
+
+
+def _rewrite(
+    tables: Tables, query: str, streaming: bool, database: str | None, is_view: bool, options: ReadOptions
+) -> QueryRewrite:
+    """Rewrite a query.
+
+    Args:
+        database: the database of unqualified names if the query is the text of a view.
+        is_view: the result is to be stored as the text of a view.
+    """
+    stream_reader, joins_versions, watermarks = options.stream_reader, options.joins_versions, options.watermarks
+
+    def rewrite(query: str, streaming: bool, database: str | None) -> QueryRewrite:
+        return _rewrite(tables, query, streaming, database, False, options)
+
     query = rewrite_row_numbers(query, streaming, lambda q: tables.spark_sql(rewrite(q, streaming, database).text))
     result = QueryRewrite(query)
     edits: list[Edit] = []
@@ -208,7 +237,7 @@ def _edit_temporal_join(
                 name, view.text, columns, as_of.time, functools.partial(_read_streams, tables, view, result)
             )
         else:
-            rows = rewrite_query(tables, view.text, False, view.database).text
+            rows = _rewrite(tables, view.text, False, view.database, False, ReadOptions(False)).text
             text = view_versions(name, rows, columns, time)
     else:
         raise UnsupportedSqlError(
@@ -222,7 +251,7 @@ def _edit_temporal_join(
 
 def _read_streams(tables: Tables, view: ViewDefinition, result: QueryRewrite, query: str) -> str:
     """Return a query over a view's tables that reads them as streams."""
-    rewritten = rewrite_query(tables, query, True, view.database)
+    rewritten = _rewrite(tables, query, True, view.database, False, ReadOptions(True))
     result.kafka_tables += rewritten.kafka_tables
     result.streamed_tables += rewritten.streamed_tables
     result.static_tables += rewritten.static_tables

@@ -24,7 +24,8 @@ from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.plan.inserts import RunSql, insert
 from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
-from kafka_sql.sql.rewrite.query import rewrite_query
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.query import ReadOptions, rewrite_query
 from kafka_sql.table.declaration import Table
 
 
@@ -80,7 +81,8 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
     is_classic = spark_context(spark) is not None
-    rewrite = rewrite_query(tables, query, settings.is_streaming(spark), joins_versions=is_classic)
+    options = ReadOptions(settings.is_streaming(spark), joins_versions=is_classic)
+    rewrite = rewrite_query(tables, QueryText(query), options)
     schema = run(rewrite.text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(tables, with_query_columns)

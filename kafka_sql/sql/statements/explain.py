@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_fields
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,7 +21,8 @@ from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.plan.spark_inserts import prepare_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
-from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ddl import find_ctas
 
 _UNSUPPORTED = "EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET."
@@ -57,15 +60,16 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             else:
                 prepared = prepare(spark, tables, entry, inner, run)
             if prepared.sink is not None:
-                return _explain_in_spark(mode, rewrite_query(tables, inner.body, streaming=False).text, run)
+                return _explain_in_spark(mode, rewrite_query(tables, inner.query, ReadOptions(False)).text, run)
             if prepared.stream is None:
                 return _explain_in_spark(mode, prepared.batch, run)
             sink = f"== Sink ==\nINSERT INTO {prepared.stream.target_name}"
             if prepared.stream.changelog_mode is not Mode.INSERT_ONLY or prepared.stream.states:
                 return "\n\n".join([sink, describe_changelog(prepared.stream), explain_rows(prepared.stream, mode)])
-            query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
+            options = ReadOptions(settings.is_streaming(spark))
+            query = rewrite_query(tables, inner.query, options).text
             if needs_late_rows(run(query), accepts_changes=False):
-                query = rewrite_query(tables, inner.body, settings.is_streaming(spark), watermarks=False).text
+                query = rewrite_query(tables, inner.query, with_fields(options, watermarks=False)).text
             return f"{sink}\n\n{_explain_in_spark(mode, query, run)}"
         case st.CreateTable(None):
             query_text = parse_statement(text, parse_declaration).query
@@ -74,10 +78,10 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
             raise StatementError(_UNSUPPORTED)
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            if streaming or may_need_rewrite(tables, text):
-                return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
+            if needs_rewrite(tables, text, streaming):
+                return _explain_in_spark(mode, rewrite_query(tables, QueryText(text), ReadOptions(streaming)).text, run)
             return None
-        case None if tables and (settings.is_streaming(spark) or may_need_rewrite(tables, text)):
+        case None if needs_rewrite(tables, text, settings.is_streaming(spark)):
             return _plan_ctas(spark, tables, mode, text, run)
         case None:
             return None
@@ -94,7 +98,7 @@ def _plan_ctas(spark: SparkSession, tables: Tables, mode: str, text: str, run: R
     if ctas is None:
         return None
     streaming = settings.is_streaming(spark)
-    rewrite = rewrite_query(tables, text[ctas.query_start :], streaming)
+    rewrite = rewrite_query(tables, QueryText(text[ctas.query_start :]), ReadOptions(streaming))
     if not rewrite.kafka_tables:
         return None
     if streaming or rewrite.uses_stream_keyword:

@@ -19,7 +19,8 @@ from kafka_sql.sql.jobs.plan.spark_inserts import insert_into_spark
 from kafka_sql.sql.jobs.real_time import real_time
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
-from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
 
 
@@ -35,11 +36,11 @@ def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql)
         KafkaSqlError: see ``insert_into_spark``.
     """
     is_streaming = settings.is_streaming(spark)
-    ctas = find_ctas(text) if is_streaming or may_need_rewrite(tables, text) else None
+    ctas = find_ctas(text) if needs_rewrite(tables, text, is_streaming) else None
     if ctas is None:
         return run(text)
-    query = text[ctas.query_start :]
-    rewrite = rewrite_query(tables, query, is_streaming, joins_versions=spark_context(spark) is not None)
+    options = ReadOptions(is_streaming, joins_versions=spark_context(spark) is not None)
+    rewrite = rewrite_query(tables, QueryText(text[ctas.query_start :]), options)
     if rewrite.kafka_tables and (is_streaming or rewrite.uses_stream_keyword):
         return _start(spark, tables, ctas, text, rewrite, run)
     if is_streaming:

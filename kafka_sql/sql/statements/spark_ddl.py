@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.hints import has_options_hint
-from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query import needs_rewrite, rewrite_view_query
 from kafka_sql.sql.rewrite.table_references import find_table_references
 from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
@@ -63,7 +64,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
         UnsupportedSqlError: the query has a temporal join, or STREAM with a hint, which a view cannot store.
         KafkaSqlError: an invalid hint.
     """
-    start = _query_start(text, "VIEW") if tables and may_need_rewrite(tables, text) else None
+    start = _query_start(text, "VIEW") if needs_rewrite(tables, text, streaming=False) else None
     if start is None:
         return text
     query = text[start:]
@@ -89,7 +90,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
             "streaming mode, the table is a stream in every query of the view.",
             table=streamed[0],
         )
-    rewrite = rewrite_query(tables, query, streaming=False, is_view=True)
+    rewrite = rewrite_view_query(tables, QueryText(query))
     return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 

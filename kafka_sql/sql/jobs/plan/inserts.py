@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
-from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -46,7 +45,7 @@ from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
-from kafka_sql.sql.rewrite.query import QueryRewrite, may_need_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.spark_errors import error_message, mask_message
 from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
@@ -153,21 +152,18 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         )
     is_streaming = settings.is_streaming(spark)
     rewrite = QueryRewrite(statement.body)
-    if is_streaming or may_need_rewrite(tables, statement.body):
+    if needs_rewrite(tables, statement.body, is_streaming):
         is_real_time = settings.is_real_time(spark)
-        rewrite_body = partial(
-            rewrite_query,
-            tables,
-            statement.body,
+        options = ReadOptions(
             is_streaming,
             stream_reader=real_time.stream_reader(spark, tables, entry),
             joins_versions=spark_context(spark) is not None and not is_real_time,
         )
-        rewrite = rewrite_body()
+        rewrite = rewrite_query(tables, statement.query, options)
     if is_streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
-            rewrite = rewrite_body(watermarks=False)
+            rewrite = rewrite_query(tables, statement.query, with_fields(options, watermarks=False))
             query = run(rewrite.text)
         if query.isStreaming and is_real_time:
             prepare_static_sides(spark, entry.definition.name, rewrite, query)
@@ -192,7 +188,11 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
         return PreparedInsert(None, "", (entry, project_to_table(entry, run(rewrite.text), statement)))
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
-    reported = (rewrite_query(tables, statement.body, False).kafka_tables, entry) if lineage.is_enabled() else None
+    reported = (
+        (rewrite_query(tables, statement.query, ReadOptions(False)).kafka_tables, entry)
+        if lineage.is_enabled()
+        else None
+    )
     return PreparedInsert(
         None,
         f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,7 +26,7 @@ from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
 from kafka_sql.sql.jobs.targets.spark_table import analyze_insert
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import strip_catalog
-from kafka_sql.sql.rewrite.query import may_need_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
 
 
 def insert_into_spark(spark: SparkSession, tables: Tables, statement: Insert, text: str, run: RunSql) -> DataFrame:
@@ -58,11 +58,9 @@ def prepare_spark_insert(
         AnalysisException: see ``analyze_insert``.
     """
     is_streaming = settings.is_streaming(spark)
-    if tables and (is_streaming or may_need_rewrite(tables, statement.body)):
-        rewrite_body = partial(
-            rewrite_query, tables, statement.body, is_streaming, joins_versions=spark_context(spark) is not None
-        )
-        rewrite = rewrite_body()
+    if needs_rewrite(tables, statement.body, is_streaming):
+        options = ReadOptions(is_streaming, joins_versions=spark_context(spark) is not None)
+        rewrite = rewrite_query(tables, statement.query, options)
         if rewrite.kafka_tables:
             if is_streaming or rewrite.uses_stream_keyword:
                 real_time.check_is_kafka_table(spark, ".".join(statement.name))
@@ -70,7 +68,7 @@ def prepare_spark_insert(
                 prepare_static_sides(spark, ".".join(statement.name), rewrite, source)
                 target, rows = analyze_insert(spark, statement, source)
                 if needs_late_rows(rows, bool(target.primary_key)):
-                    rewrite = rewrite_body(watermarks=False)
+                    rewrite = rewrite_query(tables, statement.query, with_fields(options, watermarks=False))
                     target, rows = analyze_insert(spark, statement, run(rewrite.text))
                 check_conflict(statement, target.name, bool(target.primary_key))
                 start_column = target.history.start if target.history is not None else None

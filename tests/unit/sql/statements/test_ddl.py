@@ -40,7 +40,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
     column = ddl.parse_statement("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
     monkeypatch.setattr(ddl.settings, "is_streaming", lambda _: False)
     monkeypatch.setattr(ddl, "spark_context", lambda _: None)
-    monkeypatch.setattr(ddl, "rewrite_query", lambda _, query, streaming, **__: SimpleNamespace(text=query))
+    monkeypatch.setattr(ddl, "rewrite_query", lambda _, query, __: SimpleNamespace(text=query.text))
     monkeypatch.setattr(ddl, "columns_from_schema", lambda schema, whose: column)
     return Tables()
 
