@@ -129,8 +129,10 @@ clean: ## Remove the environment and all caches in this folder
 	rm -rf spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Also compiles the Java sources if they have changed.
 java:
-	@tools/preflight.sh java
+	@tools/preflight.sh java python
+	@$(PYTHON) -m tools.build_jar
 
 # Recreated when the dependencies change, so that no old ones remain. An interrupted installation leaves no stamp.
 $(INSTALLED): pyproject.toml $(LOCK)

@@ -17,6 +17,7 @@ from tests.broker import Broker, choice_from_environment, start_broker
 from tests.hypothesis_examples import register_profiles
 from tests.topics import Topics
 from tools import quick_java
+from tools.build_jar import build_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,11 @@ register_profiles()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Ignore sockets that PySpark 4.1 leaves to the garbage collector; later versions close them."""
+    """Compile the Java sources if they have changed.
+
+    Ignore sockets that PySpark 4.1 leaves to the garbage collector; later versions close them.
+    """
+    build_jar()
     if version("pyspark").startswith("4.1."):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 

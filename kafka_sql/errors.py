@@ -51,8 +51,7 @@ which kafka_sql/sql/errors_from_text.py recovers them.
     ├── PartitionerError         the class of 'sink.partitioner' failed or returned no valid partition
     ├── CatalogFolderError       the catalog folder cannot be used
     ├── WorkerPythonError        Spark's workers run a Python that lacks this package
-    ├── EmbeddedKafkaError       a local broker could not be set up
-    └── ExtensionError           the extension jar for Spark's shells could not be built
+    └── EmbeddedKafkaError       a local broker could not be set up
 """
 
 from __future__ import annotations
@@ -462,18 +461,6 @@ class EmbeddedKafkaError(KafkaSqlError):
 
     Attributes:
         path: the file or folder that cannot be used.
-    """
-
-    def __init__(self, message: str = "", *, path: str | None = None) -> None:
-        super().__init__(message)
-        self.path = path
-
-
-class ExtensionError(KafkaSqlError):
-    """The extension jar for Spark's shells could not be built.
-
-    Attributes:
-        path: the folder of the jar, or of the Spark that it is built against.
     """
 
     def __init__(self, message: str = "", *, path: str | None = None) -> None:

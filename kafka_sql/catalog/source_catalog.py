@@ -1,29 +1,26 @@
 """Load the data sources of Kafka tables in sessions whose session catalog is not Spark's own, such as Delta's.
 
 In such a session, Spark loads all tables of its session catalog as V1 tables (V2SessionCatalog.loadTable), but Python
-data sources are V2 only. A second catalog, ``kafka_sql``, loads the same tables as V2 tables. It is a Java class, which
-Janino, Spark's compiler for generated code, compiles in the session's JVM.
+data sources are V2 only. A second catalog, ``kafka_sql``, loads the same tables as V2 tables. It is a Java class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
 from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.jar import PACKAGE, add_jar
 
 SESSION_CATALOG: Final = "spark_catalog"
 SOURCE_CATALOG: Final = "kafka_sql"
-JAVA_SOURCES: Final = Path(__file__).with_name("java")
 
 _BUILTIN: Final = "builtin"  # the default of spark.sql.catalog.spark_catalog
 _OPTION: Final = "spark.sql.catalog."
-_CLASS: Final = "kafka_sql.SourceCatalog"
+_CLASS: Final = f"{PACKAGE}.catalog.SourceCatalog"
 
 
 def find_source_catalog(spark: SparkSession) -> str:
@@ -43,11 +40,8 @@ def add_source_catalog(spark: SparkSession) -> None:
     context = spark_context(spark)
     if context is None or is_pipeline():
         raise _not_configured(spark, "over Spark Connect" if context is None else "in a pipeline")
-    loader = driver_class_loader(context)
-    if loader is None:
+    if add_jar(context) is None:
         raise _not_configured(spark, "with this driver's class loaders")
-    if load_class(loader, _CLASS) is None:
-        add_classes(context, loader, "kafka-sql-catalog.jar", [JAVA_SOURCES / "SourceCatalog.java"])
     # The views of tables refer to the catalog, so later sessions have it, too, even without enable().
     context._jsc.sc().conf().set(_OPTION + SOURCE_CATALOG, _CLASS)
     spark.conf.set(_OPTION + SOURCE_CATALOG, _CLASS)

@@ -1,7 +1,7 @@
 """Let each micro-batch of a stream read the tables that it joins as they are at that time.
 
 Spark keeps the input partitions of a Python data source, and the files of other tables, for the life of a query. A
-planning strategy in Java drops them when a micro-batch is planned. Janino compiles it in the session's JVM.
+planning strategy in Java drops them when a micro-batch is planned.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.catalog.source_catalog import JAVA_SOURCES
-from kafka_sql.runtime.java_classes import compile_java
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.jar import PACKAGE, load_driver_class
 
-_CLASS: Final = "kafka_sql.RefreshStaticTables"
+_CLASS: Final = f"{PACKAGE}.catalog.RefreshStaticTables"
 _strategies: dict[str, Any] = {}  # by application, whose sessions share one
 
 
@@ -38,9 +37,7 @@ def refresh_static_tables(spark: SparkSession) -> bool:
 def _strategy(context: Any) -> Any:
     strategy = _strategies.get(context.applicationId)
     if strategy is None:
-        loader = context._jvm.Thread.currentThread().getContextClassLoader()
-        compiler = compile_java(context, loader, JAVA_SOURCES / "RefreshStaticTables.java")
-        (constructor,) = compiler.getClassLoader().loadClass(_CLASS).getDeclaredConstructors()
+        (constructor,) = load_driver_class(context, _CLASS).getDeclaredConstructors()
         no_arguments = context._gateway.new_array(context._jvm.Object, 0)
         strategy = _strategies[context.applicationId] = constructor.newInstance(no_arguments)
     return strategy

@@ -8,36 +8,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kafka_sql.observability.metrics import late_records_dropped
-from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
 from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.jar import PACKAGE, add_jar, java_classes
 
 _LOG = logging.getLogger("kafka_sql.observability")
-_RULE: Final = "kafka_sql.CountLateRows"
+_RULE: Final = f"{PACKAGE}.observability.CountLateRows"
 _AGGREGATES: Final = ("stateStoreSave", "sessionWindowStateStoreSaveExec")  # Spark's names of its operators
-_SOURCES: Final = Path(__file__).with_name("java")
 
 
 def count_late_rows(spark: SparkSession) -> None:
     """From now on, count the late rows of the session's new streams. Repeated calls have no effect."""
     context: Any = spark_context(spark)
-    loader = driver_class_loader(context) if context is not None and not is_pipeline() else None
-    if loader is None:
+    if context is None or is_pipeline() or add_jar(context) is None:
         return
     try:
-        if load_class(loader, _RULE) is None:
-            add_classes(context, loader, "kafka-sql-late-rows.jar", sorted(_SOURCES.glob("*.java")))
         experimental = spark._jsparkSession.experimental()  # a stream copies it when it starts
         rules = experimental.extraOptimizations()
         if all(rules.apply(i).getClass().getName() != _RULE for i in range(rules.size())):
             set_rules = getattr(experimental, "extraOptimizations_$eq")  # the name of Scala's setter
-            set_rules(rules.appended(context._jvm.kafka_sql.CountLateRows()))
+            set_rules(rules.appended(java_classes(context).observability.CountLateRows()))
     except Py4JError:  # Spark internals, which may differ between versions
         _LOG.debug("late rows are counted by Spark", exc_info=True)
 
@@ -63,6 +58,6 @@ def _counted(spark: SparkSession, run_id: str, batch: int) -> int:
     """Return how many late rows the aggregates of a micro-batch received; -1 if they were not counted."""
     context: Any = spark_context(spark)
     try:
-        return int(context._jvm.kafka_sql.LateRowCounter.count(run_id, batch))
+        return int(java_classes(context).observability.LateRowCounter.count(run_id, batch))
     except (Py4JError, TypeError, AttributeError):  # the class was not loaded, or the session is one of Connect
         return -1

@@ -51,7 +51,9 @@ def serve_plans(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
     key = (id(gateway), payload.format.identifier, options, payload.columns, schema.serialize().to_pybytes())
     start_callback_server(gateway)
     name, plans = _served.setdefault(key, (str(uuid.uuid4()), Plans(payload, schema)))
-    gateway.jvm.kafka_sql.DecodePlans.add(name, plans)  # again, because a new SparkContext may have been started
+    gateway.jvm.io.github.kafkasql.realtime.DecodePlans.add(
+        name, plans
+    )  # again, because a new SparkContext may have been started
     return name
 
 

@@ -8,12 +8,10 @@ from typing import Any, Final
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
+from kafka_sql.spark.jar import add_jar, load_class
 
 LOCKFILE: Final = Path(__file__).with_name("connector.lock")
-_JAVA_SOURCES: Final = Path(__file__).with_name("java")
 _CONNECTOR: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-_FORMATS: Final = "kafka_sql.RecordFormats"
 
 
 def add_connector(context: Any, sink: str) -> Any:
@@ -29,7 +27,7 @@ def add_connector(context: Any, sink: str) -> Any:
         UnsupportedSqlError: the driver's class loader does not accept jars.
         EmbeddedKafkaError: the jars could not be downloaded.
     """
-    loader = driver_class_loader(context)
+    loader = add_jar(context)
     if loader is None:
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': real-time mode needs Spark's Kafka connector, which this driver's class loader "
@@ -42,6 +40,4 @@ def add_connector(context: Any, sink: str) -> Any:
             loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
             if not is_local:
                 context._jsc.addJar(str(jar))
-    if load_class(loader, _FORMATS) is None:
-        add_classes(context, loader, "kafka-sql-realtime.jar", sorted(_JAVA_SOURCES.glob("*.java")))
     return loader

@@ -61,7 +61,7 @@ class JavaPayload:
     @property
     def classes(self) -> Any:
         """The package of the classes."""
-        return self.gateway.jvm.kafka_sql
+        return self.gateway.jvm.io.github.kafkasql.realtime
 
     @property
     def java_types(self) -> Any:

@@ -18,6 +18,7 @@ from kafka_sql.realtime.checks import HEADER_KEYS, precision
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
 from kafka_sql.source.reader.bad_records import how_to_tolerate
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
+from kafka_sql.spark.jar import java_classes
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME
 
 _RECORD: Final = ("topic", "partition", "offset")
@@ -86,7 +87,7 @@ def _metadata_column(key: str, value: Payload, records: DataFrame) -> Column:
             return headers
         context: Any = records.sparkSession.sparkContext
         untyped: Any = headers
-        return _column(context._jvm.kafka_sql.RecordFormats.headerMap(untyped._jc))
+        return _column(java_classes(context).realtime.RecordFormats.headerMap(untyped._jc))
     if key == "timestamp":
         return F.nullif(F.col(key), F.timestamp_millis(F.lit(-1)))  # a record without a timestamp has -1
     if key != "timestamp-type":

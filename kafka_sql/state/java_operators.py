@@ -1,19 +1,15 @@
-"""Call the operators in Java: add their classes to the Spark application, and convert arguments."""
+"""Call the operators in Java, and convert their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
 from kafka_sql.spark.context import is_pipeline, spark_context
-
-JAVA_SOURCES: Final = Path(__file__).with_name("java")
-_OPERATORS: Final = "kafka_sql.ChangelogOperators"
+from kafka_sql.spark.jar import add_jar, java_classes
 
 
 def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
@@ -40,12 +36,9 @@ def _load_operators(spark: SparkSession) -> Any:
     context: Any = spark_context(spark)
     if context is None or is_pipeline():
         raise _no_java("over Spark Connect" if context is None else "in a pipeline")
-    loader = driver_class_loader(context)
-    if loader is None:
+    if add_jar(context) is None:
         raise _no_java("with this driver's class loaders")
-    if load_class(loader, _OPERATORS) is None:
-        add_classes(context, loader, "kafka-sql-state.jar", sorted(JAVA_SOURCES.glob("*.java")))
-    return context._jvm.kafka_sql.ChangelogOperators
+    return java_classes(context).state.ChangelogOperators
 
 
 def _no_java(where: str) -> UnsupportedSqlError:

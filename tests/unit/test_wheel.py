@@ -50,7 +50,7 @@ def test_data_that_the_packages_need(wheel: zipfile.ZipFile) -> None:
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert "kafka_sql/embedded/ivysettings.xml" in names
     assert any(name.startswith("kafka_sql/embedded/kafka-") and name.endswith(".lock") for name in names)
-    assert any(name.endswith(".java") for name in names)
+    assert "kafka_sql/spark/kafka-sql.jar" in names  # the compiled Java sources
     assert any(name.startswith("dbt_kafka_sql/") and Path(name).suffix == ".sql" for name in names)
 
 

@@ -18,8 +18,8 @@ import pytest
 
 import kafka_sql
 from kafka_sql.embedded.loopback import free_ports
-from kafka_sql.extension.jar import build_jar
 from kafka_sql.runtime.worker_main import installed_command
+from kafka_sql.spark.jar import JAR
 from tests.planted_secrets import create_statement, merged_tables, planted_secrets
 from tests.topics import Topics
 
@@ -35,7 +35,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Options for a user's shell, with all files in the test's folder."""
     work = tmp_path_factory.mktemp("extension")
     settings = {
-        "spark.sql.extensions": "kafka_sql.Extensions",
+        "spark.sql.extensions": "io.github.kafkasql.extension.Extensions",
         "spark.sql.catalogImplementation": "in-memory",  # a Hive metastore starts slowly
         "spark.sql.warehouse.dir": work / "warehouse",
         "spark.sql.session.timeZone": "UTC",
@@ -43,8 +43,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         "spark.ui.enabled": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster
     }
-    jar_path = build_jar(work / "jars")
-    return ["--master", "local[2]", "--jars", str(jar_path), *(x for kv in settings.items() for x in _conf(*kv))]
+    return ["--master", "local[2]", "--jars", str(JAR), *(x for kv in settings.items() for x in _conf(*kv))]
 
 
 def _conf(key: str, value: object) -> tuple[str, str]:

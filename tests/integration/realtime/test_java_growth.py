@@ -13,7 +13,7 @@ from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder
-from kafka_sql.runtime.java_classes import compile_java
+from kafka_sql.spark.jar import java_classes
 from tests.integration.realtime.test_java_formats import define
 from tests.unit.formats.avro import test_growth as avro_growth
 from tests.unit.formats.growth import assert_linear_memory, assert_linear_time
@@ -21,6 +21,7 @@ from tests.unit.formats.hostile_documents import VALUES, Bytes, documents, in_al
 from tests.unit.formats.hostile_lines import in_all_values, lines
 from tests.unit.formats.hostile_texts import NUMBERS, TEXTS
 from tests.unit.formats.protobuf import test_growth as protobuf_growth
+from tools.build_jar import build_test_jar
 
 pytestmark = [
     pytest.mark.integration,
@@ -41,9 +42,8 @@ def meter(spark: Any) -> Iterator[Any]:
     """Load the classes, and return the object that measures."""
     loader = add_connector(spark.sparkContext, "t")
     spark.conf.set("spark.sql.timeType.enabled", "true")
-    source = Path(__file__).parents[1] / "java" / "GrowthMeter.java"
-    classes = compile_java(spark.sparkContext, loader, source).getClassLoader()
-    yield classes.loadClass("kafka_sql_tests.GrowthMeter").getConstructor(None).newInstance(None)
+    loader.addURL(spark._jvm.java.io.File(str(build_test_jar())).toURI().toURL())
+    yield java_classes(spark.sparkContext).realtime.GrowthMeter()
     spark.conf.unset("spark.sql.timeType.enabled")
 
 

@@ -14,7 +14,9 @@ import pyspark
 import pytest
 
 from kafka_sql.extension import attach as module
-from kafka_sql.extension.jar import SOURCES
+from tests.documents import ROOT
+
+SOURCES = ROOT / "java/src/main/java/io/github/kafkasql/extension"
 
 
 def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:

@@ -6,24 +6,18 @@ small micro-batch. In local mode, ``LocalCheckpointFileManager`` writes them ins
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kafka_sql.runtime.java_classes import add_classes, driver_class_loader, load_class
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.jar import PACKAGE, add_jar
 from kafka_sql.spark.session_settings import changed_settings
 
-_LOG: Final = logging.getLogger(__name__)
 _CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"
-_CLASS: Final = "kafka_sql.LocalCheckpointFileManager"
-_SOURCE: Final = Path(__file__).parents[1] / "java" / "LocalCheckpointFileManager.java"
+_CLASS: Final = f"{PACKAGE}.streaming.LocalCheckpointFileManager"
 _LOCAL_SCHEME: Final = "file"
 
 
@@ -37,7 +31,11 @@ def write_directly(spark: SparkSession, location: str) -> Iterator[None]:
     Args:
         location: the folder of the checkpoint.
     """
-    if not _is_local(spark, location) or spark.conf.get(_CONF, None) is not None or not _load_manager(spark):
+    if (
+        not _is_local(spark, location)
+        or spark.conf.get(_CONF, None) is not None
+        or add_jar(spark_context(spark)) is None
+    ):
         yield
         return
     with changed_settings(spark, {_CONF: _CLASS}):
@@ -52,18 +50,3 @@ def _is_local(spark: SparkSession, location: str) -> bool:
     configuration = spark._jsparkSession.sessionState().newHadoopConf()
     file_system = context._jvm.org.apache.hadoop.fs.Path(location).getFileSystem(configuration)
     return bool(file_system.getScheme() == _LOCAL_SCHEME)
-
-
-def _load_manager(spark: SparkSession) -> bool:
-    """Return whether the driver has the class, after compiling it if necessary."""
-    context: Any = spark_context(spark)
-    loader = driver_class_loader(context)
-    if loader is None:
-        return False
-    if load_class(loader, _CLASS) is None:
-        try:
-            add_classes(context, loader, "kafka-sql-checkpoints.jar", [_SOURCE])
-        except (Py4JError, PySparkException):  # this Spark has no such superclass
-            _LOG.debug("Hadoop writes the checkpoints", exc_info=True)
-            return False
-    return True

@@ -20,10 +20,10 @@ from kafka_sql.realtime.client_properties import java_properties
 from kafka_sql.realtime.connector_options import reader_options, writer_options
 from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
-from kafka_sql.runtime.java_classes import load_class
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
 from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.jar import load_class
 from kafka_sql.spark.plan import OPERATOR_NAMES, Operator, read_plan, reference
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate

@@ -16,7 +16,7 @@ from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
 pytestmark = pytest.mark.integration
 
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
-OURS = "kafka_sql.LocalCheckpointFileManager"
+OURS = "io.github.kafkasql.streaming.LocalCheckpointFileManager"
 HADOOP = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
 
 

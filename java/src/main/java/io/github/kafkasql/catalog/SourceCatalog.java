@@ -1,0 +1,88 @@
+package io.github.kafkasql.catalog;
+
+import java.util.Map;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.TableInfo;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.execution.datasources.DataSource;
+import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog;
+import org.apache.spark.sql.internal.SessionState;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The data sources of Kafka tables in the session catalog, for sessions whose session catalog is not Spark's own, such
+ * as Delta's.
+ *
+ * <p>In these sessions, Spark's V2SessionCatalog loads all tables as V1 tables, which cannot be Python data sources.
+ * This catalog finds the same tables and loads them as V2 tables. It also creates them: Delta Lake 4.4 cannot create
+ * tables of other V2 sources in Spark 4.2. Statements that drop tables do not use it.
+ *
+ * <p>It uses little beyond Java 1.4 because Spark's Janino compiles it, and no API that differs between Spark 4.1 and
+ * 4.3.
+ */
+public final class SourceCatalog implements TableCatalog {
+    private String name;
+
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        this.name = name;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public Table loadTable(Identifier identifier) throws NoSuchTableException {
+        SessionState state = SparkSession.active().sessionState();
+        CatalogTable table = find(state.catalog(), identifier);
+        if (table.provider().isEmpty() || !((String) table.provider().get()).startsWith("kafka."))
+            throw new NoSuchTableException(identifier);
+        TableProvider provider =
+            (TableProvider) DataSource.lookupDataSourceV2((String) table.provider().get(), state.conf()).get();
+        return provider.getTable(
+            table.schema(), new Transform[0], (Map) CollectionConverters.asJava(table.properties()));
+    }
+
+    public Table createTable(Identifier identifier, TableInfo info)
+        throws TableAlreadyExistsException, NoSuchNamespaceException {
+        return new V2SessionCatalog(SparkSession.active().sessionState().catalog()).createTable(identifier, info);
+    }
+
+    private static CatalogTable find(SessionCatalog tables, Identifier identifier) throws NoSuchTableException {
+        if (identifier.namespace().length != 1) throw new NoSuchTableException(identifier);
+        try {
+            return tables.getTableMetadata(
+                new TableIdentifier(identifier.name(), Option.apply(identifier.namespace()[0])));
+        } catch (NoSuchNamespaceException e) {
+            throw new NoSuchTableException(identifier);
+        }
+    }
+
+    public Identifier[] listTables(String[] namespace) {
+        return new Identifier[0];
+    }
+
+    public Table alterTable(Identifier identifier, TableChange[] changes) {
+        throw new UnsupportedOperationException();
+    }
+
+    public boolean dropTable(Identifier identifier) {
+        throw new UnsupportedOperationException();
+    }
+
+    public void renameTable(Identifier from, Identifier to) {
+        throw new UnsupportedOperationException();
+    }
+}

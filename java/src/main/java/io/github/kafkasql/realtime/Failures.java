@@ -1,0 +1,28 @@
+package io.github.kafkasql.realtime;
+
+/** Errors of tasks that the driver converts to the errors of kafka_sql.errors, by their text. */
+public final class Failures {
+    /** A row that cannot be encoded. */
+    static final class Unencodable extends RuntimeException {
+        final String reason;
+
+        Unencodable(String reason) {
+            super("kafka_sql.errors.EncodeError: [ENCODE] " + oneLine(reason));
+            this.reason = reason;
+        }
+    }
+
+    static RuntimeException decode(String message) {
+        return new RuntimeException("kafka_sql.errors.DecodeError: [DECODE] " + oneLine(message));
+    }
+
+    static RuntimeException encode(String reason) {
+        return new Unencodable(reason);
+    }
+
+    static String oneLine(String text) {
+        return text.replace('\n', ' ').replace('\r', ' ');
+    }
+
+    private Failures() {}
+}

@@ -1,0 +1,20 @@
+package io.github.kafkasql.realtime;
+
+/** A payload or a value in it that does not match. isMissing: there is no value, which is always an error. */
+public final class Mismatch extends RuntimeException {
+    final String reason;
+    final String path;
+    final boolean isMissing;
+
+    Mismatch(String reason, String path, boolean isMissing) {
+        super(reason, null, false, false); // without a stack trace
+        this.reason = reason;
+        this.path = path;
+        this.isMissing = isMissing;
+    }
+
+    Mismatch withPrefix(String prefix) {
+        String dot = !path.isEmpty() && !path.startsWith("[") ? "." : "";
+        return new Mismatch(reason, prefix + dot + path, isMissing);
+    }
+}

@@ -1,0 +1,26 @@
+package io.github.kafkasql.realtime;
+
+import java.util.List;
+import org.apache.spark.sql.types.StructType;
+
+/** Decodes messages. */
+public final class ProtobufDecoder extends PayloadDecoder {
+    private final ProtobufReader reader;
+    private final boolean ignoresErrors;
+
+    /** plan: see ProtobufReader, as JSON. */
+    public ProtobufDecoder(StructType type, String plan, boolean ignoresErrors, ErrorHandling errors) {
+        super(errors);
+        this.reader = new ProtobufReader(type, PlanTables.parse(plan));
+        this.ignoresErrors = ignoresErrors;
+    }
+
+    void decodeRows(byte[] payload, List rows) {
+        if (payload == null) return;
+        try {
+            rows.add(reader.read(payload, 0));
+        } catch (Mismatch e) {
+            if (!ignoresErrors) throw e;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package io.github.kafkasql.realtime;
+
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+
+/** The expressions that decode payloads, convert headers, and encode rows. */
+public final class RecordFormats {
+    /** The rows of a payload, an array of structs. record: payload, topic, partition, offset. */
+    public static Column decode(Column[] record, StructType type, PayloadDecoder decoder) {
+        return call(decoder, PayloadDecoder.class, "decode", DataTypes.createArrayType(type), record);
+    }
+
+    public static Column encode(Column struct, RowEncoder encoder) {
+        return call(encoder, RowEncoder.class, "encode", DataTypes.BinaryType, new Column[] {struct});
+    }
+
+    /** The headers of a record as a map. */
+    public static Column headerMap(Column headers) {
+        DataType type = DataTypes.createMapType(DataTypes.StringType, DataTypes.BinaryType);
+        return call(new HeaderMap(), HeaderMap.class, "convert", type, new Column[] {headers});
+    }
+
+    private static Column call(Object target, Class type, String method, DataType result, Column[] columns) {
+        Seq arguments = (Seq) Nil$.MODULE$;
+        for (int i = columns.length - 1; i >= 0; i--) {
+            Expression argument = ExpressionUtils.expression(columns[i]);
+            arguments = (Seq) ((scala.collection.immutable.List) arguments).$colon$colon(argument);
+        }
+        Expression object = Literal.fromObject(target, new ObjectType(type));
+        // a null payload is passed to the decoder, too: in some formats, it is a row
+        return ExpressionUtils.column(
+            new Invoke(object, method, result, arguments, (Seq) Nil$.MODULE$, false, true, true));
+    }
+
+    private RecordFormats() {}
+}
