@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kafka_sql.spark.context import spark_context
+
+RunSql: TypeAlias = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters
 
 
 def dataframe(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:

@@ -11,12 +11,12 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql import read_kafka
-from kafka_sql.sql.dataframes import dataframe, empty_dataframe
+from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.plan.inserts import RunSql, insert
-from kafka_sql.sql.jobs.plan.spark_inserts import insert_into_spark
+from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.jobs.registry import show_jobs
 from kafka_sql.sql.jobs.registry.job_registry import stop_job
+from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.jobs.statement_sets import statement_sets
 from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import classify as st
@@ -39,18 +39,24 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     text = read_kafka.replace_calls(tables, text, lambda: settings.is_streaming(spark))
     statement = st.classify(text)
     match statement:
-        case None if tables and st.is_query(text):
-            return _run_query(spark, tables, text, run)
-        case None if tables:
-            _check_replaces_no_table(tables, text)
-            return create_table_as(spark, tables, text, run)
         case None:
-            return run(text)
+            return _run_in_spark(spark, tables, text, run)
+        case st.Insert():
+            return run_job(spark, plan_insert(spark, tables, statement, text, run), run)
+        case st.StatementSet():
+            return statement_sets.execute(spark, tables, statement, run)
+        case st.Execute(inner):
+            return dispatch(spark, tables, inner, run)
+        case st.Explain():
+            return explain.explain(spark, tables, statement, text, run)
+        case st.CreateTable(base) if base is None or resolve_table(tables, base) is not None:
+            return ddl.create(spark, tables, text, run)
+        case st.DropTable():
+            return _drop(spark, tables, statement, text, run)
         case st.CreateView():
             return run(_rewrite_create_view(tables, statement, text))
         case st.DropDatabase(name):
             _drop_tables_in(tables, name)
-            return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
             return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, mask_value(key, value))])
@@ -63,40 +69,30 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return run(f"USE {qualified_name(_spark_database(spark, name))}")
         case st.ShowCurrent(is_catalog):
             return show.show_current(tables, is_catalog)
-        case st.ShowCreateView(name) if resolve_table(tables, name) is None:
-            return show.show_create_view(spark, tables, name)
-        case st.DropTemporaryView(name, if_exists) if resolve_table(tables, name) is None:
-            return _drop_temporary_view(spark, name, if_exists)
+        case st.ShowTables():
+            return show.show_tables(tables, statement, text, run)
+        case st.ShowViews():
+            return show.show_views(tables, text, run)
         case st.ShowJobs(extended):
             return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
         case st.StopJob():
             return stop_job(spark, statement)
         case st.FlinkStatement(verb):
             raise UnsupportedSqlError(f"{verb} is not supported: {_FLINK_ALTERNATIVES[verb.partition(' ')[2]]}.")
-        case st.Execute(inner):
-            return dispatch(spark, tables, inner, run)
-        case st.StatementSet():
-            return statement_sets.execute(spark, tables, statement, run)
-        case st.Explain():
-            return explain.explain(spark, tables, statement, text, run)
-        case st.ShowTables():
-            return show.show_tables(tables, statement, text, run)
-        case st.ShowViews():
-            return show.show_views(tables, text, run)
-        case st.CreateTable(base) if base is None or resolve_table(tables, base) is not None:
-            return ddl.create(spark, tables, text, run)
-        case st.DropTable():
-            return _drop(spark, tables, statement, text, run)
-        case st.AlterTable(name) if resolve_table(tables, name) is None:
-            return _alter_spark_table(spark, statement, text, run)
-        case st.Insert(name) if resolve_table(tables, name) is None:
-            return insert_into_spark(spark, tables, statement, text, run)
-    table: tuple[str, ...] = getattr(statement, "name", ())
-    entry = resolve_table(tables, table) if table else None
-    return run(text) if entry is None else _dispatch_for_table(spark, tables, entry, statement, text, run)
+        case st.AlterTable(name) | st.Describe(name) | st.ShowColumns(name) | st.ShowCreate(name):
+            return _execute_for_table(spark, tables, statement, name, text, run)
+        case st.ShowCreateView(name) | st.DropTemporaryView(name) | st.UnsupportedStatement(_, name):
+            return _execute_for_table(spark, tables, statement, name, text, run)
+    return run(text)
 
 
-def _run_query(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+def _run_in_spark(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+    """Execute a statement of Spark; its queries can read Kafka tables."""
+    if not tables:
+        return run(text)
+    if not st.is_query(text):
+        _check_replaces_no_table(tables, text)
+        return create_table_as(spark, tables, text, run)
     streaming = settings.is_streaming(spark)
     if not needs_rewrite(tables, text, streaming):
         return run(text)
@@ -104,6 +100,38 @@ def _run_query(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> D
     if rewrite.streamed_tables:
         refresh_static_tables(spark)
     return run(rewrite.text)
+
+
+def _execute_for_table(
+    spark: SparkSession, tables: Tables, statement: st.Statement, name: tuple[str, ...], text: str, run: RunSql
+) -> DataFrame:
+    """Execute a statement about one table or view, which may be a Kafka table."""
+    entry = resolve_table(tables, name)
+    match statement:
+        case st.AlterTable() if entry is None:
+            return _alter_spark_table(spark, statement, text, run)
+        case st.ShowCreateView() if entry is None:
+            return show.show_create_view(spark, tables, name)
+        case st.DropTemporaryView(_, if_exists) if entry is None:
+            return _drop_temporary_view(spark, name, if_exists)
+        case _ if entry is None:
+            return run(text)
+        case st.AlterTable():
+            ddl.alter(tables, entry, text)
+            return empty_dataframe(spark)
+        case st.Describe(extended=extended):
+            return show.describe_extended(spark, entry) if extended else show.describe(spark, entry)
+        case st.ShowColumns():
+            return show.show_columns(spark, entry, statement)
+        case st.ShowCreate():
+            return show.show_create_table(spark, entry)
+        case st.ShowCreateView():
+            raise unsupported_statement(entry, st.UnsupportedStatement("SHOW CREATE VIEW", name))
+        case st.DropTemporaryView():
+            raise unsupported_statement(entry, st.UnsupportedStatement("DROP VIEW", name))
+        case st.UnsupportedStatement():
+            raise unsupported_statement(entry, statement)
+    return run(text)
 
 
 def _alter_spark_table(spark: SparkSession, statement: st.AlterTable, text: str, run: RunSql) -> DataFrame:
@@ -118,30 +146,6 @@ def _alter_spark_table(spark: SparkSession, statement: st.AlterTable, text: str,
         raise _table_not_found(statement.name)
     if statement.if_exists:  # Spark does not support IF EXISTS here
         return run(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
-    return run(text)
-
-
-def _dispatch_for_table(
-    spark: SparkSession, tables: Tables, entry: CatalogTable, statement: st.Statement | None, text: str, run: RunSql
-) -> DataFrame:
-    """Execute a statement about one Kafka table."""
-    match statement:
-        case st.Insert():
-            return insert(spark, tables, entry, statement, run)
-        case st.AlterTable():
-            ddl.alter(tables, entry, text)
-            return empty_dataframe(spark)
-        case st.Describe(extended=extended):
-            return show.describe_extended(spark, entry) if extended else show.describe(spark, entry)
-        case st.ShowColumns():
-            return show.show_columns(spark, entry, statement)
-        case st.ShowCreate():
-            return show.show_create_table(spark, entry)
-        case st.ShowCreateView() | st.DropTemporaryView():
-            verb = "SHOW CREATE VIEW" if isinstance(statement, st.ShowCreateView) else "DROP VIEW"
-            raise unsupported_statement(entry, st.UnsupportedStatement(verb, statement.name))
-        case st.UnsupportedStatement():
-            raise unsupported_statement(entry, statement)
     return run(text)
 
 

@@ -10,8 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.dataframes import empty_dataframe
+from kafka_sql.sql.dataframes import RunSql, empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
@@ -20,12 +19,12 @@ from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
-from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.plan.inserts import RunSql, insert
+from kafka_sql.sql.jobs.plan.insert import plan_kafka_insert
+from kafka_sql.sql.jobs.plan.query import read_options, read_query
+from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import ReadOptions, rewrite_query
 from kafka_sql.table.declaration import Table
 
 
@@ -80,10 +79,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     query, name = declaration.query or "", declaration.name
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
-    is_classic = spark_context(spark) is not None
-    options = ReadOptions(settings.is_streaming(spark), joins_versions=is_classic)
-    rewrite = rewrite_query(tables, QueryText(query), options)
-    schema = run(rewrite.text).schema
+    schema = run(read_query(tables, QueryText(query), read_options(spark)).text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
@@ -102,7 +98,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
         table.name, overwrite=False, columns=None, by_name=True, partition=None, body=query, body_start=0
     )
     try:
-        return insert(spark, tables, entry, statement, run)
+        return run_job(spark, plan_kafka_insert(spark, tables, entry, statement, run), run)
     except BaseException:  # including KeyboardInterrupt
         if old is not None:
             tables.alter(entry, old.table)

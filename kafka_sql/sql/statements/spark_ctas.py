@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -11,17 +12,58 @@ from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.dataframes import empty_dataframe
+from kafka_sql.sql.dataframes import RunSql, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
-from kafka_sql.sql.jobs.plan.inserts import RunSql, check_no_hidden_stream
-from kafka_sql.sql.jobs.plan.spark_inserts import insert_into_spark
-from kafka_sql.sql.jobs.real_time import real_time
+from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options
+from kafka_sql.sql.jobs.plan.spark_insert import plan_spark_insert
+from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
+from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, needs_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query import QueryRewrite, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
+
+
+@dataclass(frozen=True)
+class RewrittenCtas:
+    """Spark's CREATE TABLE ... AS, with its query as Spark reads it.
+
+    Attributes:
+        head: the statement up to the query.
+        parts: the name of the new table, and what happens if it exists.
+        query: the query as written.
+        rewrite: the query for Spark.
+        is_continuous: whether a continuous query writes the new table.
+    """
+
+    head: str
+    parts: Ctas
+    query: str
+    rewrite: QueryRewrite
+    is_continuous: bool
+
+    @property
+    def text(self) -> str:
+        """The statement for Spark."""
+        return self.head + (self.rewrite.text if self.rewrite.kafka_tables else self.query)
+
+
+def rewrite_ctas(spark: SparkSession, tables: Tables, text: str) -> RewrittenCtas | None:
+    """Return Spark's CREATE TABLE ... AS with a query that may need a rewrite; None for another statement.
+
+    Raises:
+        KafkaSqlError: see ``rewrite_query``.
+    """
+    options = read_options(spark)
+    ctas = find_ctas(text) if needs_rewrite(tables, text, options.streaming) else None
+    if ctas is None:
+        return None
+    head, query = text[: ctas.query_start], text[ctas.query_start :]
+    rewrite = rewrite_query(tables, QueryText(query), options)
+    is_continuous = bool(rewrite.kafka_tables) and (options.streaming or rewrite.uses_stream_keyword)
+    return RewrittenCtas(head, ctas, query, rewrite, is_continuous)
 
 
 def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
@@ -33,29 +75,26 @@ def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql)
     Raises:
         UnsupportedSqlError: a continuous query cannot write the table, or the statement would replace a table.
         StatementError: a checkpoint has the name of the query.
-        KafkaSqlError: see ``insert_into_spark``.
+        KafkaSqlError: see ``plan_spark_insert`` and ``run_job``.
     """
-    is_streaming = settings.is_streaming(spark)
-    ctas = find_ctas(text) if needs_rewrite(tables, text, is_streaming) else None
+    ctas = rewrite_ctas(spark, tables, text)
     if ctas is None:
         return run(text)
-    options = ReadOptions(is_streaming, joins_versions=spark_context(spark) is not None)
-    rewrite = rewrite_query(tables, QueryText(text[ctas.query_start :]), options)
-    if rewrite.kafka_tables and (is_streaming or rewrite.uses_stream_keyword):
-        return _start(spark, tables, ctas, text, rewrite, run)
-    if is_streaming:
-        check_no_hidden_stream(tables, ".".join(ctas.name), rewrite.text, run)
-    return run(text[: ctas.query_start] + rewrite.text if rewrite.kafka_tables else text)
+    if ctas.is_continuous:
+        return _start(spark, tables, ctas, run)
+    if settings.is_streaming(spark):
+        check_no_hidden_stream(tables, ".".join(ctas.parts.name), ctas.rewrite.text, run)
+    return run(ctas.text)
 
 
-def _start(spark: SparkSession, tables: Tables, ctas: Ctas, text: str, rewrite: QueryRewrite, run: RunSql) -> DataFrame:
+def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, run: RunSql) -> DataFrame:
     """Create a table without rows, and start the continuous query. If it does not start, drop the table."""
-    name = _qualify(spark, tables, ctas)
+    name = _qualify(spark, tables, ctas.parts)
     sql_name, shown = qualified_name(name), ".".join(name[1:] if name[0] == "spark_catalog" else name)
     if spark.catalog.tableExists(sql_name):
-        if ctas.if_not_exists:
+        if ctas.parts.if_not_exists:
             return empty_dataframe(spark)
-        if ctas.replaces:
+        if ctas.parts.replaces:
             raise UnsupportedSqlError(
                 f"CREATE TABLE '{shown}': a continuous query cannot replace a table that exists. DROP TABLE it first, "
                 "or write into it with INSERT INTO.",
@@ -63,10 +102,10 @@ def _start(spark: SparkSession, tables: Tables, ctas: Ctas, text: str, rewrite: 
             )
     else:
         _check_checkpoint(spark, shown)
-    real_time.check_is_kafka_table(spark, shown)
-    _create(spark, text[: ctas.query_start], run(rewrite.text).schema, run)
+    check_is_kafka_table(spark, shown)
+    _create(spark, ctas.head, run(ctas.rewrite.text).schema, run)
     prefix = f"INSERT INTO {sql_name} BY NAME "
-    query = text[ctas.query_start :].rstrip().rstrip(";")
+    query = ctas.query.rstrip().rstrip(";")
     statement = Insert(
         name,
         overwrite=False,
@@ -78,7 +117,7 @@ def _start(spark: SparkSession, tables: Tables, ctas: Ctas, text: str, rewrite: 
         prefix=prefix,
     )
     try:
-        return insert_into_spark(spark, tables, statement, prefix + query, run)
+        return run_job(spark, plan_spark_insert(spark, tables, statement, prefix + query, run), run)
     except BaseException:  # including KeyboardInterrupt
         run(f"DROP TABLE IF EXISTS {sql_name}")
         raise

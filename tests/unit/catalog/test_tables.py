@@ -6,19 +6,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from pyspark.sql.types import StructType
 
-from kafka_sql.catalog import tables as module
 from kafka_sql.catalog.application_tables import ApplicationTables
-from kafka_sql.catalog.catalog_table import CatalogTable
-from kafka_sql.catalog.data_source import data_source_class
-from kafka_sql.catalog.file_store import FileCatalogStore, TableName
+from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.definition import Definition
 from kafka_sql.errors import (
     InvalidOptionError,
     MissingOptionError,
@@ -26,54 +19,16 @@ from kafka_sql.errors import (
     TableExistsError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.table.declaration import Table
-
-OPTIONS = "('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'h:1', 'format' = 'json')"
-
-
-class Spark:
-    """A session that records statements; its catalog has only what this package creates."""
-
-    def __init__(self) -> None:
-        self._sc = object()
-        self.database, self.current_catalog = "default", "spark_catalog"
-        self.conf = SimpleNamespace(get=lambda key, default=None: "app" if key == "spark.app.id" else default)
-        self.catalog = SimpleNamespace(
-            currentCatalog=lambda: self.current_catalog, currentDatabase=lambda: self.database
-        )
-        self.statements: list[str] = []
-        self.registered: dict[str, Any] = {}
-        self.dataSource = SimpleNamespace(register=lambda cls: self.registered.update({cls.name(): cls}))
-
-    def sql(self, statement: str) -> Any:
-        if not statement.startswith("SHOW"):
-            self.statements.append(statement)
-        return SimpleNamespace(collect=list)
-
-
-def catalog_table(
-    name: TableName,
-    definition: Definition,
-    storage_name: TableName,
-    provider_name: TableName,
-    source_catalog: str = "spark_catalog",
-) -> CatalogTable:
-    """Replace ``make_catalog_table``, which needs a JVM to parse types."""
-    source = data_source_class(".".join(("kafka", *provider_name)), definition, StructType([]))
-    return CatalogTable(name, definition, storage_name, source, source_catalog)
+from tests.unit.catalog.fake_spark import OPTIONS, Spark, create_tables, declare
 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Tables, Spark]]:
-    monkeypatch.setattr(module, "make_catalog_table", catalog_table)
-    monkeypatch.setattr(module, "accumulator_id", lambda _: 7)
     shared = ApplicationTables()
 
     def create(permanent: ApplicationTables = shared) -> tuple[Tables, Spark]:
-        spark: Any = Spark()
-        return Tables(spark, spark.sql, permanent, parse_create, render_create_table), spark
+        spark = Spark()
+        return create_tables(monkeypatch, spark, permanent), spark
 
     return create
 
@@ -81,10 +36,6 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Tables, Spar
 @pytest.fixture
 def tables(session: Callable[..., tuple[Tables, Spark]]) -> Tables:
     return session()[0]
-
-
-def declare(name: str, head: str = "CREATE TABLE", columns: str = "a INT") -> Table:
-    return parse_create(f"{head} {name} ({columns}) WITH {OPTIONS}")
 
 
 def test_names(session: Callable[..., tuple[Tables, Spark]]) -> None:

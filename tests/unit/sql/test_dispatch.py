@@ -1,94 +1,54 @@
-"""What Spark receives for statements about Kafka tables, with a fake catalog."""
+"""What Spark receives for statements about Kafka tables, in a session without Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.options import connector as opt
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql import read_stream
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
+from tests.unit.catalog.fake_spark import Spark, create_tables, declare
 
-HINT = "/*+ OPTIONS('a' = 'b') */"
-
-
-def table_entry(database: str, name: str) -> Any:
-    return SimpleNamespace(
-        name=(database, name),
-        sql_name=name,
-        is_view=False,
-        view_name=(database, name),
-        is_temporary_view=not database,
-        definition=SimpleNamespace(
-            name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}, is_upsert=False
-        ),
-        table=SimpleNamespace(temporary=not database, computed_columns=(), watermark=None),
-    )
-
-
-class Tables:
-    """Permanent tables default.o and d.o, and temporary ones."""
-
-    are_private = False
-
-    def __init__(self, *temporary: str) -> None:
-        self.entries = [
-            *(table_entry("", name) for name in temporary),
-            table_entry("default", "o"),
-            table_entry("d", "o"),
-        ]
-        self.removed: list[tuple[str, str]] = []
-        self.views: list[str] = []
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.entries)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def find(self, name: tuple[str, ...]) -> Any:
-        names = [("", *name), ("default", *name)] if len(name) == 1 else [name]
-        return next((e for e in self.entries if e.name in names), None)
-
-    def check_settings(self, entry: Any) -> None:
-        """Accept all settings: the session is a fake, too."""
-
-    def remove(self, entry: Any) -> None:
-        self.entries.remove(entry)
-        self.removed.append(entry.name)
-
-    def with_options(self, entry: Any, options: Any) -> Any:
-        return entry
-
-    def refresh(self) -> None:
-        pass
-
-    def is_hidden_by_view(self, name: str) -> bool:
-        return name in self.views
-
-    def spark_sql(self, text: str) -> Any:
-        if text == "SELECT current_database()":
-            return SimpleNamespace(collect=lambda: [("default",)])
-        return text
+HINT = "/*+ OPTIONS('topic' = 'u') */"
 
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.settings, "is_streaming", lambda _: False)
-    monkeypatch.setattr(module.settings, "is_real_time", lambda _: False)
-    monkeypatch.setattr(module, "_exists_in_spark", lambda spark, name: name == ("sparks",))
     monkeypatch.setattr(module, "empty_dataframe", lambda _: "nothing")
     monkeypatch.setattr(query, "select_statement", lambda e: "SELECT hinted")
 
 
-def run(text: str, tables: Tables) -> Any:
-    return dispatch(SimpleNamespace(), tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
+class Session:
+    """A Spark Connect client with permanent tables default.o and d.o, and temporary ones."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *temporary: str, private: bool = False) -> None:
+        self.spark: Any = Spark(is_connect=True)
+        self.spark.other_tables.append("`sparks`")
+        self.tables = create_tables(monkeypatch, self.spark, ApplicationTables("kafka_sql_1f" if private else None))
+        for name in ("d.o",) if private else ("default.o", "d.o"):
+            self.tables.create(declare(name))
+        for name in temporary:
+            self.tables.create(declare(name, "CREATE TEMPORARY TABLE"))
+
+    def run(self, text: str, spark_sql: Any = lambda statement: statement) -> Any:
+        return dispatch(self.spark, self.tables, text, spark_sql)
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    return Session(monkeypatch)
+
+
+@pytest.fixture
+def private_session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Return a client whose table d.o is a temporary view, as on a server with other clients."""
+    return Session(monkeypatch, private=True)
 
 
 def return_plan(statement: str) -> Any:
@@ -96,14 +56,14 @@ def return_plan(statement: str) -> Any:
     return SimpleNamespace(collect=lambda: [(statement,)])
 
 
-def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
     monkeypatch.setattr(module.explain, "_explain_in_spark", lambda mode, statement, run: f"{mode}: {statement}")
     monkeypatch.setattr(module.explain, "dataframe", lambda spark, columns, rows: rows)
     for head in ("CREATE TABLE p AS", "INSERT INTO p"):
-        explained = run(f"EXPLAIN COST {head} SELECT * FROM o {HINT} x", Tables())
+        explained = session.run(f"EXPLAIN COST {head} SELECT * FROM o {HINT} x")
         assert explained == [(f"COST: {head} SELECT * FROM (SELECT hinted) x",)]
         text = f"EXPLAIN {head} SELECT 1"
-        assert dispatch(SimpleNamespace(), Tables(), text, return_plan) == [(text,)]  # type: ignore[arg-type]
+        assert session.run(text, return_plan) == [(text,)]
 
 
 @pytest.mark.parametrize(
@@ -150,8 +110,8 @@ def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ALTER TABLE typo DROP COLUMN a", "ALTER TABLE typo DROP COLUMN a"),
     ],
 )
-def test_statement_for_spark(text: str, expected: str) -> None:
-    assert run(text, Tables()) == expected
+def test_statement_for_spark(session: Session, text: str, expected: str) -> None:
+    assert session.run(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -181,9 +141,9 @@ def test_statement_for_spark(text: str, expected: str) -> None:
         (f"INSERT INTO o {HINT} {HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
     ],
 )
-def test_unsupported_statements(text: str, error: type[KafkaSqlError], message: str) -> None:
+def test_unsupported_statements(session: Session, text: str, error: type[KafkaSqlError], message: str) -> None:
     with pytest.raises(error, match=message):
-        run(text, Tables())
+        session.run(text)
 
 
 @pytest.mark.parametrize(
@@ -194,10 +154,11 @@ def test_unsupported_statements(text: str, error: type[KafkaSqlError], message: 
         ("CREATE OR REPLACE VIEW o AS SELECT 1", "default.o"),  # the permanent table, hidden by the temporary one
     ],
 )
-def test_views_beside_a_temporary_table(text: str, name: str) -> None:
+def test_views_beside_a_temporary_table(monkeypatch: pytest.MonkeyPatch, text: str, name: str) -> None:
+    session = Session(monkeypatch, "o", "t")
     with pytest.raises(UnsupportedSqlError, match=f"Kafka table '{name}'"):
-        run(text, Tables("o"))
-    assert run("CREATE OR REPLACE VIEW t AS SELECT 1", Tables("t")) == "CREATE OR REPLACE VIEW t AS SELECT 1"
+        session.run(text)
+    assert session.run("CREATE OR REPLACE VIEW t AS SELECT 1") == "CREATE OR REPLACE VIEW t AS SELECT 1"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +167,7 @@ def test_views_beside_a_temporary_table(text: str, name: str) -> None:
         ("SELECT a FROM o", "SELECT a FROM o"),
         ("SELECT 1.5 FROM o", "SELECT 1.5 FROM o"),
         (
-            "WITH o AS (SELECT 1) SELECT default.o.a FROM default.o",
+            "WITH o AS (SELECT 1) SELECT d.o.a FROM d.o",
             "WITH o AS (SELECT 1) SELECT `o`.a FROM (SELECT hinted) AS `o`",
         ),
         ("SELECT * FROM default_catalog.d.o x", "SELECT * FROM (SELECT hinted) x"),
@@ -216,24 +177,16 @@ def test_views_beside_a_temporary_table(text: str, name: str) -> None:
         ("SELECT * FROM d.other", "SELECT * FROM d.other"),
     ],
 )
-def test_names_with_a_database_of_tables_that_are_temporary_views(text: str, expected: str) -> None:
-    tables = private_tables()
-    tables.views = ["o"]  # its own
-    assert run(text, tables) == expected
+def test_names_with_a_database_of_tables_that_are_temporary_views(
+    private_session: Session, text: str, expected: str
+) -> None:
+    private_session.spark.temporary_views.append("o")  # its own
+    assert private_session.run(text) == expected
 
 
-def test_a_view_does_not_replace_a_table_that_is_a_temporary_view() -> None:
-    with pytest.raises(UnsupportedSqlError, match=r"CREATE VIEW is not supported for Kafka table 'default\.o'"):
-        run("CREATE OR REPLACE TEMP VIEW o AS SELECT 1", private_tables())
-
-
-def private_tables() -> Tables:
-    """Return the tables of a Spark Connect client."""
-    tables = Tables()
-    tables.are_private = True
-    for entry in tables.entries:
-        entry.view_name, entry.is_temporary_view, entry.is_view = ("", entry.name[1]), True, True
-    return tables
+def test_a_view_does_not_replace_a_table_that_is_a_temporary_view(private_session: Session) -> None:
+    with pytest.raises(UnsupportedSqlError, match=r"CREATE VIEW is not supported for Kafka table 'd\.o'"):
+        private_session.run("CREATE OR REPLACE TEMP VIEW o AS SELECT 1")
 
 
 @pytest.mark.parametrize(
@@ -247,10 +200,11 @@ def private_tables() -> Tables:
         ("DROP DATABASE default CASCADE", []),
     ],
 )
-def test_drop_database(text: str, removed: list[tuple[str, str]]) -> None:
-    tables = Tables("o")
-    assert run(text, tables) == text
-    assert tables.removed == removed
+def test_drop_database(monkeypatch: pytest.MonkeyPatch, text: str, removed: list[tuple[str, str]]) -> None:
+    session = Session(monkeypatch, "o")
+    before = {entry.name for entry in session.tables}
+    assert session.run(text) == text
+    assert before - {entry.name for entry in session.tables} == set(removed)
 
 
 @pytest.mark.parametrize(
@@ -264,15 +218,16 @@ def test_drop_database(text: str, removed: list[tuple[str, str]]) -> None:
         ("d.o x", [], "Spark's d.o x"),
     ],
 )
-def test_read_stream(monkeypatch: pytest.MonkeyPatch, name: str, hidden: list[str], expected: str) -> None:
+def test_read_stream(
+    monkeypatch: pytest.MonkeyPatch, session: Session, name: str, hidden: list[str], expected: str
+) -> None:
     class Reader:
-        _spark = SimpleNamespace()
+        _spark = session.spark
 
         def table(self, tableName: str) -> str:
             return f"Spark's {tableName}"
 
-    tables = Tables()
-    tables.views = hidden
+    session.spark.temporary_views += hidden
     monkeypatch.setattr(read_stream, "stream_query", lambda _, e: f"stream of {e.definition.name}")
-    read_stream.patch_read_stream(SimpleNamespace(readStream=Reader()), lambda _: tables)  # type: ignore[arg-type]
-    assert Reader().table(name) == expected
+    read_stream.patch_read_stream(SimpleNamespace(readStream=Reader()), lambda _: session.tables)  # type: ignore[arg-type]
+    assert expected in (Reader().table(name), session.spark.statements[-1])

@@ -88,10 +88,10 @@ def start_shared(writer: DataStreamWriter, sink: SharedSink) -> StreamingQuery:
 
 
 @contextmanager
-def claim_file_sinks(spark: SparkSession, sink: SharedSink, checkpoint: str) -> Iterator[None]:
+def claim_file_sinks(spark: SparkSession, writes: Sequence[Write], checkpoint: str) -> Iterator[None]:
     """Record that a query writes file-based tables; see ``claim_file_sink``."""
     with ExitStack() as stack:
-        for write in sink.writes:
+        for write in writes:
             if isinstance(write.target, SparkTable) and write.target.sink is Sink.FILES:
                 stack.enter_context(claim_file_sink(spark, write.target, checkpoint))
         yield

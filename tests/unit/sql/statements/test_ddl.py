@@ -6,63 +6,54 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.sql.types import IntegerType, StructType
 
+from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.statements import ddl
+from tests.unit.catalog.fake_spark import OPTIONS, Spark, create_tables, declare
 
-_CREATE = "CREATE TABLE t WITH ('connector' = 'kafka') AS SELECT 1 AS a"
-
-
-class Tables:
-    """A fake catalog with a temporary table t; records calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        self.temporary = SimpleNamespace(name=("", "t"), table=SimpleNamespace(temporary=True), is_temporary_view=True)
-        self.created = SimpleNamespace(name=("default", "t"), table=SimpleNamespace(temporary=False))
-
-    def find(self, name: tuple[str, ...]) -> Any:
-        return self.temporary if name == ("t",) else None
-
-    def spark_sql(self, text: str) -> Any:
-        assert text == "SELECT current_database()"
-        return SimpleNamespace(collect=lambda: [("default",)])
-
-    def create(self, table: Any, replace: bool = False) -> Any:
-        self.calls.append(("create", table.name, replace))
-        return self.created
-
-    def remove(self, entry: Any) -> None:
-        self.calls.append(("remove", entry))
+_CREATE = f"CREATE TABLE t WITH {OPTIONS} AS SELECT 1 AS a"
 
 
-@pytest.fixture
-def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
-    column = ddl.parse_statement("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
-    monkeypatch.setattr(ddl.settings, "is_streaming", lambda _: False)
-    monkeypatch.setattr(ddl, "spark_context", lambda _: None)
-    monkeypatch.setattr(ddl, "rewrite_query", lambda _, query, __: SimpleNamespace(text=query.text))
-    monkeypatch.setattr(ddl, "columns_from_schema", lambda schema, whose: column)
-    return Tables()
+class Session:
+    """A session with a temporary table t, which hides the created one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.spark: Any = Spark(is_connect=True)
+        self.tables: Tables = create_tables(monkeypatch, self.spark, ApplicationTables())
+        self.tables.create(declare("t", "CREATE TEMPORARY TABLE"))
+
+    def create(self) -> Any:
+        return ddl.create(self.spark, self.tables, _CREATE, self.run)
+
+    @staticmethod
+    def run(text: str) -> Any:
+        return SimpleNamespace(schema=StructType().add("a", IntegerType()))
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        return [entry.name for entry in self.tables]
 
 
-def run(text: str) -> Any:
-    return SimpleNamespace(schema=None)
-
-
-def test_as_inserts_into_the_created_table(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ddl, "insert", lambda spark, t, entry, statement, run: entry)
-    assert ddl.create(None, tables, _CREATE, run) is tables.created  # type: ignore[arg-type]
-    assert tables.calls == [("create", ("t",), False)]
+def test_as_inserts_into_the_created_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(monkeypatch)
+    monkeypatch.setattr(ddl, "run_job", lambda spark, plan, run: plan)
+    plan = session.create()
+    assert plan.sink.name == ("default", "t")
+    assert plan.text == "INSERT INTO `spark_catalog`.`default`.`t` BY NAME SELECT 1 AS a"
+    assert session.names == [("", "t"), ("default", "t")]
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_as_that_fails_removes_the_created_table(
-    tables: Tables, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
-) -> None:
-    def insert(*_: Any) -> None:
+def test_as_that_fails_removes_the_created_table(monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]) -> None:
+    session = Session(monkeypatch)
+
+    def fail(*_: Any) -> None:
+        assert session.names == [("", "t"), ("default", "t")]
         raise failure
 
-    monkeypatch.setattr(ddl, "insert", insert)
+    monkeypatch.setattr(ddl, "run_job", fail)
     with pytest.raises(failure):
-        ddl.create(None, tables, _CREATE, run)  # type: ignore[arg-type]
-    assert tables.calls == [("create", ("t",), False), ("remove", tables.created)]
+        session.create()
+    assert session.names == [("", "t")]

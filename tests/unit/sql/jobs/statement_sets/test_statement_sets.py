@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.statement_sets import statement_sets
+from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 from kafka_sql.sql.recognize.statement_types import StatementSet
 from tests.unit.sql.jobs.fake_session import Session
 
 
-def job_names(*sinks: str, **settings: str) -> list[str]:
+def plan(sink: str) -> JobPlan:
+    """Return the plan of a continuous query; of a batch if it has no sink."""
+    if not sink:
+        return JobPlan(JobMode.BATCH, "INSERT")
+    return JobPlan(JobMode.MICRO_BATCH, "SELECT", SparkTable(("spark_catalog", sink), "parquet", Sink.FILES))
+
+
+def job_names(*sinks: str, **settings: str) -> list[str | None]:
     spark: Any = Session(**settings)
-    streams: Any = [SimpleNamespace(stream=SimpleNamespace(target_name=sink) if sink else None) for sink in sinks]
-    return statement_sets._job_names(spark, streams)
+    return [job.name for job in statement_sets._name_jobs(spark, list(map(plan, sinks)))]
 
 
 def test_job_names_are_unique() -> None:
     assert job_names("a", "b", "", "a", "a") == [
-        "insert-into_a", "insert-into_b", "", "insert-into_a-2", "insert-into_a-3",
+        "insert-into_a", "insert-into_b", None, "insert-into_a-2", "insert-into_a-3",
     ]  # fmt: skip
     assert job_names("a-x", "a") == ["insert-into_a-x", "insert-into_a"]
     assert job_names("a-2", "a", "a") == ["insert-into_a-2", "insert-into_a", "insert-into_a-3"]
@@ -49,12 +56,10 @@ def test_a_set_that_fails_stops_its_jobs(monkeypatch: pytest.MonkeyPatch, failur
             raise failure("first failure")
         return remaining.pop(0)
 
-    prepared = SimpleNamespace(stream=object())
-    monkeypatch.setattr(statement_sets, "_prepare", lambda *_: prepared)
-    monkeypatch.setattr(statement_sets, "_job_names", lambda spark, ready: [str(n) for n in range(len(ready))])
-    monkeypatch.setattr(statement_sets, "share_reads", lambda _, streams, names: list(zip(streams, names, strict=True)))
-    monkeypatch.setattr(statement_sets.streaming, "check_job", lambda *_: object())
-    monkeypatch.setattr(statement_sets.streaming, "start_job", start)
+    monkeypatch.setattr(statement_sets, "plan_insert", lambda *_: plan("a"))
+    monkeypatch.setattr(statement_sets, "share_reads", lambda _, plans: plans)
+    monkeypatch.setattr(statement_sets, "check_job", lambda _, plan: plan)
+    monkeypatch.setattr(statement_sets, "start_job", start)
     with pytest.raises(failure, match="first failure"):
-        statement_sets.execute(None, None, StatementSet(("INSERT",) * 5), None)  # type: ignore[arg-type]
+        statement_sets.execute(Session(), None, StatementSet(("INSERT INTO a SELECT 1",) * 5), None)  # type: ignore[arg-type]
     assert [job.stops for job in jobs] == [1, 1, 1, 1]

@@ -1,8 +1,7 @@
-"""Test how an INSERT's columns are assigned, distributed and read to their end, without Spark."""
+"""Test how an INSERT's rows are assigned to columns and distributed over tasks, without Spark."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,10 +20,11 @@ from pyspark.sql.types import (
     TimeType,
 )
 
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.definition import validate_table
-from kafka_sql.errors import StatementError
-from kafka_sql.sql.jobs.plan.inserts import can_assign, target_columns
-from kafka_sql.sql.jobs.plan.sink_parallelism import repartition, repartition_query
+from kafka_sql.errors import StatementError, UnsupportedSqlError
+from kafka_sql.sql.jobs.plan.sink_rows import can_assign, repartition, repartition_query, target_columns
 from kafka_sql.sql.recognize.classify import Insert, classify
 from kafka_sql.table.declaration import Column, Table
 
@@ -65,24 +65,38 @@ def test_assignable_types(source: DataType, target: DataType, expected: bool) ->
     assert can_assign(source, target) is expected
 
 
-def entry(**options: str) -> Any:
-    columns = (
-        Column("id", "BIGINT", "BIGINT"),
-        Column("Name", "STRING", "STRING"),
-        Column("p", "INT", "INT", metadata="partition", virtual=True),
-        Column("twice", None, "id * 2", expression="id * 2"),
-    )
-    table_options = {
-        "connector": "kafka",
-        "topic": "t",
-        "properties.bootstrap.servers": "h:1",
-        "value.format": "json",
-        "key.format": "json",
-        "key.fields": "id",
-        **options,
-    }
-    table = Table(("db", "t"), columns, table_options)
-    return SimpleNamespace(definition=validate_table(table), table=table, provider="kafka.t")
+COLUMNS = (
+    Column("id", "BIGINT", "BIGINT"),
+    Column("Name", "STRING", "STRING"),
+    Column("p", "INT", "INT", metadata="partition", virtual=True),
+    Column("twice", None, "id * 2", expression="id * 2"),
+)
+KEY = {"value.format": "json", "key.format": "json", "key.fields": "id"}
+
+
+def entry(**options: str) -> CatalogTable:
+    return catalog_table(COLUMNS, {**KEY, **options})
+
+
+def changes_entry(key: tuple[str, ...] = ()) -> CatalogTable:
+    return catalog_table(COLUMNS[:1], {"format": "debezium-json", "sink.parallelism": "3"}, key)
+
+
+def catalog_table(columns: tuple[Column, ...], options: dict[str, str], key: tuple[str, ...] = ()) -> CatalogTable:
+    required = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1"}
+    definition = validate_table(Table(("db", "t"), columns, {**required, **options}, primary_key=key))
+    source = data_source_class("kafka.db.t", definition, StructType([]))
+    return CatalogTable(("db", "t"), definition, ("db", "t"), source)
+
+
+class Rows:
+    """A DataFrame that returns the arguments of repartition()."""
+
+    def __init__(self, *columns: str) -> None:
+        self.columns = list(columns)
+
+    def repartition(self, *arguments: Any) -> Any:
+        return arguments
 
 
 def insert(text: str) -> Insert:
@@ -114,6 +128,15 @@ def test_rows_are_distributed_by_the_written_columns_of_the_key() -> None:
 
 
 def test_streams_are_distributed_in_the_same_way() -> None:
-    rows: Any = SimpleNamespace(columns=["id", "Name"], repartition=lambda *arguments: arguments)
+    rows: Any = Rows("id", "Name")
     assert repartition(entry(), rows) is rows
     assert repartition(entry(**{"sink.parallelism": "3"}), rows) == (3, "`id`")
+
+
+def test_one_task_writes_all_changes_of_a_key() -> None:
+    rows: Any = Rows("id")
+    changes: Any = Rows("id", "__row_kind")
+    assert repartition(changes_entry(), rows) == (3,)
+    assert repartition(changes_entry(key=("id",)), changes) == (3, "`id`")
+    with pytest.raises(UnsupportedSqlError, match=r"a primary key is required .* remove 'sink.parallelism'"):
+        repartition(changes_entry(), changes)

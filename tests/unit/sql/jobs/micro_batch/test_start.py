@@ -1,18 +1,19 @@
-"""Continuous queries: output modes, and errors after the start."""
+"""Test the output modes of continuous queries."""
 
 from __future__ import annotations
 
-import logging
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import AnalysisException
+from pyspark.sql.types import StructType
 
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.plan import Operator
-from kafka_sql.sql.jobs.micro_batch import streaming
-from kafka_sql.sql.jobs.registry.job_registry import FAILED
+from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
+from kafka_sql.sql.jobs.micro_batch import start as module
 from tests.unit.sql.jobs.plans import aggregate, alias, column, count_of, literal, project, source, table, where
 
 K, N = column("k", 1), column("n", 9)
@@ -57,10 +58,12 @@ AGGREGATION = "append is not supported for streaming aggregations without waterm
 
 
 def start(monkeypatch: pytest.MonkeyPatch, plan: Operator, *key: str, reason: str = AGGREGATION) -> Any:
-    monkeypatch.setattr(streaming, "read_plan", lambda rows: project(plan, alias(K, "k"), alias(N, "n")))
-    entry = SimpleNamespace(provider="kafka.t", definition=table("t", "t", key))
-    query: Any = SimpleNamespace(target=entry, target_name="t", rows=None, is_updating=False)
-    return streaming.start_query(Writer(reason), query)  # type: ignore[arg-type]
+    monkeypatch.setattr(module, "read_plan", lambda rows: project(plan, alias(K, "k"), alias(N, "n")))
+    definition = table("t", "t", key)
+    source = data_source_class("kafka.t", definition, StructType([]))
+    rows: Any = object()
+    job = JobPlan(JobMode.MICRO_BATCH, "SELECT", CatalogTable(("", "t"), definition, ("", "t"), source), rows)
+    return module.start_query(Writer(reason), job)  # type: ignore[arg-type]
 
 
 def test_an_aggregate_is_written_in_update_mode_to_an_upsert_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,35 +72,8 @@ def test_an_aggregate_is_written_in_update_mode_to_an_upsert_table(monkeypatch: 
         start(monkeypatch, where(COUNTS, N), "k")
     with pytest.raises(
         UnsupportedSqlError,
-        match=r"Table sink 't' doesn't support consuming update changes .*'upsert-kafka' table .*WATERMARK FOR",
+        match=r"Table sink 't' doesn't support consuming update changes, .*'upsert-kafka' table .*WATERMARK FOR",
     ):
         start(monkeypatch, COUNTS)
     with pytest.raises(AnalysisException, match="another operation"):
         start(monkeypatch, COUNTS, "k", reason="another operation")
-
-
-def test_a_failure_after_the_start_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    failure = StreamingQueryException("[DECODE] src[0]@1: 'properties.sasl.password' = 'hunter2-4711'\nat Java(1)")
-
-    def fail() -> None:
-        raise failure
-
-    def job(status: str) -> Any:
-        return SimpleNamespace(
-            id="id-1", name="copy", status=status, failure=failure, query=SimpleNamespace(awaitTermination=fail)
-        )
-
-    caplog.set_level(logging.ERROR, "kafka_sql.sql.jobs")
-    running, stopped = (
-        SimpleNamespace(
-            _sc=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda stop=stop: SimpleNamespace(isStopped=lambda: stop)))
-        )
-        for stop in (False, True)
-    )
-    for session, status in ((running, FAILED), (running, "CANCELED"), (stopped, FAILED)):
-        streaming._wait_for_end(session, job(status), "tgt", None)  # type: ignore[arg-type]
-    (record,) = caplog.records
-    message = record.getMessage()
-    assert message.startswith("INSERT INTO 'tgt': job 'id-1' (copy) failed: [DECODE] src[0]@1: ")
-    assert "hunter2" not in message
-    assert "Java" not in message

@@ -10,13 +10,13 @@ from kafka_sql.spark.catalyst import Catalyst
 from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
-from kafka_sql.sql.jobs.micro_batch.streaming import ContinuousQuery
+from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 
 _LISTED_ORDER: Final = re.compile(rf", {ROW_ORDER_NAME}(?:#\d+L?)?(?=[,\]])")  # after the row kind
 
 
-def describe_changelog(query: ContinuousQuery) -> str:
+def describe_changelog(plan: JobPlan) -> str:
     """Return the changelog modes of a query's sources and of its result, in Flink's notation, and its state.
 
     For example::
@@ -26,21 +26,21 @@ def describe_changelog(query: ContinuousQuery) -> str:
         INSERT INTO default.totals: changelogMode=[I,UA,D]
         State: aggregation (grouping: name)
     """
-    sources = {source.definition.name: _source_mode(source.definition) for source in query.sources}
+    sources = {source.definition.name: _source_mode(source.definition) for source in plan.sources}
     lines = [f"{name}: changelogMode={mode}" for name, mode in sources.items()]
-    lines.append(f"INSERT INTO {query.target_name}: changelogMode={query.changelog_mode}")
-    states = [_describe_state(operator) for operator in describe_operators(read_plan(query.rows), query.states)]
+    lines.append(f"INSERT INTO {plan.sink_name}: changelogMode={plan.changelog_mode}")
+    states = [_describe_state(operator) for operator in describe_operators(read_plan(plan.stream), plan.states)]
     lines.append(f"State: {', '.join(states) or 'none'}")
     return "\n".join(["== Changelog ==", *lines])
 
 
-def explain_rows(query: ContinuousQuery, mode: str) -> str:
+def explain_rows(plan: JobPlan, mode: str) -> str:
     """Return Spark's plan of the rewritten query.
 
     Args:
         mode: a mode of Spark's EXPLAIN, or empty.
     """
-    return name_hidden_columns(Catalyst(query.rows.sparkSession).explain(query.rows, mode.lower() or "simple"))
+    return name_hidden_columns(Catalyst(plan.stream.sparkSession).explain(plan.stream, mode.lower() or "simple"))
 
 
 def name_hidden_columns(plan: str) -> str:

@@ -1,11 +1,14 @@
-"""Commit the offsets of queries in real-time mode to Kafka after each batch, as streams of micro-batches do."""
+"""Start queries in Spark's real-time mode, over Spark's own Kafka connector.
+
+The offsets of each batch are committed to Kafka, as streams of micro-batches do.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
@@ -15,20 +18,56 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_sql.catalog.catalog_table import spark_schema
+from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
+from kafka_sql.realtime.connector_options import writer_options
+from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.payload_columns import encode_rows
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import flatten
+from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
+from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
+from kafka_sql.sql.jobs.real_time.checks import check_handler_classes
+from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
 
 _LOG = logging.getLogger("kafka_sql.source")
 _ATTRIBUTE: Final = "_kafka_sql_real_time_commits"
 _FINAL_COMMIT_TIMEOUT: Final = 10.0  # seconds
+
+
+DEFAULT_BATCH_DURATION: Final = 5 * 60_000  # milliseconds, Spark's default
+
+
+def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
+    """Start a query that was checked.
+
+    Raises:
+        UnsupportedOptionError: a property has no equivalent.
+    """
+    entry = plan.sink
+    assert isinstance(entry, CatalogTable)
+    definition, interval = entry.definition, settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    with active_session(spark), write_directly(spark, checkpoint.location):
+        loader = add_connector(spark_context(spark), definition.name)
+        check_handler_classes(entry, loader)
+        records = encode_rows(plan.stream, definition, spark_schema(definition))
+        writer: Any = records.writeStream.queryName(checkpoint.name)
+        writer = writer.option("checkpointLocation", checkpoint.location)
+        writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
+        query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds").start()
+    commit_offsets(spark, query.id, plan.sources)
+    return register_job(spark, query)
 
 
 class OffsetCommits(StreamingQueryListener):

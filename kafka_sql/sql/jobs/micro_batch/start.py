@@ -1,0 +1,123 @@
+"""Start continuous queries in micro-batches: the trigger, the settings at the start, and the output mode."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from kafka_sql import state
+from kafka_sql.catalog.spark_catalog import active_session
+from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.observability.late_records import watch_late_records
+from kafka_sql.source.enumerator.stopping_offsets import end_exists
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.plan import read_plan
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
+from kafka_sql.sql.jobs.checks.unsupported_operations import is_unsupported_operation, unsupported_operation
+from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
+from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
+from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
+from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
+from kafka_sql.sql.jobs.targets import builtin_sinks
+from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
+from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
+from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, claim_file_sinks, start_shared
+from kafka_sql.sql.jobs.targets.spark_table import SparkTable
+from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
+
+_WATERMARK: Final = "EventTimeWatermark"  # Spark's operator
+_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+
+
+def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
+    """Start a query that was checked. One whose streams are all bounded ends with them.
+
+    Raises:
+        UnsupportedSqlError: see ``start_query``.
+    """
+    writer = plan.stream.writeStream.queryName(checkpoint.name).option("checkpointLocation", checkpoint.location)
+    interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    ends_exist = plan.is_bounded and all(
+        end_exists(table.definition) and not table.definition.is_builtin for table in plan.sources
+    )
+    if ends_exist:
+        writer = writer.trigger(availableNow=True)
+    elif interval is not None:
+        writer = writer.trigger(processingTime=f"{interval} milliseconds")
+    if spark_context(spark) is not None and any(o.name == _WATERMARK for o in read_plan(plan.stream).walk()):
+        watch_late_records(spark)
+    files = claim_file_sinks(spark, plan.writes, checkpoint.location)
+    state_store = state.configure(spark) if plan.states else nullcontext()
+    checkpoint_files = write_directly(spark, checkpoint.location)
+    with files, active_session(spark), limit_batches_by_rows(spark), state_store, checkpoint_files:
+        job = register_job(spark, start_query(writer, plan))
+    if plan.is_bounded and not ends_exist:
+        stop_at_end(job.query)
+    return job
+
+
+def start_query(writer: DataStreamWriter, plan: JobPlan) -> StreamingQuery:
+    """Start a query whose name, checkpoint and trigger are set.
+
+    A query appends its new rows (append mode). If they change, as in an aggregate, an upsert table gets the rows that
+    each micro-batch has changed (update mode).
+
+    Raises:
+        UnsupportedSqlError: see ``_start_appending_query`` and ``check_update_mode``.
+    """
+    match plan.sink:
+        case SharedSink() as sink:
+            return start_shared(writer, sink)
+        case SparkTable(primary_key=[_, *_]) as table:
+            return start_merge(writer.outputMode("update" if plan.is_updating else "append"), table)
+        case CatalogTable() as entry if entry.definition.is_builtin:
+            return builtin_sinks.start_stream(writer, entry)
+        case CatalogTable() as entry if plan.is_updating:
+            return _start_updating_query(writer, entry.provider)
+        case CatalogTable() | SparkTable() as sink:
+            return _start_appending_query(writer, plan, sink)
+    raise AssertionError("a continuous query has a sink")
+
+
+def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: CatalogTable | SparkTable) -> StreamingQuery:
+    """Start a query in append mode; over Spark Connect in update mode if only Spark's error shows that rows change.
+
+    Raises:
+        UnsupportedSqlError: the rows change, and the table is not an upsert table; or Spark does not support the query.
+    """
+    name = plan.sink_name
+    try:
+        if isinstance(sink, SparkTable):
+            return start_append(writer.outputMode("append"), sink)
+        return writer.format(sink.provider).outputMode("append").start()
+    except AnalysisException as e:
+        if e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e):
+            if is_unsupported_operation(e):  # in a classic session, see check_operations
+                raise unsupported_operation(e, f"INSERT INTO '{name}'", name) from None
+            raise
+        if isinstance(sink, SparkTable) or not sink.definition.is_upsert:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an "
+                "aggregate without a watermark produces. Write into an 'upsert-kafka' table whose PRIMARY KEY consists "
+                "of the columns of the GROUP BY. Or declare WATERMARK FOR a time column of the source, and GROUP BY a "
+                "window over it, such as window(ts, '1 minute').",
+                table=name,
+            ) from e
+    check_update_mode(read_plan(plan.stream), name)
+    return _start_updating_query(writer, sink.provider)
+
+
+def _start_updating_query(writer: DataStreamWriter, provider: str) -> StreamingQuery:
+    """Start a query in update mode; Python data sources do not support it, so each micro-batch is a batch write."""
+
+    def write(changes: DataFrame, batch: int) -> None:
+        changes.write.format(provider).mode("append").save()
+
+    return writer.outputMode("update").foreachBatch(with_short_errors(write)).start()

@@ -1,0 +1,99 @@
+"""Decide what an INSERT INTO a Spark table becomes: a batch of Spark's, or a continuous query over Kafka tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+from pyspark.sql import SparkSession
+
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.dataframes import RunSql
+from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
+from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
+from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
+from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, is_query_bounded, read_options, read_query
+from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
+from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
+from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
+from kafka_sql.sql.jobs.targets.spark_table import analyze_insert
+from kafka_sql.sql.recognize.classify import Insert
+from kafka_sql.sql.recognize.names import strip_catalog
+from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions
+
+
+def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, run: RunSql) -> JobPlan:
+    """Plan an INSERT into a Spark table.
+
+    Args:
+        text: the statement as written; Spark executes it unchanged if its query has nothing to rewrite.
+
+    Raises:
+        UnsupportedSqlError: see ``analyze_insert`` and ``check_batch_insert``.
+        AnalysisException: see ``analyze_insert``.
+    """
+    name, options = ".".join(statement.name), read_options(spark)
+    rewrite = read_query(tables, statement.query, options)
+    if rewrite.kafka_tables and (options.streaming or rewrite.uses_stream_keyword):
+        return _plan_stream(spark, tables, statement, rewrite, options, run)
+    if rewrite.kafka_tables:
+        check_conflict(statement, name, False)  # a batch appends
+        text = statement.prefix + rewrite.text
+    elif tables and options.streaming:
+        check_no_hidden_stream(tables, name, rewrite.text, run)
+    if not statement.overwrite:
+        check_batch_insert(spark, strip_catalog(statement.name))
+    return JobPlan(JobMode.BATCH, text)
+
+
+def _plan_stream(
+    spark: SparkSession, tables: Tables, statement: Insert, rewrite: QueryRewrite, options: ReadOptions, run: RunSql
+) -> JobPlan:
+    """Plan a continuous query into a Spark table."""
+    name = ".".join(statement.name)
+    check_is_kafka_table(spark, name)
+    query = run(rewrite.text)
+    prepare_static_sides(spark, name, rewrite, query)
+    table, rows = analyze_insert(spark, statement, query)
+    if needs_late_rows(rows, bool(table.primary_key)):
+        rewrite = read_query(tables, statement.query, with_fields(options, watermarks=False))
+        table, rows = analyze_insert(spark, statement, run(rewrite.text))
+    is_upsert = bool(table.primary_key)
+    check_conflict(statement, table.name, is_upsert)
+    start_column = table.history.start if table.history is not None else None
+    sink = ChangelogSink(table.name, is_upsert, table.primary_key, start_column=start_column)
+    changes = plan_changelog(spark, tables, sink, rows, rewrite.streamed_tables)
+    return JobPlan(
+        JobMode.MICRO_BATCH,
+        rewrite.text,
+        table,
+        changes.rows,
+        rewrite.streamed_tables,
+        is_bounded=is_query_bounded(rewrite, run),
+        changelog_mode=changes.mode,
+        is_updating=changes.is_updating,
+        states=changes.states,
+    )
+
+
+def check_conflict(statement: Insert, table: str, is_upsert: bool) -> None:
+    """Check ``ON CONFLICT DO ...`` of Flink 2.3: what to do with rows that differ, but have the same primary key.
+
+    DEDUPLICATE is what a query does anyway: the newest row remains.
+
+    Raises:
+        UnsupportedSqlError: the table has no primary key, or the clause is another one.
+    """
+    clause = f"ON CONFLICT DO {statement.conflict}"
+    if statement.conflict is not None and not is_upsert:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is only for tables whose rows are updated by their PRIMARY KEY, such as "
+            "'upsert-kafka' tables. Remove the clause.",
+            table=table,
+        )
+    if statement.conflict in ("ERROR", "NOTHING"):
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is not supported. ON CONFLICT DO DEDUPLICATE keeps the newest row of a "
+            "key. Use it, or a PRIMARY KEY that identifies the rows of the query.",
+            table=table,
+        )

@@ -1,0 +1,149 @@
+"""Check that real-time mode supports a query and the table that it writes, and prepare the query for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.definition import Definition
+from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
+from kafka_sql.realtime.checks import check_handler_class, check_sink
+from kafka_sql.realtime.client_properties import java_properties
+from kafka_sql.spark.jar import load_class
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator, read_plan
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
+from kafka_sql.sql.jobs.real_time.operators import prepare_operators
+
+SPARK_SOURCE: Final = "kafka"
+USE_MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
+# Spark's key and default, in milliseconds
+_MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration", "5000")
+# operators of analyzed plans; Spark allows more, which the tests do not cover
+_SUPPORTED_OPERATORS: Final = frozenset(
+    ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
+) | {"CTERelationRef", "CTERelationDef"}  # operators.py checks joins
+_AGGREGATES: Final = frozenset(("Aggregate", "Distinct"))
+_WINDOW: Final = "PreciseTimestampConversion"  # Spark's function that computes a window's start and end
+_SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+_OPERATOR_DESCRIPTIONS: Final = {
+    **OPERATOR_NAMES,
+    "Aggregate": "an aggregate, a deduplication or a Top-N",
+    "EventTimeWatermark": "a watermark",
+    "Expand": "a sliding window",
+    "Sort": "ORDER BY",
+    "Window": "a window function",
+}
+_UNSUPPORTED_FUNCTIONS: Final = {
+    "PythonUDF": "a Python function",
+    "ScalarSubquery": "a subquery",
+    "ListQuery": "a subquery",
+}
+
+
+def check_query(entry: CatalogTable, rows: DataFrame) -> None:
+    """Check that real-time mode supports the table to write, and the operators of a query.
+
+    Raises:
+        UnsupportedSqlError: an operator or a function is not supported, or the session has too few cores.
+        UnsupportedOptionError, SchemaError: see ``check_sink``.
+        InvalidOptionError: the duration of a batch is too short.
+    """
+    check_sink(entry.definition)
+    _check_interval(rows.sparkSession, entry.definition.name)
+    plan = read_plan(rows)
+    _check_plan(plan, entry.definition)
+    if _has_aggregate(plan):
+        _check_cores(rows.sparkSession, entry.definition.name)
+
+
+def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFrame:
+    """Return a query as Spark runs it in real-time mode.
+
+    Args:
+        rows: the rows, with row kinds if they are deleted.
+        states: the stateful operators of this package in the query.
+        sink: the table that the query writes, for errors.
+
+    Raises:
+        UnsupportedSqlError: it has such operators; or see ``prepare_operators``.
+    """
+    if states:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': an aggregate function with DISTINCT, or another aggregate whose old rows are kept, "
+            f"is not supported in real-time mode. {USE_MICRO_BATCHES}.",
+            table=sink,
+        )
+    return prepare_operators(rows, sink)
+
+
+def check_handler_classes(entry: CatalogTable, loader: Any) -> None:
+    """Check that Java can load the classes that a table's properties name.
+
+    Raises:
+        UnsupportedOptionError: see ``check_handler_class``.
+    """
+    for key, value in java_properties(entry.definition).items():
+        if key.endswith(".class"):
+            check_handler_class(entry.definition, key, value, load_class(loader, value) is not None)
+
+
+def _check_interval(spark: SparkSession, sink: str) -> None:
+    interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    minimum = int(spark.conf.get(*_MIN_BATCH_DURATION) or 0)
+    if interval is not None and interval < minimum:
+        key = settings.CHECKPOINT_INTERVAL.key
+        raise InvalidOptionError(
+            f"INSERT INTO '{sink}': '{key}' is {interval} ms, but a batch of real-time mode takes at least {minimum} "
+            f"ms (Spark's '{_MIN_BATCH_DURATION[0]}'). It does not delay records: SET a longer one, or RESET '{key}'.",
+            option=key,
+            table=sink,
+        )
+
+
+def _check_cores(spark: SparkSession, sink: str) -> None:
+    """Check that the tasks of an aggregate can run beside those of the sources. Only a local session's cores are fixed.
+
+    Raises:
+        UnsupportedSqlError: they cannot.
+    """
+    context = spark.sparkContext
+    partitions = int(spark.conf.get(_SHUFFLE_PARTITIONS) or 0)
+    if str(context.master).startswith("local") and partitions >= context.defaultParallelism:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{sink}': in real-time mode, each of the {partitions} partitions of an aggregate "
+            f"('{_SHUFFLE_PARTITIONS}') and each partition of the sources needs a core, and the session has "
+            f"{context.defaultParallelism}. SET 'parallelism.default' to fewer, start the session with more, such as "
+            f"local[8], or {USE_MICRO_BATCHES}.",
+            table=sink,
+        )
+
+
+def _has_aggregate(plan: Operator) -> bool:
+    return any(operator.name in _AGGREGATES for operator in plan.walk())
+
+
+def _check_plan(plan: Operator, definition: Definition) -> None:
+    is_aggregated = _has_aggregate(plan)
+    supported = _SUPPORTED_OPERATORS | (_AGGREGATES if definition.is_upsert else frozenset())
+    for operator in plan.walk():
+        unsupported = None
+        if not operator.children and operator.detail != SPARK_SOURCE:
+            unsupported = f"the source '{operator.detail or operator.name}'"
+        elif operator.name not in supported:
+            unsupported = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
+        for column in (*operator.columns, *operator.keys, *filter(None, (operator.condition,))):
+            for part in column.walk():
+                unsupported = unsupported or _UNSUPPORTED_FUNCTIONS.get(part.name)
+                if is_aggregated and part.name == _WINDOW:
+                    unsupported = unsupported or "an aggregate over windows, whose rows are final,"
+        if unsupported is not None:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{definition.name}': {unsupported} is not supported in real-time mode, which runs "
+                "projections, filters, UNION ALL, LATERAL VIEW and joins with tables, and, into an 'upsert-kafka' "
+                f"table, aggregates, deduplication and Top-N. {USE_MICRO_BATCHES}.",
+                table=definition.name,
+            )
