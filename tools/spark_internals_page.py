@@ -6,9 +6,10 @@ from itertools import groupby
 from pathlib import Path
 
 from kafka_sql.spark.internal import Internal, JavaClass, PythonName, Text, internals
+from kafka_sql.spark.patch import Patch
 
 PAGE = Path(__file__).parent.parent / "docs" / "spark-internals.md"
-_KINDS = {PythonName: "Python", JavaClass: "Java", Text: "text"}
+_KINDS = {Patch: "replaced", PythonName: "Python", JavaClass: "Java", Text: "text"}
 
 
 def page() -> str:
@@ -16,10 +17,10 @@ def page() -> str:
     lines = [
         "# Spark internals",
         "",
-        "kafka_sql uses the following parts of Spark that are private, or replaces functions of PySpark. No other",
-        "package than `kafka_sql.spark` does. `tests/integration/spark/test_internals.py` looks up each of them on the",
-        "installed Spark, so run it with a new version of Spark first. This page is generated from the code (`make",
-        "docs-options`).",
+        "kafka_sql uses the following parts of Spark that are not its public API: functions of PySpark that it",
+        "replaces, private names of PySpark, Java classes, and texts of messages. Only modules of `kafka_sql.spark`",
+        "use them. `tests/integration/spark/test_internals.py` looks up each of them on the installed Spark, so run it",
+        "first with a new version of Spark. This page is generated from the code (`make docs-options`).",
         "",
     ]
     for module, entries in groupby(internals(), key=lambda pair: pair[0]):

@@ -6,15 +6,13 @@ Only objects that this package created are dropped: a user may have dropped a Ka
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource
 
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.builtin_source import BuiltinTable
@@ -39,6 +37,7 @@ from kafka_sql.errors import SchemaError, StatementError, TableExistsError, Unsu
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.data_sources import register_data_source
 from kafka_sql.spark.session_settings import (
     check_same_settings,
     check_settings_of_computed_columns,
@@ -381,31 +380,6 @@ def _field(label: str, information: str) -> str:
     """Return the first line with a label; comments, which could contain the same label, come last."""
     line = re.search(_FIELD.format(label), information, re.MULTILINE)
     return line[1] if line else ""
-
-
-@contextmanager
-def active_session(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one of this thread. Spark looks up data source classes in the active session."""
-    session = spark.__dict__.get("_jsparkSession")
-    if session is None:  # Connect: the server knows the session
-        yield
-        return
-    sessions = SparkSession._get_j_spark_session_class(spark._jvm)
-    previous = sessions.getActiveSession()
-    sessions.setActiveSession(session)
-    try:
-        yield
-    finally:
-        if previous.isDefined():
-            sessions.setActiveSession(previous.get())
-        else:
-            sessions.clearActiveSession()
-
-
-def register_data_source(spark: SparkSession, data_source: type[DataSource]) -> None:
-    """Register a class in a session; it replaces the session's class of that name."""
-    with active_session(spark):
-        spark.dataSource.register(data_source)
 
 
 def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -14,8 +14,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable
-from kafka_sql.catalog.spark_catalog import active_session, register_data_source
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.data_sources import plan_read, register_data_source
 
 _LOG = logging.getLogger(__name__)
 _warmed_applications: set[str] = set()  # sessions of an application share its planners
@@ -57,7 +57,6 @@ def start_planners(spark: SparkSession) -> None:
 def _plan_once(spark: SparkSession) -> None:
     try:
         register_data_source(spark, WarmupSource)
-        with active_session(spark):
-            spark.read.format(WarmupSource.name()).load()._jdf.queryExecution().executedPlan()
+        plan_read(spark, WarmupSource.name())
     except Exception:  # noqa: BLE001  # from the JVM or the connection to it, if the session ends meanwhile
         _LOG.debug("Spark's Python planners could not be started in advance", exc_info=True)

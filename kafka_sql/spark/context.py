@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName(
         "pyspark.sql.session.SparkSession._sc",
-        "tells classic sessions from those of Spark Connect without an exception",
+        "a session without it is one of Spark Connect",
         "classic sessions are treated like those of Spark Connect",
     ),
     PythonName(
         "pyspark.pipelines.graph_element_registry.get_active_graph_element_registry",
-        "tells whether a pipeline is loading its files",
+        "while a pipeline loads its files, tables are created on another thread",
         "enable() fails in a pipeline with an AttributeError",
     ),
     JavaClass(
         "org.apache.spark.SparkContext",
-        "isStopped() tells whether a program is ending; isLocal() whether executors share the driver's process",
+        "isStopped: a listener of a stopped session stays; isLocal: executors share the driver's process and classes",
         "enable() fails in classic sessions",
         members=("isStopped/0", "isLocal/0", "listenerBus/0"),
     ),

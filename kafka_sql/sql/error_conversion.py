@@ -4,31 +4,25 @@ A converted error is an instance of both classes: ``except DecodeError`` and ``e
 message is this package's, its methods are Spark's, and Spark's exception is its ``__cause__``. Other errors of Spark
 name a user's tables as declared.
 
-PySpark creates all exceptions of a process in a few functions, which are patched once. Sessions that are not enabled
-are affected only if they use Kafka tables or declare them.
+Sessions that are not enabled are affected only if they use Kafka tables or declare them.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException
-from pyspark.errors.exceptions import captured
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.storage_names import show_table_names, show_table_names_in_error
 from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.exceptions import change_message, convert_exceptions, stack_trace
+from kafka_sql.spark.patches import patch_syntax_errors
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import CreateTable
 from kafka_sql.sql.spark_errors import extract_error
 
-_MARK = "_kafka_sql"
 _UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
 # an action on a streaming DataFrame; the last line is its source
 _STREAMING_QUERY = re.compile(
@@ -49,89 +43,49 @@ _ADVICE = "Call kafka_sql.enable(spark) for the session."
 
 def convert_errors(spark: SparkSession) -> None:
     """Convert the errors of all sessions of this process that are of the same type, classic or Connect."""
-    _explain_syntax_errors(type(spark))
-    if spark_context(spark) is not None:
-        _patch(captured, "convert_exception")
-        _patch(StreamingQuery, "exception")
-        return
-    from pyspark.sql.connect.client import core
-    from pyspark.sql.connect.streaming.query import StreamingQuery as ConnectQuery
-
-    _patch(core, "convert_exception")
-    _patch(ConnectQuery, "exception")
+    patch_syntax_errors(spark, explain_syntax_error)
+    convert_exceptions(spark, convert_error)
 
 
-def _patch(owner: object, name: str) -> None:
-    """Patch a function that returns one of Spark's exceptions."""
-    original: Callable[..., Exception | None] = getattr(owner, name)
-    if hasattr(original, _MARK):
-        return
+def convert_error(spark_error: Exception, raised: Exception) -> Exception:
+    """Return this package's error if an exception of Spark reports one, or else the exception with names as declared.
 
-    @functools.wraps(original)
-    def convert(*args: Any, **kwargs: Any) -> Exception | None:
-        spark_error = original(*args, **kwargs)
-        if spark_error is None:
-            return None
-        error = _extract(spark_error)
-        if error is None:
-            _show_table_names(spark_error)
-            return spark_error
-        if isinstance(spark_error, captured.UnknownException):  # PySpark raises Py4J's exception instead
-            return combine(error, Py4JJavaError(str(spark_error), *args), spark_error)
-        return combine(error, spark_error, spark_error)
-
-    setattr(convert, _MARK, True)
-    setattr(owner, name, convert)
-
-
-def _explain_syntax_errors(session_class: type[SparkSession]) -> None:
-    """Make ``sql()`` of sessions that are not enabled say so if the statement is Flink's CREATE TABLE.
-
-    Spark's error does not always contain the statement.
+    Args:
+        raised: what PySpark raises for the exception.
     """
-    original = session_class.sql
-    if hasattr(original, _MARK):
-        return
+    error = _extract(spark_error)
+    if error is not None:
+        return combine(error, raised, spark_error)
+    change_message(spark_error, _show_table_names)
+    return spark_error
 
-    @functools.wraps(original)
-    def sql(self: SparkSession, sqlQuery: str, *args: Any, **kwargs: Any) -> DataFrame:
-        try:
-            return original(self, sqlQuery, *args, **kwargs)
-        except ParseException as e:
-            # Enabled sessions do not pass this statement to Spark.
-            if "connector" not in sqlQuery or not isinstance(classify(sqlQuery), CreateTable):
-                raise
-            error = SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {_ADVICE}")
-            raise combine(error, e, e) from None
 
-    setattr(sql, _MARK, True)
-    session_class.sql = sql  # type: ignore[method-assign]
+def explain_syntax_error(statement: str, spark_error: ParseException) -> Exception | None:
+    """Return the error of a session that is not enabled, if the statement is Flink's CREATE TABLE."""
+    # Enabled sessions do not pass this statement to Spark.
+    if "connector" not in statement or not isinstance(classify(statement), CreateTable):
+        return None
+    error = SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {_ADVICE}")
+    return combine(error, spark_error, spark_error)
 
 
 def _extract(spark_error: Exception) -> KafkaSqlError | None:
     """Return the error that an exception of Spark reports in its message or in the causes of its stack trace."""
     if isinstance(spark_error, KafkaSqlError):
         return None
-    stack_trace = getattr(spark_error, "_stackTrace", None) or getattr(spark_error, "_stacktrace", None)
-    message = str(spark_error)
+    message, trace = str(spark_error), stack_trace(spark_error)
     return (
         extract_error(message)
-        or (extract_error(stack_trace) if stack_trace else None)
+        or (extract_error(trace) if trace else None)
         or _not_enabled_error(message)
         or _streaming_query_error(message)
     )
 
 
-def _show_table_names(spark_error: Exception) -> None:
-    """Replace storage names in the message of an exception, and add or replace advice.
-
-    The message is in _desc in a classic session, and in _message over Connect.
-    """
-    for attribute in ("_desc", "_message"):
-        text = getattr(spark_error, attribute, None)
-        if isinstance(text, str):
-            text = _EXISTING_LOCATION.sub(_advise_on_location, text)
-            setattr(spark_error, attribute, show_table_names_in_error(text) + _advice_on_source(text))
+def _show_table_names(text: str) -> str:
+    """Replace storage names in the message of an exception, and add or replace advice."""
+    text = _EXISTING_LOCATION.sub(_advise_on_location, text)
+    return show_table_names_in_error(text) + _advice_on_source(text)
 
 
 def _advise_on_location(match: re.Match[str]) -> str:

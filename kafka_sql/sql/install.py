@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from kafka_sql.sql.session import SPARK_SQL, enable
+from kafka_sql.spark.patches import patch_sql_of_all_sessions
+from kafka_sql.sql.session import enable
 
 _ENABLE_LOCK = threading.Lock()
 
@@ -19,15 +18,9 @@ def install() -> None:
     For programs that create their own session, such as dbt, so that ``enable(spark)`` cannot be called. Further calls
     have no effect. Spark Connect sessions are not changed.
     """
-    spark_sql = SparkSession.sql
-    if hasattr(spark_sql, SPARK_SQL):
-        return
+    patch_sql_of_all_sessions(_enable)
 
-    @functools.wraps(spark_sql)
-    def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
-        with _ENABLE_LOCK:  # dbt runs its first statements on several threads
-            enable(self)
-        return self.sql(sqlQuery, args, **kwargs)  # now the session's own attribute, which hides this method
 
-    setattr(sql, SPARK_SQL, spark_sql)
-    SparkSession.sql = sql  # type: ignore[method-assign]
+def _enable(spark: SparkSession) -> None:
+    with _ENABLE_LOCK:  # dbt runs its first statements on several threads
+        enable(spark)

@@ -1,11 +1,9 @@
-"""Make ``spark.catalog.listTables()`` and ``getTable()`` show Kafka tables as declared."""
+"""Show Kafka tables as declared in ``spark.catalog.listTables()`` and ``getTable()``."""
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
-from pyspark.sql import SparkSession
 from pyspark.sql.catalog import Table
 
 from kafka_sql.catalog.tables import CatalogTable, Tables
@@ -13,26 +11,14 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 _TABLE_TYPE: Final = "MANAGED"  # of a table of a Python data source
 
 
-def patch_catalog(spark: SparkSession, tables: Tables) -> None:
-    """Patch the session's catalog, which Spark keeps for the session.
+def show_as_declared(tables: Tables, listed: list[Table]) -> list[Table]:
+    """Return the tables to list in place of those of Spark's catalog.
 
     A Kafka table may be a view over a hidden table. It is shown as a table, and the hidden one is not listed.
     """
-    catalog = spark.catalog
-    list_spark_tables, get_spark_table = catalog.listTables, catalog.getTable
-
-    @functools.wraps(list_spark_tables)
-    def list_tables(dbName: str | None = None, pattern: str | None = None) -> list[Table]:
-        tables.refresh()
-        internal_names = tables.internal_names()
-        return [_show(tables, t) for t in list_spark_tables(dbName, pattern) if t.name not in internal_names]
-
-    @functools.wraps(get_spark_table)
-    def get_table(tableName: str) -> Table:
-        tables.refresh()
-        return _show(tables, get_spark_table(tableName))
-
-    catalog.__dict__.update(listTables=list_tables, getTable=get_table)
+    tables.refresh()
+    internal_names = tables.internal_names()
+    return [_show(tables, table) for table in listed if table.name not in internal_names]
 
 
 def _show(tables: Tables, table: Table) -> Table:

@@ -16,19 +16,22 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.application_tables import ApplicationTables, tables_of_application
 from kafka_sql.catalog.file_store import FileCatalogStore
+from kafka_sql.catalog.options_source import KafkaSource
+from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
+from kafka_sql.spark import patches
 from kafka_sql.spark.context import is_pipeline, spark_context
-from kafka_sql.sql import worker_python
-from kafka_sql.sql.connect_patch import ignore_accumulators
+from kafka_sql.spark.data_sources import data_source_exists, register_data_source
+from kafka_sql.spark.explain import patch_explain
+from kafka_sql.spark.worker_python import configure_worker_python
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.error_conversion import convert_errors
-from kafka_sql.sql.explain_patch import patch_explain
-from kafka_sql.sql.list_tables import patch_catalog
-from kafka_sql.sql.read_stream import patch_read_stream
+from kafka_sql.sql.list_tables import show_as_declared
+from kafka_sql.sql.read_stream import read_stream
 from kafka_sql.sql.redaction import redact_options
 from kafka_sql.sql.several_statements import explain_several_statements
 from kafka_sql.sql.spark_errors import mask_errors
@@ -36,7 +39,6 @@ from kafka_sql.sql.spark_errors import mask_errors
 _LOG = logging.getLogger("kafka_sql.catalog")
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
-SPARK_SQL = "_kafka_sql_spark_sql"  # attribute of a patched sql(): Spark's own function
 _ATTRIBUTE = "_kafka_sql_tables"
 
 
@@ -60,21 +62,23 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     tables = session_tables(spark)
     if tables is None:
         convert_errors(spark)
-        patch_explain(spark)
-        worker_python.configure_worker_python(spark)
-        spark_sql = _spark_sql(spark)
+        patch_explain(spark, show_table_names)
+        configure_worker_python(spark)
+        spark_sql = patches.spark_sql(spark)
         parse = functools.partial(parse_create, spark=session_expressions(spark_sql))
         tables = Tables(spark, spark_sql, _permanent_tables(spark), parse, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
-        spark.__dict__["sql"] = _patched_sql(spark, tables, spark_sql)
-        patch_read_stream(spark, session_tables)
-        patch_catalog(spark, tables)
-        _drop_private_tables_at_stop(spark, tables)
+        patches.patch_sql(spark, _sql(spark, tables, spark_sql))
+        patches.patch_read_stream(spark, _read_stream)
+        patches.patch_catalog(spark, functools.partial(show_as_declared, tables))
+        if tables.are_private:
+            patches.patch_stop(spark, functools.partial(_drop_private_tables, tables))
+        patches.ignore_accumulators(spark)
         _close_at_exit(spark)
-        ignore_accumulators(spark)
         redact_options(spark)
         start_planners(spark)
-        worker_python.register_format(spark)
+        if not data_source_exists(spark, KafkaSource.name()):
+            register_data_source(spark, KafkaSource)
     else:
         tables.refresh()
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
@@ -99,21 +103,12 @@ def _close_at_exit(spark: SparkSession) -> None:
         atexit.register(close)
 
 
-def _drop_private_tables_at_stop(spark: SparkSession, tables: Tables) -> None:
-    """Make ``stop()`` of a Connect session drop its tables from the catalog that it shares with other clients."""
-    if not tables.are_private:
-        return
-    stop = spark.stop
-
-    @functools.wraps(stop)
-    def drop_and_stop() -> None:
-        try:
-            tables.close()
-        except (PySparkException, RuntimeError, ValueError) as e:  # the client is closed, or the server has ended
-            _LOG.debug("Tables in Spark's catalog could not be dropped: %s", e)
-        stop()
-
-    spark.__dict__["stop"] = drop_and_stop
+def _drop_private_tables(tables: Tables) -> None:
+    """Drop the tables of a Connect session from the catalog that it shares with other clients."""
+    try:
+        tables.close()
+    except (PySparkException, RuntimeError, ValueError) as e:  # the client is closed, or the server has ended
+        _LOG.debug("Tables in Spark's catalog could not be dropped: %s", e)
 
 
 def session_tables(spark: SparkSession) -> Tables | None:
@@ -121,8 +116,12 @@ def session_tables(spark: SparkSession) -> Tables | None:
     return spark.__dict__.get(_ATTRIBUTE)
 
 
-def _patched_sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    @functools.wraps(spark_sql)
+def _read_stream(spark: SparkSession, name: str) -> DataFrame | None:
+    tables = session_tables(spark)
+    return None if tables is None else read_stream(tables, spark, name)
+
+
+def _sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         def run(statement: str) -> DataFrame:
             return spark_sql(statement, args, **kwargs) if args is not None else spark_sql(statement, **kwargs)
@@ -131,17 +130,7 @@ def _patched_sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., D
             tables.refresh()
             return dispatch(spark, tables, sqlQuery, run)
 
-    setattr(sql, SPARK_SQL, spark_sql)
     return sql
-
-
-def _spark_sql(spark: SparkSession) -> Callable[..., DataFrame]:
-    """Return a session's own ``sql()``, without Flink's statements."""
-    patched = spark.__dict__.get("sql")
-    if patched is not None:
-        return patched  # type: ignore[no-any-return]  # another package's patch stays in effect
-    method: Callable[..., DataFrame] = getattr(type(spark).sql, SPARK_SQL, type(spark).sql).__get__(spark)
-    return method
 
 
 def _permanent_tables(spark: SparkSession) -> ApplicationTables:

@@ -22,7 +22,8 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.error_conversion import _explain_syntax_errors, _patch
+from kafka_sql.spark.exceptions import converted
+from kafka_sql.sql.error_conversion import convert_error, explain_syntax_error
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
 DECODE = f"{TRACEBACK}kafka_sql.errors.DecodeError: [DECODE] orders[0]@17, field 'a': found \"x\", expected INT\n"
@@ -49,9 +50,7 @@ class UnknownException(captured.UnknownException):
 
 def convert(error: Exception | None) -> Any:
     """Convert an exception as if PySpark had created it for an exception of the JVM."""
-    owner = SimpleNamespace(convert_exception=lambda java_exception: error)
-    _patch(owner, "convert_exception")
-    return owner.convert_exception(SimpleNamespace(_target_id="o1"))
+    return converted(convert_error, lambda java_exception: error)(SimpleNamespace(_target_id="o1"))
 
 
 def test_an_error_of_a_task_is_caught_by_both_classes() -> None:
@@ -112,14 +111,6 @@ def test_other_results_stay(error: Exception | None) -> None:
     assert convert(error) is error
 
 
-def test_a_function_is_patched_once() -> None:
-    owner = SimpleNamespace(convert_exception=lambda: None)
-    _patch(owner, "convert_exception")
-    patched = owner.convert_exception
-    _patch(owner, "convert_exception")
-    assert owner.convert_exception is patched
-
-
 @pytest.mark.parametrize(
     ("provider", "table", "words"),
     [
@@ -177,21 +168,15 @@ def test_errors_of_spark_name_tables_as_declared() -> None:
     assert str(error) == "Cannot write data for the table `default`.`orders`: x"
 
 
-class Session:
-    """A session without ``enable()``."""
-
-    def sql(self, sqlQuery: str, args: Any = None) -> None:
-        raise ParseException("[PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 28)")
-
-
-_explain_syntax_errors(Session)
+SYNTAX_ERROR = ParseException("[PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 28)")
 
 
 def test_a_session_that_is_not_enabled_cannot_parse_a_declaration() -> None:
-    with pytest.raises(SessionNotEnabledError) as raised:
-        Session().sql("CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'a:b')", None)
-    assert isinstance(raised.value, ParseException)
-    assert str(raised.value) == (
+    statement = "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'a:b')"
+    error = explain_syntax_error(statement, SYNTAX_ERROR)
+    assert isinstance(error, SessionNotEnabledError)
+    assert isinstance(error, ParseException)
+    assert str(error) == (
         "[SESSION_NOT_ENABLED] This session does not accept Flink's CREATE TABLE. Call kafka_sql.enable(spark) for the "
         "session."
     )
@@ -201,9 +186,7 @@ def test_a_session_that_is_not_enabled_cannot_parse_a_declaration() -> None:
     "statement", ["CREATE TABLE t (a INT b)", "SELECT 'connector' FROM (", "CREATE TABEL 'connector'"]
 )
 def test_other_syntax_errors_are_sparks(statement: str) -> None:
-    with pytest.raises(ParseException) as raised:
-        Session().sql(statement)
-    assert not isinstance(raised.value, KafkaSqlError)
+    assert explain_syntax_error(statement, SYNTAX_ERROR) is None
 
 
 def test_spark_own_source_without_its_jar() -> None:

@@ -33,7 +33,7 @@ class Tables:
     """The tables of a client; dropping them may fail."""
 
     def __init__(self, calls: list[str], error: Exception | None = None) -> None:
-        self.are_private, self.calls, self.error = True, calls, error
+        self.calls, self.error = calls, error
 
     def close(self) -> None:
         self.calls.append("drop")
@@ -44,21 +44,9 @@ class Tables:
 @pytest.mark.parametrize("error", [None, PySparkException("no server"), ValueError("closed channel")])
 def test_stop_drops_the_tables_of_a_client(error: Exception | None) -> None:
     calls: list[str] = []
-    spark: Any = SimpleNamespace(stop=lambda: calls.append("stop"))
     tables: Any = Tables(calls, error)
-    session._drop_private_tables_at_stop(spark, tables)
-    spark.stop()
-    assert calls == ["drop", "stop"]
-
-
-def test_stop_of_other_sessions_is_unchanged() -> None:
-    calls: list[str] = []
-    spark: Any = SimpleNamespace(stop=lambda: calls.append("stop"))
-    tables: Any = Tables(calls)
-    tables.are_private = False
-    session._drop_private_tables_at_stop(spark, tables)
-    spark.stop()
-    assert calls == ["stop"]
+    session._drop_private_tables(tables)
+    assert calls == ["drop"]
 
 
 @pytest.mark.parametrize(

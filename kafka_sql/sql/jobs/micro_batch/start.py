@@ -11,12 +11,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql import state
-from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.local_files import write_directly

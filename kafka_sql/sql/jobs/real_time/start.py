@@ -21,7 +21,6 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.catalog_table import spark_schema
-from kafka_sql.catalog.spark_catalog import active_session
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
@@ -34,6 +33,7 @@ from kafka_sql.realtime.payload_columns import encode_rows
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import flatten
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.query_listeners import add_listener
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.local_files import write_directly

@@ -1,0 +1,86 @@
+"""Convert Spark's exceptions where PySpark creates them, and read and change what they have no method for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import UnknownException
+from pyspark.sql import SparkSession
+
+from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.internal import Internal, PythonName
+from kafka_sql.spark.patch import Function, Patch
+
+Convert: TypeAlias = Callable[[Exception, Exception], Exception]  # of Spark's exception, and of what PySpark raises
+
+_WHY = "an error of this package in a task or planner is raised as that error, with names of tables as declared"
+_IF_GONE = "the error is Spark's, with this package's message in it"
+_TEXT = "an error names tables as declared"
+_IN_STORAGE = "it names the objects behind the tables"
+_TRACE = "an error of this package may be the cause of Spark's error"
+
+_CLASSIC: Final = (
+    Patch("pyspark.errors.exceptions.captured.convert_exception", _WHY, _IF_GONE, parameters=("e",)),
+    Patch("pyspark.sql.streaming.query.StreamingQuery.exception", _WHY, _IF_GONE),
+)
+_CONNECT: Final = (
+    Patch("pyspark.sql.connect.client.core.convert_exception", _WHY, _IF_GONE, parameters=("info",)),
+    Patch("pyspark.sql.connect.streaming.query.StreamingQuery.exception", _WHY, _IF_GONE),
+)
+INTERNALS: Final[tuple[Internal, ...]] = (
+    *_CLASSIC,
+    *_CONNECT,
+    PythonName("pyspark.errors.exceptions.captured.CapturedException._desc", _TEXT, _IN_STORAGE),
+    PythonName("pyspark.errors.exceptions.connect.SparkConnectException._message", _TEXT, _IN_STORAGE),
+    PythonName("pyspark.errors.exceptions.captured.CapturedException._stackTrace", _TRACE, "the error is Spark's"),
+    PythonName("pyspark.errors.exceptions.connect.SparkConnectException._stacktrace", _TRACE, "the error is Spark's"),
+    PythonName(
+        "pyspark.errors.exceptions.captured.CapturedException._origin",
+        "a statement of a shell in Scala fails with Spark's own exception",
+        "it fails with a RuntimeException that has the same message",
+    ),
+)
+
+
+def convert_exceptions(spark: SparkSession, convert: Convert) -> None:
+    """Convert the exceptions of all sessions of this process that are of the same type, classic or Connect.
+
+    Sessions that are not enabled are affected, too.
+    """
+    for patch in _CLASSIC if spark_context(spark) is not None else _CONNECT:
+        patch.apply(functools.partial(converted, convert))
+
+
+def converted(convert: Convert, create: Function) -> Function:
+    """Return a function that converts the exceptions that a function of PySpark creates."""
+
+    @functools.wraps(create)
+    def create_converted(*args: Any, **kwargs: Any) -> Exception | None:
+        error: Exception | None = create(*args, **kwargs)
+        if error is None:
+            return None
+        # PySpark raises Py4J's exception in place of this one
+        return convert(error, Py4JJavaError(str(error), *args) if isinstance(error, UnknownException) else error)
+
+    return create_converted
+
+
+def stack_trace(error: Exception) -> str:
+    """Return the stack traces of an exception of Spark and of its causes in Java; empty if it has none."""
+    return getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None) or ""
+
+
+def change_message(error: Exception, change: Callable[[str], str]) -> None:
+    """Change the message of an exception of Spark: ``_desc`` in a classic session, ``_message`` over Connect."""
+    for attribute in ("_desc", "_message"):
+        text = getattr(error, attribute, None)
+        if isinstance(text, str):
+            setattr(error, attribute, change(text))
+
+
+def java_cause(error: Exception) -> Any:
+    """Return the exception of Java from which PySpark created an exception; None if there is none."""
+    return error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
