@@ -17,7 +17,7 @@ _CLASS: Final = f"{PACKAGE}.catalog.RefreshStaticTables"
 _strategies: dict[str, Any] = {}  # by application, whose sessions share one
 
 
-def refresh_static_tables(spark: SparkSession) -> bool:
+def install_refresh_strategy(spark: SparkSession) -> bool:
     """From now on, refresh the tables that the session's new streams join, in each micro-batch.
 
     Returns:

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.sql_literals import qualified_name, quote
-from kafka_sql.catalog.static_tables import refresh_static_tables
+from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_value
@@ -98,7 +98,7 @@ def _run_in_spark(spark: SparkSession, tables: Tables, text: str, run: RunSql) -
         return run(text)
     rewrite = rewrite_query(tables, QueryText(text), ReadOptions(streaming))
     if rewrite.streamed_tables:
-        refresh_static_tables(spark)
+        install_refresh_strategy(spark)
     return run(rewrite.text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.static_tables import refresh_static_tables
+from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import spark_context
@@ -28,5 +28,5 @@ def read_stream(tables: Tables, spark: SparkSession, name: str) -> DataFrame | N
         return None
     if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and spark_context(spark) is not None:
         stop_queries_at_end(spark)
-    refresh_static_tables(spark)
+    install_refresh_strategy(spark)
     return tables.spark_sql(stream_query(tables, entry))

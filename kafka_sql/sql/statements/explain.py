@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.definition import Definition
 from kafka_sql.errors import StatementError
+from kafka_sql.spark.catalyst import Catalyst
+from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.dataframes import RunSql, dataframe
 from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
-from kafka_sql.sql.jobs.plan.describe import describe_changelog, explain_rows
 from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ctas import rewrite_ctas
+from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 
 _UNSUPPORTED = "EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET."
+_LISTED_ORDER: Final = re.compile(rf", {ROW_ORDER_NAME}(?:#\d+L?)?(?=[,\]])")  # after the row kind
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: RunSql) -> DataFrame:
@@ -84,8 +92,56 @@ def _explain_job(plan: JobPlan, mode: str, run: RunSql) -> str:
     sink = f"== Sink ==\nINSERT INTO {plan.sink_name}"
     if plan.changelog_mode is Mode.INSERT_ONLY and not plan.states:
         return f"{sink}\n\n{_explain_in_spark(mode, plan.text, run)}"
-    return "\n\n".join([sink, describe_changelog(plan), explain_rows(plan, mode)])
+    return "\n\n".join([sink, _describe_changelog(plan), _explain_rows(plan, mode)])
 
 
 def _explain_in_spark(mode: str, statement: str, run: RunSql) -> str:
     return str(run(f"EXPLAIN {mode} {statement}").collect()[0][0])
+
+
+def _describe_changelog(plan: JobPlan) -> str:
+    """Return the changelog modes of a query's sources and of its result, in Flink's notation, and its state.
+
+    For example::
+
+        == Changelog ==
+        default.products: changelogMode=[I,UB,UA,D]
+        INSERT INTO default.totals: changelogMode=[I,UA,D]
+        State: aggregation (grouping: name)
+    """
+    sources = {source.definition.name: _source_mode(source.definition) for source in plan.sources}
+    lines = [f"{name}: changelogMode={mode}" for name, mode in sources.items()]
+    lines.append(f"INSERT INTO {plan.sink_name}: changelogMode={plan.changelog_mode}")
+    states = [_describe_state(operator) for operator in describe_operators(read_plan(plan.stream), plan.states)]
+    lines.append(f"State: {', '.join(states) or 'none'}")
+    return "\n".join(["== Changelog ==", *lines])
+
+
+def _explain_rows(plan: JobPlan, mode: str) -> str:
+    """Return Spark's plan of the rewritten query.
+
+    Args:
+        mode: a mode of Spark's EXPLAIN, or empty.
+    """
+    return name_hidden_columns(Catalyst(plan.stream.sparkSession).explain(plan.stream, mode.lower() or "simple"))
+
+
+def name_hidden_columns(plan: str) -> str:
+    """Return a plan in which the row kind has the name of Flink's metadata, and which does not list the order of rows.
+
+    The order stays where an expression uses it.
+    """
+    plan = _LISTED_ORDER.sub("", plan)
+    return plan.replace(ROW_KIND_NAME, ROW_KIND).replace(ROW_ORDER_NAME, "row-order")
+
+
+def _source_mode(definition: Definition) -> Mode:
+    if definition.has_row_kind_column or not definition.has_changes:
+        return Mode.INSERT_ONLY
+    return Mode.UPSERT if definition.is_upsert else Mode.RETRACT
+
+
+def _describe_state(operator: Json) -> str:
+    columns = [column for field in ("window", "grouping", "keys") for column in operator.get(field, [])]
+    table = f"{operator['table']}: " if "table" in operator else ""
+    return f"{operator['operator']} ({table}{', '.join(columns)})" if columns else str(operator["operator"])

@@ -69,19 +69,19 @@ class _Call:
 
 
 def aggregate_changes(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], refuse: Refuse
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Refuse
 ) -> Relation:
     """Return the result of an aggregate over old and new rows.
 
     Args:
         groupings: the expressions of the GROUP BY.
         items: the columns of the result.
-        refuse: returns the error for what is not supported.
+        unsupported: returns the error for what is not supported.
 
     Raises:
         UnsupportedSqlError: an aggregate function cannot retract rows.
     """
-    _check_expressions((*groupings, *items), changes, refuse)
+    _check_expressions((*groupings, *items), changes, unsupported)
     assert changes.row_kind is not None
     is_retracted = catalyst.column(changes.row_kind).isin(KINDS[UPDATE_BEFORE], KINDS[DELETE])
     nodes = _calls(items)
@@ -104,13 +104,13 @@ def aggregate_changes(
 
 
 def aggregate_values(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], refuse: Refuse
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Refuse
 ) -> Relation:
     """Return the result of any aggregate, with the old row of each group, by an operator that keeps all values.
 
     Parameters and errors: as for ``aggregate_changes``.
     """
-    _check_expressions((*groupings, *items), changes, refuse)
+    _check_expressions((*groupings, *items), changes, unsupported)
     assert changes.row_kind is not None
     columns = [column.alias(f"g{i}") for i, column in enumerate(catalyst.columns(groupings))]
     calls: list[AggregateCall] = []
@@ -120,7 +120,7 @@ def aggregate_values(
         if function not in ("count", "count_if", "sum", "avg", "min", "max"):
             text = show(node)
             name = "ROW_NUMBER()" if ORDER_COLUMN in text else f"the aggregate function {text}"
-            raise refuse(
+            raise unsupported(
                 f"{name} over changes, or into a table that needs the old results,",
                 "only COUNT, SUM, AVG, MIN and MAX can retract rows. Use these, or read the table in a batch query",
             )
@@ -163,12 +163,12 @@ def _calls(items: Sequence[Node]) -> list[Node]:
     return _distinct([part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION])
 
 
-def _check_expressions(expressions: Sequence[Node], changes: Relation, refuse: Refuse) -> None:
+def _check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: Refuse) -> None:
     if changes.change_filter is not None:
-        raise refuse(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
+        raise unsupported(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:
         if is_varying(expression, changes.varying | changes.of_change):
-            raise refuse(
+            raise unsupported(
                 f"the expression {show(expression)} in an aggregate over changes",
                 "its value for the old row of an update may differ from the one that was added. Remove it",
             )

@@ -87,7 +87,7 @@ def plan_changelog(
     if not changelogs and not joins_versions and catalyst.supports_append_mode(plan):
         return ChangelogQuery(rows)
     if not changelogs and not joins_versions and not sink.accepts_changes:
-        raise _not_accepted(sink.name, "update changes which is produced by an aggregate without a watermark")
+        raise _not_accepted(sink.name, "update changes, which an aggregate without a watermark produces")
 
     def read_changes(source: CatalogTable) -> Plan:
         return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
@@ -104,7 +104,7 @@ def plan_changelog(
             continue
     states = tuple(rewriter.states)
     if joins_versions and not relation.is_insert_only:
-        raise rewriter.refuse(
+        raise rewriter.unsupported(
             "an aggregate without a window, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event "
             "time",
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
@@ -157,13 +157,15 @@ def _fit_to_sink(
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
         raise UnsupportedSqlError(
-            f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes "
-            f"which is produced by node {scan}. Write into an 'upsert-kafka' table, a change data capture format, or a "
+            f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes, "
+            f"which {scan} produces. Write into an 'upsert-kafka' table, a change data capture format, or a "
             "table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = '...').",
             table=sink.name,
         )
     if sink.retract_format is not None:
-        return relation if relation.mode == Mode.RETRACT else rewriter.require_old_rows(relation)
+        if relation.mode != Mode.RETRACT:
+            raise rewriter.old_rows_needed(relation)
+        return relation
     columns = {str(column.name()): column_id(column) for column in relation.columns}
     ids = [columns[key] for key in sink.primary_key]
     is_fixed = relation.fixed.issuperset(ids)
@@ -175,16 +177,16 @@ def _fit_to_sink(
     if not identifies_rows and (relation.key is None or relation.is_aggregated):
         raise _does_not_identify(sink, relation)
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
-        return rewriter.require_old_rows(relation)
+        raise rewriter.old_rows_needed(relation)
     varying = relation.varying.intersection(ids if identifies_rows else columns.values())
     if not identifies_rows:
         if relation.change_filter is not None:
-            refused = f"another PRIMARY KEY for changes that pass {relation.change_filter}"
-            raise rewriter.refuse(refused, CHANGE_FILTER_REASON)
+            rejected = f"another PRIMARY KEY for changes that pass {relation.change_filter}"
+            raise rewriter.unsupported(rejected, CHANGE_FILTER_REASON)
         varying |= relation.of_change.intersection(columns.values())
     if varying:
         names = ", ".join(name for name, id in columns.items() if id in varying)
-        raise rewriter.refuse(
+        raise rewriter.unsupported(
             f"a value of '{names}' that may differ when the row is deleted",
             f"the old row could not be found in '{sink.name}' then. Remove the column, or use the source's PRIMARY KEY",
         )
@@ -203,13 +205,13 @@ def _check_history(
         UnsupportedSqlError: an aggregate has no such time, or the column has values of old rows.
     """
     if relation.is_aggregated or rewriter.states or not identifies_rows:
-        raise rewriter.refuse(
+        raise rewriter.unsupported(
             f"a history (SCD type 2) of an aggregate, or of a source with another PRIMARY KEY, in '{sink.name}'",
             "the time of a change is known only for the rows of a changelog. Write the rows of the source, with its "
             "PRIMARY KEY",
         )
     if start not in relation.of_record:
-        raise rewriter.refuse(
+        raise rewriter.unsupported(
             f"the value of '{sink.start_column}', which is not from a metadata column of the source,",
             "the row of a delete has the values of an earlier change, or none. Use the time of the record or of the "
             "change, such as ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', or 'value.source.timestamp' of "

@@ -1,7 +1,7 @@
 """Rewrite the analyzed plan of a continuous query over changelogs.
 
 Spark's streams are append-only. So changes are read as rows with a row kind in a hidden last column, and each operator
-is rewritten so that it passes the row kind on, or computes it. What is not known to be right is refused.
+is rewritten so that it passes the row kind on, or computes it. What is not known to be right is rejected.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_
 _SOURCE: Final = "StreamingRelation"  # beginning of the classes of streaming sources
 # operators that return the rows of their input
 _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlias", "View"})
-# operators that only matter for the speed, or for operators that are refused over changes
+# operators that only matter for the speed, or for operators that are rejected over changes
 _REMOVED: Final = frozenset({"EventTimeWatermark", "RebalancePartitions", "Repartition", "RepartitionByExpression"})
 _OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
@@ -145,7 +145,7 @@ class PlanRewriter:
             "Join": self._rewrite_join,
         }.get(name)
         if rewrite_operator is None:
-            raise self._refuse_operator(plan, inputs)
+            raise self._unsupported_operator(plan, inputs)
         return rewrite_operator(plan, inputs)
 
     def _with_inputs(self, plan: Plan, inputs: Sequence[Relation]) -> Plan:
@@ -226,7 +226,7 @@ class PlanRewriter:
         (relation,) = inputs
         condition = plan.condition()
         if is_varying(condition, relation.varying):
-            raise self.refuse(
+            raise self.unsupported(
                 f"the filter {show(condition)} {self._over(relation)}",
                 "a row that was accepted may have to be deleted later without having changed. Remove the filter, and "
                 "apply it when the table is read",
@@ -267,9 +267,9 @@ class PlanRewriter:
         if relation.mode == Mode.RETRACT and not relation.is_aggregated:
             return self._aggregate(plan, relation, groupings, items)
         if relation.is_aggregated:
-            raise self._refuse_operator(plan, [relation])
+            raise self._unsupported_operator(plan, [relation])
         if not relation.is_insert_only:
-            self.require_old_rows(relation)
+            raise self.old_rows_needed(relation)
         # all groups stay, and Spark returns each one that has changed
         return Relation(
             self._with_inputs(plan, [relation]),
@@ -282,16 +282,16 @@ class PlanRewriter:
     def _rewrite_distinct(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         (relation,) = inputs
         if relation.is_aggregated:
-            raise self._refuse_operator(plan, inputs)
+            raise self._unsupported_operator(plan, inputs)
         if relation.mode != Mode.RETRACT:
-            self.require_old_rows(relation)
+            raise self.old_rows_needed(relation)
         return self._aggregate(plan, relation, relation.columns, relation.columns)
 
     def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
         if self._keeps_old_rows or not is_linear(items):
             self.states.append(describe_aggregate(read_operator(plan, self._definitions)))
-            return aggregate_values(self.catalyst, relation, groupings, items, self.refuse)
-        return aggregate_changes(self.catalyst, relation, groupings, items, self.refuse)
+            return aggregate_values(self.catalyst, relation, groupings, items, self.unsupported)
+        return aggregate_changes(self.catalyst, relation, groupings, items, self.unsupported)
 
     def _rewrite_generate(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         (relation,) = inputs
@@ -305,9 +305,9 @@ class PlanRewriter:
                 fixed=relation.fixed | {position},
             )
         if relation.is_aggregated or is_varying(plan.generator(), relation.varying):
-            raise self._refuse_operator(plan, inputs)
+            raise self._unsupported_operator(plan, inputs)
         if relation.mode != Mode.RETRACT:
-            self.require_old_rows(relation)
+            raise self.old_rows_needed(relation)
         generated = self.catalyst.with_inputs(plan, [relation.plan])
         hidden = {column_id(column) for column in relation.hidden}
         columns = [column for column in output(generated) if column_id(column) not in hidden]
@@ -328,9 +328,9 @@ class PlanRewriter:
         if all(relation.row_kind is None for relation in inputs):
             return Relation(self._with_inputs(plan, inputs), Mode.UPSERT, fixed=are_fixed, is_aggregated=is_aggregated)
         if is_aggregated:
-            raise self._refuse_operator(plan, inputs)
+            raise self._unsupported_operator(plan, inputs)
         if modes - {Mode.INSERT_ONLY, Mode.RETRACT}:
-            self.require_old_rows(inputs[0])
+            raise self.old_rows_needed(inputs[0])
         relations = [self._with_inserts(relation) if relation.is_insert_only else relation for relation in inputs]
         union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
         row_kind, row_order = output(union)[-2:]
@@ -369,9 +369,9 @@ class PlanRewriter:
         static_ids = frozenset(column_id(column) for relation in static for column in output(relation.plan))
         fixed = changing.fixed | static_ids
         if changing.row_kind is not None or not static or (condition is not None and not is_fixed(condition, fixed)):
-            raise self._refuse_operator(plan, inputs)
+            raise self._unsupported_operator(plan, inputs)
         if str(plan.joinType().sql()) != "LEFT OUTER" and any(_may_change(relation.plan) for relation in static):
-            raise self.refuse(
+            raise self.unsupported(
                 "a join of a streaming aggregate with a table that may change",
                 "a group that no longer has a row in the table would stay in the result. Use LEFT JOIN, or join before "
                 "the aggregate",
@@ -380,7 +380,7 @@ class PlanRewriter:
 
     def _rewrite_temporal_join(self, join: TemporalJoin, needed: frozenset[int] | None) -> Relation:
         if has_temporal_join(self.catalyst, join.left):
-            raise self.refuse(
+            raise self.unsupported(
                 "a join FOR SYSTEM_TIME AS OF an event time with the result of another one",
                 "Spark's watermark is the same for both. Write the result of the first join into a table with a "
                 "WATERMARK, and join that",
@@ -393,31 +393,30 @@ class PlanRewriter:
             ids = {str(column.name()): column_id(column) for column in right.columns}
             right = with_fields(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
-        relation, described = join_versions(self.catalyst, join, left, right, needed, self.refuse)
+        relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
         self.states.append(described)
         return relation
 
-    def require_old_rows(self, relation: Relation) -> Relation:
-        """Rewrite the query again, so that it keeps old rows.
+    def old_rows_needed(self, relation: Relation) -> OldRowsNeededError | UnsupportedSqlError:
+        """Return the error for rows whose old versions are unknown.
 
-        Raises:
-            OldRowsNeededError: it does not keep them yet.
-            UnsupportedSqlError: it does, but the rows of a join or a union have no key.
+        It is an OldRowsNeededError if a rewrite that keeps old rows would know them, and an UnsupportedSqlError if this
+        is such a rewrite, but the rows, for example those of a join or a union, have no key.
         """
         if not self._keeps_old_rows:
-            raise OldRowsNeededError
-        raise self.refuse(
+            return OldRowsNeededError()
+        return self.unsupported(
             f"this query {self._over(relation)}",
             "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table first",
         )
 
-    def refuse(self, what: str, why: str) -> UnsupportedSqlError:
+    def unsupported(self, what: str, why: str) -> UnsupportedSqlError:
         """Return the error for a query that cannot be made right."""
         return UnsupportedSqlError(
             f"INSERT INTO '{self._sink}': {what} is not supported, because {why}.", table=self._sink
         )
 
-    def _refuse_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
+    def _unsupported_operator(self, plan: Plan, inputs: Sequence[Relation]) -> UnsupportedSqlError:
         relation = next(relation for relation in inputs if not relation.is_insert_only)
         name = _OPERATOR_DESCRIPTIONS.get(class_name(plan), f"the operator {class_name(plan)}")
         advice = "Write its input into a table, and apply the rest of the query when the table is read"
@@ -427,7 +426,7 @@ class PlanRewriter:
                 "into an 'upsert-kafka' table, or a table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = "
                 "'...'), and join these tables when they are read"
             )
-        return self.refuse(
+        return self.unsupported(
             f"{name} {self._over(relation)}", f"rows that leave the result would stay in the table. {advice}"
         )
 

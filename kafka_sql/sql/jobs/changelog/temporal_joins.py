@@ -137,7 +137,7 @@ def join_versions(
     left: Relation,
     right: Relation,
     needed: frozenset[int] | None,
-    refuse: Refuse,
+    unsupported: Refuse,
 ) -> tuple[Relation, Json]:
     """Return the rows of a temporal join, and its state as in a fingerprint.
 
@@ -145,27 +145,27 @@ def join_versions(
         needed: the ids of the columns that the query uses; None for all. Others are not returned.
         left: the rows of the left table, with its watermark.
         right: the changes of the versioned table, with its watermark, and with the columns of the join.
-        refuse: returns the error for what is not supported.
+        unsupported: returns the error for what is not supported.
 
     Raises:
         UnsupportedSqlError: Flink does not support the join, or Spark cannot execute it.
     """
     if not left.is_insert_only:
-        raise refuse(
+        raise unsupported(
             "FOR SYSTEM_TIME AS OF an event time for rows that change, such as those of a changelog or an aggregate,",
             "the state keeps only rows that were inserted. Join an insert-only table, or write the result of the join "
             "into a table and aggregate that",
         )
     if right.row_kind is None or right.key is None:
-        raise refuse(
+        raise unsupported(
             "FOR SYSTEM_TIME AS OF an event time over a table whose column METADATA FROM 'row-kind' shows its changes "
             "as rows",
             "such a table has no versions. Declare the table without this column",
         )
-    version_time = _find_version_time(join, right, refuse)
-    time = _check_time(join, left, version_time, refuse)
+    version_time = _find_version_time(join, right, unsupported)
+    time = _check_time(join, left, version_time, unsupported)
     pairs, others = _split_condition(join.condition, left, right.key)
-    _check_key(join, pairs, right, refuse)
+    _check_key(join, pairs, right, unsupported)
     used = None if needed is None else needed | _all_references(others)
     kept = Columns(_keep(output(left.plan), used), _keep(right.columns, used))
     rows = _left_rows(catalyst, time, left, kept.left, [pair[0] for pair in pairs])
@@ -191,16 +191,16 @@ def _types(columns: Sequence[Attribute]) -> dict[int, str]:
     return {column_id(column): _type(column) for column in columns}
 
 
-def _find_version_time(join: TemporalJoin, right: Relation, refuse: Refuse) -> Attribute:
+def _find_version_time(join: TemporalJoin, right: Relation, unsupported: Refuse) -> Attribute:
     times = [column for column in right.columns if column.metadata().contains(WATERMARK_METADATA)]
     if join.mark.key and join.mark.version_time not in [str(column.name()) for column in times]:
-        raise refuse(
+        raise unsupported(
             f"FOR SYSTEM_TIME AS OF {join.time_name} over a view that is ordered by {join.mark.version_time}",
             "this is not an event time. Use ROW_NUMBER() OVER (... ORDER BY time DESC) with the column of the "
             "WATERMARK of the view's table",
         )
     if len(times) != 1:
-        raise refuse(
+        raise unsupported(
             "FOR SYSTEM_TIME AS OF an event time over a table without one event time",
             "Spark does not know from which time a row is valid. Declare WATERMARK FOR a column of the table",
         )
@@ -211,19 +211,19 @@ def _type(column: Attribute) -> str:
     return str(column.dataType().simpleString())
 
 
-def _check_time(join: TemporalJoin, left: Relation, version_time: Attribute, refuse: Refuse) -> Attribute:
+def _check_time(join: TemporalJoin, left: Relation, version_time: Attribute, unsupported: Refuse) -> Attribute:
     """Return the left table's time."""
     ids = [] if join.time is None else [column_id(join.time)]
     time = next((column for column in output(left.plan) if column_id(column) in ids), None)
     if time is None or not time.metadata().contains(WATERMARK_METADATA):
-        raise refuse(
+        raise unsupported(
             f"FOR SYSTEM_TIME AS OF {join.time_name}",
             "the column is not the left table's time attribute. Use the column of its WATERMARK, not one that the "
             "query computes",
         )
     types = list(map(_type, (time, version_time)))
     if types[0] != types[1]:
-        raise refuse(
+        raise unsupported(
             f"FOR SYSTEM_TIME AS OF {join.time_name}",
             "Event-Time Temporal Table Join requires same rowtime type in left table and versioned table, but the "
             f"actual types are {types[0]} and {types[1]}. Declare both columns as TIMESTAMP, or both as TIMESTAMP_LTZ",
@@ -249,7 +249,7 @@ def _split_condition(condition: Sequence[Node], left: Relation, key: Key) -> tup
     return pairs, others
 
 
-def _check_key(join: TemporalJoin, pairs: Sequence[tuple[Node, Node]], right: Relation, refuse: Refuse) -> None:
+def _check_key(join: TemporalJoin, pairs: Sequence[tuple[Node, Node]], right: Relation, unsupported: Refuse) -> None:
     joined = [key_column(pair[1]) for pair in pairs]
     assert right.key is not None
     if all(part.intersection(joined) for part in right.key):
@@ -257,7 +257,7 @@ def _check_key(join: TemporalJoin, pairs: Sequence[tuple[Node, Node]], right: Re
     ids = frozenset().union(*right.key)
     names = ", ".join(str(column.name()) for column in right.columns if column_id(column) in ids)
     condition = " AND ".join(map(show, join.condition)) or "none"
-    raise refuse(
+    raise unsupported(
         f"this condition of a join FOR SYSTEM_TIME AS OF {join.time_name}",
         f"Temporal table's primary key [{names}] must be included in the equivalence condition of temporal join, but "
         f"current temporal join condition is [{condition}]. Write ON left.column = right.{names.partition(',')[0]}, "

@@ -142,9 +142,9 @@ def repartition(entry: CatalogTable, rows: DataFrame) -> DataFrame:
     if not key and ROW_KIND_NAME in rows.columns:
         name = entry.definition.name
         raise UnsupportedSqlError(
-            f"INSERT INTO '{name}': '{opt.SINK_PARALLELISM.key}' is set and the changelog mode contains row kinds "
-            "which is not INSERT, a primary key is required but no primary key is found. Declare a PRIMARY KEY in the "
-            f"table, or remove '{opt.SINK_PARALLELISM.key}'.",
+            f"INSERT INTO '{name}': '{opt.SINK_PARALLELISM.key}' is set, and the changelog mode contains row kinds "
+            "other than INSERT, so a primary key is required, but the table has none. Declare a PRIMARY KEY in it, "
+            f"or remove '{opt.SINK_PARALLELISM.key}'.",
             table=name,
         )
     return rows.repartition(tasks, *map(quote, key))

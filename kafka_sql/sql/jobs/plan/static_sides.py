@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.static_tables import refresh_static_tables
+from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.rewrite.query import QueryRewrite
 
@@ -23,7 +23,7 @@ def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, 
     Raises:
         UnsupportedSqlError: a table would stay as it was when the query started.
     """
-    if not refresh_static_tables(spark):
+    if not install_refresh_strategy(spark):
         if rewrite.static_tables:
             name = rewrite.static_tables[0].definition.name
             raise _not_refreshed_error(sink, name, "over Spark Connect", "Start the query in a classic session")

@@ -62,7 +62,7 @@ def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, r
             "INSERT ...; END;"
         )
     if not statement.inserts:
-        raise StatementError("NO statements in statement set: put INSERT statements between BEGIN and END.")
+        raise StatementError("No statements in statement set. Put INSERT statements between BEGIN and END.")
     if settings.is_real_time(spark):
         raise UnsupportedSqlError(
             "A statement set is not supported in real-time mode. Run each INSERT with a 'pipeline.name' of its own, or "

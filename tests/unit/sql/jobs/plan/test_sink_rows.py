@@ -138,5 +138,5 @@ def test_one_task_writes_all_changes_of_a_key() -> None:
     changes: Any = Rows("id", "__row_kind")
     assert repartition(changes_entry(), rows) == (3,)
     assert repartition(changes_entry(key=("id",)), changes) == (3, "`id`")
-    with pytest.raises(UnsupportedSqlError, match=r"a primary key is required .* remove 'sink.parallelism'"):
+    with pytest.raises(UnsupportedSqlError, match=r"a primary key is required, .* remove 'sink.parallelism'"):
         repartition(changes_entry(), changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.sql.jobs.plan.describe import name_hidden_columns
+from kafka_sql.sql.statements.explain import name_hidden_columns
 
 
 def test_hidden_columns_have_names_of_flink_or_are_not_listed() -> None:
