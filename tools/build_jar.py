@@ -45,7 +45,22 @@ _DIGEST: Final = "META-INF/kafka-sql-sources.sha256"  # of what a jar was built 
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
 _NOT_IN_SPARK: Final = ("jackson-dataformat-csv", "protobuf-java")
 _SECONDS: Final = 60  # without a response
-_OPTIONS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-g", "-nowarn")
+_OPTIONS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-g")
+# all checks, except those of style
+_UNCHECKED: Final = (
+    "allJavadoc",
+    "boxing",
+    "fallthrough",
+    "hiding",
+    "javadoc",
+    "nls",
+    "paramAssign",
+    "super",
+    "switchDefault",
+    "syntheticAccess",
+    "unnecessaryElse",
+    "unqualifiedField",
+)
 
 
 class BuildError(Exception):
@@ -119,6 +134,11 @@ def _compile(sources: Path, dependencies: Iterable[Path], classes: Path) -> None
     (compiler,) = _download(jar for jar in jars if jar.artifact == _COMPILER)
     class_path = [*dependencies, *_download(jar for jar in jars if jar.artifact != _COMPILER)]
     command = [find_java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", str(compiler), *_OPTIONS]
+    command += [
+        f"-warn:+all,-{',-'.join(_UNCHECKED)}",
+        "-failOnWarning",
+        f"-nowarn:[{_SOURCES / 'io/github/kafkasql/realtime'}]",
+    ]
     command += ["-cp", os.pathsep.join(map(str, class_path)), "-d", str(classes), str(sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -179,7 +199,7 @@ def _pack(jar: Path, classes: Path, digest: str, resources: Mapping[str, str]) -
 
 
 def _patterns() -> dict[str, str]:
-    """Return the regular expressions that ``Patterns.java`` reads, by their names in the jar."""
+    """Return the regular expressions that ``Statements.java`` reads, by their names in the jar."""
     folder = "io/github/kafkasql/extension"
     return {f"{folder}/secrets.regex": secrets_pattern(), f"{folder}/options.regex": options_pattern()}
 

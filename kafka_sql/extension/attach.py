@@ -11,11 +11,12 @@ import sys
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from kafka_sql.extension.statements import Statements
 from kafka_sql.runtime.error_loggers import disable_error_loggers
+from kafka_sql.spark.callback_server import start_callback_server
 
 
 def attach() -> None:
@@ -33,8 +34,7 @@ def attach() -> None:
             f"pyspark=={java_context.version()}."
         )
         return
-    gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
-    ensure_callback_server_started(gateway)
+    start_callback_server(gateway)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
     SparkSession(context)  # PySpark makes its first session the JVM's default session: use the existing one
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell handles Ctrl-C and cancels the jobs

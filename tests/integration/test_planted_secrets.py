@@ -35,7 +35,6 @@ logger.gateway.level = info
 """
 
 
-@pytest.mark.long
 def test_secrets_appear_nowhere(topics: Topics, tmp_path: Path) -> None:
     folder, secrets = tmp_path / "spark", tmp_path / "secrets.json"
     for name in ("events", "local", "tmp"):

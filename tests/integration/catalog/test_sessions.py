@@ -17,7 +17,7 @@ import kafka_sql
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
-from kafka_sql.sql.session import enable as session
+from kafka_sql.sql import session
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -89,7 +89,6 @@ def test_a_continuous_query_may_start_on_any_thread(sql: Any, topics: Topics, tm
     assert sql("SELECT a FROM dst").collect() == [(1,)]
 
 
-@pytest.mark.long
 def test_a_name_left_by_an_ended_application_is_reused(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
     # as in a persistent metastore: the names remain, the declarations are lost

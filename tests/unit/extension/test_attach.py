@@ -14,6 +14,7 @@ import pyspark
 import pytest
 
 from kafka_sql.extension import attach as module
+from kafka_sql.spark import callback_server
 from tests.documents import ROOT
 
 SOURCES = ROOT / "java/src/main/java/io/github/kafkasql/extension"
@@ -40,7 +41,7 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
 def test_the_secret_is_in_no_argument() -> None:
     """Other users can list the arguments of processes, but not their environment."""
     source = (SOURCES / "Python.java").read_text()
-    assert 'new ProcessBuilder(new String[] {command, "-c", PROGRAM})' in source
+    assert 'new ProcessBuilder(command, "-c", PROGRAM)' in source
     assert 'builder.environment().put("PYSPARK_GATEWAY_SECRET", secret)' in source
 
 
@@ -63,7 +64,7 @@ def test_the_callback_server_requires_the_secret_of_the_gateway(monkeypatch: pyt
     monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret-of-the-gateway")
     monkeypatch.setattr(module.os, "dup2", lambda *_: None)
     monkeypatch.setattr(module, "launch_gateway", lambda: gateway)
-    monkeypatch.setattr(module, "ensure_callback_server_started", start)
+    monkeypatch.setattr(callback_server, "ensure_callback_server_started", start)
     with pytest.raises(Started):
         module.attach()
     assert tokens == ["secret-of-the-gateway"]

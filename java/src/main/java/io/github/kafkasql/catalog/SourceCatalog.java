@@ -1,6 +1,5 @@
 package io.github.kafkasql.catalog;
 
-import java.util.Map;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -29,35 +28,39 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>In these sessions, Spark's V2SessionCatalog loads all tables as V1 tables, which cannot be Python data sources.
  * This catalog finds the same tables and loads them as V2 tables. It also creates them: Delta Lake 4.4 cannot create
  * tables of other V2 sources in Spark 4.2. Statements that drop tables do not use it.
- *
- * <p>It uses little beyond Java 1.4 because Spark's Janino compiles it, and no API that differs between Spark 4.1 and
- * 4.3.
  */
 public final class SourceCatalog implements TableCatalog {
     private String name;
 
+    @Override
     public void initialize(String name, CaseInsensitiveStringMap options) {
         this.name = name;
     }
 
+    @Override
     public String name() {
         return name;
     }
 
+    @Override
     public Table loadTable(Identifier identifier) throws NoSuchTableException {
-        SessionState state = SparkSession.active().sessionState();
+        SessionState state = sessionState();
         CatalogTable table = find(state.catalog(), identifier);
-        if (table.provider().isEmpty() || !((String) table.provider().get()).startsWith("kafka."))
+        if (table.provider().isEmpty() || !table.provider().get().startsWith("kafka."))
             throw new NoSuchTableException(identifier);
-        TableProvider provider =
-            (TableProvider) DataSource.lookupDataSourceV2((String) table.provider().get(), state.conf()).get();
-        return provider.getTable(
-            table.schema(), new Transform[0], (Map) CollectionConverters.asJava(table.properties()));
+        TableProvider provider = DataSource.lookupDataSourceV2(table.provider().get(), state.conf()).get();
+        return provider.getTable(table.schema(), new Transform[0], CollectionConverters.asJava(table.properties()));
     }
 
+    @Override
     public Table createTable(Identifier identifier, TableInfo info)
         throws TableAlreadyExistsException, NoSuchNamespaceException {
-        return new V2SessionCatalog(SparkSession.active().sessionState().catalog()).createTable(identifier, info);
+        return new V2SessionCatalog(sessionState().catalog()).createTable(identifier, info);
+    }
+
+    @SuppressWarnings("resource") // the session is Spark's
+    private static SessionState sessionState() {
+        return SparkSession.active().sessionState();
     }
 
     private static CatalogTable find(SessionCatalog tables, Identifier identifier) throws NoSuchTableException {
@@ -66,22 +69,28 @@ public final class SourceCatalog implements TableCatalog {
             return tables.getTableMetadata(
                 new TableIdentifier(identifier.name(), Option.apply(identifier.namespace()[0])));
         } catch (NoSuchNamespaceException e) {
-            throw new NoSuchTableException(identifier);
+            var missing = new NoSuchTableException(identifier);
+            missing.addSuppressed(e);
+            throw missing;
         }
     }
 
+    @Override
     public Identifier[] listTables(String[] namespace) {
         return new Identifier[0];
     }
 
-    public Table alterTable(Identifier identifier, TableChange[] changes) {
+    @Override
+    public Table alterTable(Identifier identifier, TableChange... changes) {
         throw new UnsupportedOperationException();
     }
 
+    @Override
     public boolean dropTable(Identifier identifier) {
         throw new UnsupportedOperationException();
     }
 
+    @Override
     public void renameTable(Identifier from, Identifier to) {
         throw new UnsupportedOperationException();
     }

@@ -2,26 +2,19 @@ package io.github.kafkasql.extension;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
-import scala.runtime.AbstractFunction2;
 import scala.runtime.BoxedUnit;
 
 /**
- * The extension for {@code spark.sql.extensions=io.github.kafkasql.extension.Extensions}: puts {@link Statements} before Spark's parser.
- *
- * <p>This package uses little beyond Java 1.4 (no generics or lambdas) because Spark's Janino compiles it, and no API
- * that differs between Spark 4.1 and 4.3, so that one jar works with all of them.
+ * The extension for {@code spark.sql.extensions=io.github.kafkasql.extension.Extensions}: puts {@link Statements} before
+ * Spark's parser.
  */
-public final class Extensions extends AbstractFunction1 {
-    public Object apply(Object extensions) {
+public final class Extensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+    @Override
+    public BoxedUnit apply(SparkSessionExtensions extensions) {
         redact();
-        ((SparkSessionExtensions) extensions).injectParser(new AbstractFunction2() {
-            public Object apply(Object session, Object parser) {
-                return Statements.wrap((SparkSession) session, parser);
-            }
-        });
+        extensions.injectParser(Statements::wrap);
         return BoxedUnit.UNIT;
     }
 
@@ -31,6 +24,6 @@ public final class Extensions extends AbstractFunction1 {
         if (env == null) return;
         SparkConf conf = env.conf();
         if (!conf.contains("spark.sql.redaction.string.regex") && !conf.contains("spark.redaction.string.regex"))
-            conf.set("spark.sql.redaction.string.regex", Patterns.read("secrets.regex"));
+            conf.set("spark.sql.redaction.string.regex", Statements.readPattern("secrets.regex"));
     }
 }

@@ -14,6 +14,7 @@ import scala.collection.immutable.Map;
  * <p>A ParseException, because a parser may throw no other, and because Spark's shells print it without a stack trace.
  */
 public final class KafkaSqlException extends ParseException {
+    private static final long serialVersionUID = 1;
     private static final Pattern POSITION = Pattern.compile("[(]line \\d+, pos \\d+[)]");
     private static final String FOREIGN_DATA_ERROR = "HV000"; // ISO/IEC 9075-9
 
@@ -29,8 +30,8 @@ public final class KafkaSqlException extends ParseException {
     KafkaSqlException(Throwable cause) {
         this(
             cause.getMessage() == null ? cause.toString() : cause.getMessage(),
-            cause instanceof SparkThrowable ? ((SparkThrowable) cause).getCondition() : null,
-            cause instanceof SparkThrowable ? ((SparkThrowable) cause).getSqlState() : null);
+            cause instanceof SparkThrowable error ? error.getCondition() : null,
+            cause instanceof SparkThrowable error ? error.getSqlState() : null);
         setStackTrace(cause.getStackTrace());
     }
 
@@ -49,30 +50,35 @@ public final class KafkaSqlException extends ParseException {
     }
 
     private KafkaSqlException(String message, String condition, String state) {
-        super(Option.empty(), CurrentOrigin.get(), "INTERNAL_ERROR", new Map.Map1("message", message));
+        super(Option.empty(), CurrentOrigin.get(), "INTERNAL_ERROR", new Map.Map1<>("message", message));
         this.message = message;
         this.condition = condition;
         this.state = state;
     }
 
+    @Override
     public String getMessage() {
         return message;
     }
 
     /** The condition of a Spark error; the message of a kafka_sql error contains its condition. */
+    @Override
     public String getCondition() {
         return condition;
     }
 
     /** Must not be null for kafka_sql errors: otherwise, the shells print a stack trace. */
+    @Override
     public String getSqlState() {
         return state;
     }
 
+    @Override
     public boolean isInternalError() {
         return false;
     }
 
+    @Override
     public String toString() {
         return message;
     }

@@ -3,17 +3,19 @@ package io.github.kafkasql.extension;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.math.BigInteger;
+import java.net.InetAddress;
 import java.security.SecureRandom;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
+import javax.net.SocketFactory;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import py4j.JavaServer;
 import py4j.Py4JException;
+import py4j.PythonClient;
 
 /**
  * The Python process of this JVM, which executes statements and is attached by Py4J, as PySpark is.
@@ -29,19 +31,18 @@ public final class Python {
     private static volatile Python running;
 
     private final JavaSparkContext context;
-    private final CompletableFuture attached = new CompletableFuture();
+    private final CompletableFuture<BiFunction<SparkSession, String, Object>> attached = new CompletableFuture<>();
     private final String command;
     private final Process process;
 
     private Python(SparkSession session) throws KafkaSqlException {
         context = JavaSparkContext.fromSparkContext(session.sparkContext());
         SparkConf conf = session.sparkContext().conf();
-        Map environment = System.getenv();
-        String worker = conf.get("spark.pyspark.python", (String) environment.get("PYSPARK_PYTHON"));
-        String driver = conf.get("spark.pyspark.driver.python", (String) environment.get("PYSPARK_DRIVER_PYTHON"));
+        String worker = conf.get("spark.pyspark.python", System.getenv("PYSPARK_PYTHON"));
+        String driver = conf.get("spark.pyspark.driver.python", System.getenv("PYSPARK_DRIVER_PYTHON"));
         command = driver != null ? driver : worker != null ? worker : "python3";
         String secret = new BigInteger(256, new SecureRandom()).toString(16);
-        ProcessBuilder builder = new ProcessBuilder(new String[] {command, "-c", PROGRAM});
+        ProcessBuilder builder = new ProcessBuilder(command, "-c", PROGRAM);
         builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
         builder.environment().put("PYSPARK_GATEWAY_PORT", String.valueOf(serve(secret)));
         builder.environment().put("PYSPARK_GATEWAY_SECRET", secret); // not an argument, which other users could see
@@ -75,7 +76,7 @@ public final class Python {
      */
     Object run(SparkSession session, String text) throws KafkaSqlException, InterruptedException {
         try {
-            return ((BiFunction) attached.join()).apply(session, text);
+            return attached.join().apply(session, text);
         } catch (Py4JException e) {
             throw process.waitFor(2, TimeUnit.SECONDS) ? endedException() : new KafkaSqlException(e);
         }
@@ -94,7 +95,7 @@ public final class Python {
     }
 
     /** Called by Python when it is ready to execute statements. */
-    public void attach(BiFunction statements) {
+    public void attach(BiFunction<SparkSession, String, Object> statements) {
         attached.complete(statements);
     }
 
@@ -103,27 +104,28 @@ public final class Python {
         attached.completeExceptionally(new KafkaSqlException(message));
     }
 
+    /** Start Py4J's server, and return its port. */
     private int serve(String secret) {
-        AuthenticatedClient client = new AuthenticatedClient(secret);
-        final JavaServer server = new JavaServer(this, 0, 0, 0, null, client, secret);
+        var client = new PythonClient(
+            null, null, 0, InetAddress.getLoopbackAddress(), 30, TimeUnit.SECONDS, SocketFactory.getDefault(), null, true,
+            0, secret);
+        var server = new JavaServer(this, 0, 0, 0, null, client, secret);
         client.setGateway(server.getGateway());
         client.setJavaServer(server);
-        final CompletableFuture started = new CompletableFuture();
-        Thread daemon = new Thread("kafka_sql-gateway") { // its threads are daemons, too
-            public void run() {
-                server.start(true);
-                started.complete(Boolean.TRUE);
-            }
-        };
+        Thread daemon = new Thread(() -> server.start(true), "kafka_sql-gateway"); // its threads are daemons, too
         daemon.setDaemon(true);
         daemon.start();
-        started.join();
+        try {
+            daemon.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
         return server.getListeningPort();
     }
 
     private void awaitAttached() throws KafkaSqlException, InterruptedException {
         try {
-            CompletableFuture.anyOf(new CompletableFuture[] {attached, process.onExit()}).get();
+            CompletableFuture.anyOf(attached, process.onExit()).get();
         } catch (ExecutionException e) {
             process.destroy();
             throw (KafkaSqlException) e.getCause();
@@ -136,16 +138,11 @@ public final class Python {
 
     /** End Python before this JVM ends. (If the JVM is killed, Python notices the end of its stdin.) */
     private void endWithThisJvm() {
-        Runtime.getRuntime().addShutdownHook(new Thread("kafka_sql-end") {
-            public void run() {
-                process.destroy();
-                try {
-                    process.waitFor(5, TimeUnit.SECONDS); // before its connections break, which it would log as errors
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                }
-            }
-        });
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            process.destroy();
+            process.onExit().completeOnTimeout(process, 5, TimeUnit.SECONDS)
+                .join(); // before its connections break, which it would log as errors
+        }, "kafka_sql-end"));
     }
 
     private static String advice() {

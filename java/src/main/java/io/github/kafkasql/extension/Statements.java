@@ -1,9 +1,13 @@
 package io.github.kafkasql.extension;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.parser.ParseException;
@@ -24,27 +28,37 @@ public final class Statements implements InvocationHandler {
         + "|.*\\bread_kafka`?\\s*[(]).*",
         Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
-    private static final Pattern OPTIONS = Pattern.compile(Patterns.read("options.regex"));
+    private static final Pattern OPTIONS = Pattern.compile(readPattern("options.regex"));
 
     /** Set while Python uses the thread: the statements that it runs itself are for Spark. */
-    private static final ThreadLocal IN_PYTHON = new ThreadLocal();
+    private static final ThreadLocal<Boolean> IN_PYTHON = ThreadLocal.withInitial(() -> false);
 
     private final SparkSession session;
-    private final Object parser;
+    private final ParserInterface parser;
     private volatile Python last; // process of the last statement; null at first, and after an error of the process
 
-    private Statements(SparkSession session, Object parser) {
+    private Statements(SparkSession session, ParserInterface parser) {
         this.session = session;
         this.parser = parser;
     }
 
-    static Object wrap(SparkSession session, Object parser) {
-        return Proxy.newProxyInstance(
-            Statements.class.getClassLoader(), new Class[] {ParserInterface.class}, new Statements(session, parser));
+    static ParserInterface wrap(SparkSession session, ParserInterface parser) {
+        return (ParserInterface) Proxy.newProxyInstance(
+            Statements.class.getClassLoader(), new Class<?>[] {ParserInterface.class}, new Statements(session, parser));
     }
 
+    /** Return a regular expression that kafka_sql/options/masking.py put into the jar when it was built. */
+    static String readPattern(String name) {
+        try (InputStream pattern = Statements.class.getResourceAsStream(name)) {
+            return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
     public Object invoke(Object proxy, Method method, Object[] args) throws Throwable {
-        if (method.getName().startsWith("parsePlan") && IN_PYTHON.get() == null && isForPython((String) args[0])) {
+        if (method.getName().startsWith("parsePlan") && !IN_PYTHON.get() && isForPython((String) args[0])) {
             Object plan = plan((String) args[0]);
             if (plan != null) return plan;
         }
@@ -57,8 +71,8 @@ public final class Statements implements InvocationHandler {
 
     /** Spark's syntax errors quote the statement. Return one without the statement if that has options. */
     private static Throwable hideOptions(Throwable error, Object[] args) {
-        if (!(error instanceof ParseException) || !(args[0] instanceof String)) return error;
-        return OPTIONS.matcher((String) args[0]).find() ? new KafkaSqlException((ParseException) error) : error;
+        return error instanceof ParseException syntax && args[0] instanceof String text && OPTIONS.matcher(text).find()
+            ? new KafkaSqlException(syntax) : error;
     }
 
     private boolean isForPython(String text) {
@@ -69,7 +83,7 @@ public final class Statements implements InvocationHandler {
 
     /** Execute a statement and return its plan, or null if Spark is to run the statement itself. */
     private Object plan(String text) throws Throwable {
-        IN_PYTHON.set(Boolean.TRUE);
+        IN_PYTHON.set(true);
         Object result;
         try {
             Python previous = last;
@@ -82,9 +96,9 @@ public final class Statements implements InvocationHandler {
         } finally {
             IN_PYTHON.remove();
         }
-        if (result instanceof String) throw new KafkaSqlException((String) result);
-        if (result instanceof ParseException) throw (ParseException) result;
-        if (result instanceof Throwable) throw new KafkaSqlException((Throwable) result);
-        return result == null ? null : ((Dataset) result).queryExecution().commandExecuted();
+        if (result instanceof String message) throw new KafkaSqlException(message);
+        if (result instanceof ParseException error) throw error;
+        if (result instanceof Throwable error) throw new KafkaSqlException(error);
+        return result instanceof Dataset<?> rows ? rows.queryExecution().commandExecuted() : null;
     }
 }

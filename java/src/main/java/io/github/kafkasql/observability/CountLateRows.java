@@ -1,6 +1,8 @@
 package io.github.kafkasql.observability;
 
-import java.lang.reflect.Method;
+import io.github.kafkasql.Seqs;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -16,16 +18,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.sql.types.StructType;
-import scala.None$;
 import scala.Option;
-import scala.collection.Iterator;
-import scala.collection.immutable.List;
-import scala.collection.immutable.Nil$;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Counts the rows that the aggregates of a micro-batch drop because they are late.
@@ -35,111 +35,102 @@ import scala.collection.immutable.Nil$;
  * GROUP BY with an event time is not after the watermark of the micro-batch before. An aggregate over the result of
  * another stateful operator is omitted, because its rows are never late.
  *
- * <p>A query must not fail because its late rows cannot be counted: then the plan stays as it is. It uses little beyond Java
- * 1.4 because Spark's Janino compiles it, and reflection where Spark 4.1 to 4.3 differ.
+ * <p>A query must not fail because its late rows cannot be counted: then the plan stays as it is.
  */
-public final class CountLateRows extends Rule {
+public final class CountLateRows extends Rule<LogicalPlan> {
     private static final String WATERMARK = "spark.watermarkDelayMs"; // metadata of columns with an event time
     private static final String ALL_OPERATORS = "spark.sql.streaming.statefulOperator.allowMultiple";
 
-    public TreeNode apply(TreeNode plan) {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
         try {
-            LogicalPlan root = (LogicalPlan) plan;
-            if (!root.isStreaming()) return plan;
+            if (!plan.isStreaming()) return plan;
             LateRowCounter counter = counter();
-            return counter == null ? plan : count(root, counter);
-        } catch (Exception e) {
+            return counter == null ? plan : count(plan, counter);
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            logDebug(() -> "Late rows are not counted: " + e);
             return plan;
         }
     }
 
     /** The counter of the micro-batch that is planned; null before the first watermark. */
-    private static LateRowCounter counter() throws Exception {
+    @SuppressWarnings("resource") // the session is Spark's
+    private static LateRowCounter counter() throws ReflectiveOperationException {
         SparkContext context = SparkContext.getOrCreate();
         String query = context.getLocalProperty("sql.streaming.queryId");
         if (query == null) return null;
-        SparkSession session = (SparkSession) SparkSession.active();
-        Object stream = session.sharedState().activeStreamingQueries().get(UUID.fromString(query));
-        Object batch = get(stream, "lastExecution");
-        Object id = get(batch, "currentBatchId");
-        if (!id.toString().equals(context.getLocalProperty("streaming.sql.batchId"))) return null;
+        SparkSession session = SparkSession.active();
+        StreamExecution stream = session.sharedState().activeStreamingQueries().get(UUID.fromString(query));
+        IncrementalExecution batch = stream.lastExecution();
+        long id = batch.currentBatchId();
+        if (!String.valueOf(id).equals(context.getLocalProperty("streaming.sql.batchId"))) return null;
         Object offsets;
         if (session.conf().get(ALL_OPERATORS, "true").equals("true")) {
-            Option previous = (Option) get(batch, "prevOffsetSeqMetadata");
+            Option<?> previous = batch.prevOffsetSeqMetadata();
             if (previous.isEmpty()) return null;
             offsets = previous.get();
         } else {
             offsets = get(batch, "offsetSeqMetadata");
         }
-        long watermark = ((Number) get(offsets, "batchWatermarkMs")).longValue();
+        long watermark = (long) get(offsets, "batchWatermarkMs");
         if (watermark <= 0) return null;
-        return LateRowCounter.of(context, get(batch, "runId").toString(), ((Number) id).longValue(), watermark * 1000);
+        return LateRowCounter.of(context, batch.runId().toString(), id, watermark * 1000);
     }
 
-    private static Object get(Object object, String name) throws Exception {
-        Method method = object.getClass().getMethod(name, new Class[0]);
-        method.setAccessible(true);
-        return method.invoke(object, new Object[0]);
+    /** Call a method whose class or result has another type in Spark 4.1. */
+    private static Object get(Object object, String name) throws ReflectiveOperationException {
+        return object.getClass().getMethod(name).invoke(object);
     }
 
     private static LogicalPlan count(LogicalPlan plan, LateRowCounter counter) {
-        if (plan instanceof Aggregate && plan.isStreaming()) {
-            LogicalPlan child = ((Aggregate) plan).child();
-            Expression end = endOfGroup((Aggregate) plan);
+        if (plan instanceof Aggregate aggregate && plan.isStreaming()) {
+            LogicalPlan child = aggregate.child();
+            Expression end = endOfGroup(aggregate);
             if (end != null && !isCounted(child) && !keepsState(child)) {
-                LogicalPlan counted = new Filter(keep(counter, end), child);
-                return (LogicalPlan) plan.withNewChildren(list(counted));
+                return plan.withNewChildren(Seqs.of(new Filter(keep(counter, end), child)));
             }
         }
-        List children = (List) Nil$.MODULE$;
+        List<LogicalPlan> children = new ArrayList<>();
         boolean isChanged = false;
-        Iterator iterator = plan.children().iterator();
-        while (iterator.hasNext()) {
-            LogicalPlan child = (LogicalPlan) iterator.next();
+        for (LogicalPlan child : children(plan)) {
             LogicalPlan counted = count(child, counter);
             isChanged |= counted != child;
-            children = children.$colon$colon(counted);
+            children.add(counted);
         }
-        return isChanged ? (LogicalPlan) plan.withNewChildren(children.reverse()) : plan;
+        return isChanged ? plan.withNewChildren(Seqs.of(children.toArray(LogicalPlan[]::new))) : plan;
     }
 
     /** The time after which Spark drops a group: the end of its window, or its event time; null if it drops none. */
     private static Expression endOfGroup(Aggregate aggregate) {
-        Iterator keys = aggregate.groupingExpressions().iterator();
-        while (keys.hasNext()) {
-            Object key = keys.next();
-            if (!(key instanceof NamedExpression) || !((NamedExpression) key).metadata().contains(WATERMARK)) continue;
-            Expression time = key instanceof Alias ? ((Alias) key).child() : (Expression) key;
-            if (time.dataType() instanceof StructType) time = new GetStructField(time, 1, (Option) None$.MODULE$);
+        for (Expression key : CollectionConverters.asJava(aggregate.groupingExpressions())) {
+            if (!(key instanceof NamedExpression named) || !named.metadata().contains(WATERMARK)) continue;
+            Expression time = key instanceof Alias alias ? alias.child() : key;
+            if (time.dataType() instanceof StructType) time = new GetStructField(time, 1, Option.empty());
             return new PreciseTimestampConversion(time, time.dataType(), DataTypes.LongType);
         }
         return null;
     }
 
     private static Expression keep(LateRowCounter counter, Expression end) {
-        Expression never = new Literal(Long.valueOf(Long.MAX_VALUE), DataTypes.LongType);
-        Expression time = new Coalesce(list(never).$colon$colon(end));
+        Expression time = new Coalesce(Seqs.of(end, new Literal(Long.MAX_VALUE, DataTypes.LongType)));
         Expression object = new Literal(counter, new ObjectType(LateRowCounter.class));
-        List none = (List) Nil$.MODULE$;
-        return new Invoke(object, "keep", DataTypes.BooleanType, list(time), none, false, false, false);
+        return new Invoke(object, "keep", DataTypes.BooleanType, Seqs.of(time), Seqs.of(), false, false, false);
     }
 
     private static boolean isCounted(LogicalPlan plan) {
-        if (!(plan instanceof Filter) || !(((Filter) plan).condition() instanceof Invoke)) return false;
-        return ((Invoke) ((Filter) plan).condition()).functionName().equals("keep");
+        return plan instanceof Filter filter
+            && filter.condition() instanceof Invoke invoke && invoke.functionName().equals("keep");
     }
 
     private static boolean keepsState(LogicalPlan plan) {
         if (!plan.isStreaming()) return false;
         String name = plan.nodeName();
-        if (plan instanceof Aggregate || name.startsWith("Deduplicate") || name.indexOf("WithState") >= 0) return true;
-        if (plan instanceof Join && ((Join) plan).left().isStreaming() && ((Join) plan).right().isStreaming()) return true;
-        Iterator children = plan.children().iterator();
-        while (children.hasNext()) if (keepsState((LogicalPlan) children.next())) return true;
-        return false;
+        if (plan instanceof Aggregate || name.startsWith("Deduplicate") || name.contains("WithState")) return true;
+        if (plan instanceof Join join && join.left().isStreaming() && join.right().isStreaming()) return true;
+        return children(plan).stream().anyMatch(CountLateRows::keepsState);
     }
 
-    private static List list(Object element) {
-        return ((List) Nil$.MODULE$).$colon$colon(element);
+    private static List<LogicalPlan> children(LogicalPlan plan) {
+        return CollectionConverters.asJava(plan.children());
     }
 }

@@ -1,5 +1,6 @@
 package io.github.kafkasql.state;
 
+import io.github.kafkasql.Seqs;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -14,8 +15,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
-import scala.collection.immutable.Nil$;
-import scala.collection.immutable.Seq;
 
 /**
  * An aggregate function of a GROUP BY with retraction, and its accumulator.
@@ -26,12 +25,14 @@ import scala.collection.immutable.Seq;
  * next ones are read from the values of the group, which {@link GroupAggregator} keeps.
  */
 final class AggregateCall implements Serializable {
+    private static final long serialVersionUID = 1;
     private static final int MAX_EXTREMES = 16;
 
     final int argument; // the column of the input; -1 for COUNT(*)
     private final String function;
     private final boolean isDistinct;
-    private final DataType argumentType, resultType;
+    private final DataType argumentType;
+    private final DataType resultType;
     private transient InterpretedOrdering ordering;
 
     // the accumulator of the current group
@@ -39,7 +40,7 @@ final class AggregateCall implements Serializable {
     private BigDecimal decimals;
     private double doubles;
     private long longs;
-    private List extremes; // the first values in order, each as the bytes of a row
+    private transient List<byte[]> extremes; // the first values in order, each as the bytes of a row
     private boolean hasAll; // whether these are all values of the group
 
     AggregateCall(String function, int argument, boolean isDistinct, DataType argumentType, DataType resultType) {
@@ -71,7 +72,7 @@ final class AggregateCall implements Serializable {
     }
 
     private DataType sumType() {
-        if (argumentType instanceof DecimalType) return new DecimalType(38, ((DecimalType) argumentType).scale());
+        if (argumentType instanceof DecimalType decimal) return new DecimalType(38, decimal.scale());
         if (argumentType.equals(DataTypes.FloatType) || argumentType.equals(DataTypes.DoubleType))
             return DataTypes.DoubleType;
         // an average of large numbers does not overflow
@@ -83,16 +84,15 @@ final class AggregateCall implements Serializable {
     void load(InternalRow state, int column) {
         count = state == null ? 0 : state.getLong(column + 1);
         if (isExtreme()) {
-            extremes = new ArrayList(MAX_EXTREMES + 1);
+            extremes = new ArrayList<>(MAX_EXTREMES + 1);
             hasAll = state == null || count == 1;
             ArrayData values = state == null ? null : state.getArray(column);
             for (int i = 0; values != null && i < values.numElements(); i++) extremes.add(values.getBinary(i));
         } else if (!isCount()) {
-            DataType type = sumType();
-            if (type instanceof DecimalType)
+            if (sumType() instanceof DecimalType type)
                 decimals = state == null ? BigDecimal.ZERO
-                    : state.getDecimal(column, 38, ((DecimalType) type).scale()).toJavaBigDecimal();
-            else if (type.equals(DataTypes.DoubleType)) doubles = state == null ? 0 : state.getDouble(column);
+                    : state.getDecimal(column, 38, type.scale()).toJavaBigDecimal();
+            else if (sumType().equals(DataTypes.DoubleType)) doubles = state == null ? 0 : state.getDouble(column);
             else longs = state == null ? 0 : state.getLong(column);
         }
     }
@@ -100,13 +100,12 @@ final class AggregateCall implements Serializable {
     /** Write the accumulator. */
     void store(Object[] state, int column) {
         if (count == 0) doubles = 0; // without the rounding errors of retracted values
-        state[column + 1] = Long.valueOf(isExtreme() ? (hasAll ? 1 : 0) : count);
+        state[column + 1] = isExtreme() ? (hasAll ? 1L : 0L) : count;
         if (isExtreme()) state[column] = new GenericArrayData(extremes.toArray());
-        else if (isCount()) state[column] = Long.valueOf(0);
-        else if (sumType() instanceof DecimalType)
-            state[column] = Decimal.apply(decimals, 38, ((DecimalType) sumType()).scale());
-        else if (sumType().equals(DataTypes.DoubleType)) state[column] = Double.valueOf(doubles);
-        else state[column] = Long.valueOf(longs);
+        else if (isCount()) state[column] = 0L;
+        else if (sumType() instanceof DecimalType type) state[column] = Decimal.apply(decimals, 38, type.scale());
+        else if (sumType().equals(DataTypes.DoubleType)) state[column] = doubles;
+        else state[column] = longs;
     }
 
     /** Add a row (sign 1), or retract it (-1). */
@@ -116,8 +115,8 @@ final class AggregateCall implements Serializable {
         if (isCount()) return;
         Object value = row.get(column, argumentType);
         if (sumType() instanceof DecimalType) {
-            BigDecimal number = value instanceof Decimal
-                ? ((Decimal) value).toJavaBigDecimal() : BigDecimal.valueOf(((Number) value).longValue());
+            BigDecimal number = value instanceof Decimal decimal
+                ? decimal.toJavaBigDecimal() : BigDecimal.valueOf(((Number) value).longValue());
             decimals = decimals.add(sign > 0 ? number : number.negate());
         } else if (sumType().equals(DataTypes.DoubleType)) {
             doubles += sign * ((Number) value).doubleValue();
@@ -130,26 +129,17 @@ final class AggregateCall implements Serializable {
     void addValue(byte[] value, int sign) {
         if (!isExtreme()) add(RowPacker.toRow(value, 1), 0, sign);
         else if (sign > 0) addExtreme(value);
-        else removeExtreme(value);
+        else extremes.removeIf(extreme -> Arrays.equals(extreme, value));
     }
 
     private void addExtreme(byte[] value) {
         int at = 0;
-        while (at < extremes.size() && compare((byte[]) extremes.get(at), value) < 0) at++;
+        while (at < extremes.size() && compare(extremes.get(at), value) < 0) at++;
         if (at == extremes.size() && !hasAll) return; // values that are not known may precede it
         extremes.add(at, value);
         if (extremes.size() > MAX_EXTREMES) {
             extremes.remove(MAX_EXTREMES);
             hasAll = false;
-        }
-    }
-
-    private void removeExtreme(byte[] value) {
-        for (int i = 0; i < extremes.size(); i++) {
-            if (Arrays.equals((byte[]) extremes.get(i), value)) {
-                extremes.remove(i);
-                return;
-            }
         }
     }
 
@@ -164,28 +154,29 @@ final class AggregateCall implements Serializable {
     }
 
     private int compare(byte[] left, byte[] right) {
-        if (ordering == null)
-            ordering = InterpretedOrdering.forSchema((Seq) Nil$.MODULE$.$colon$colon(argumentType));
-        int order = ordering.compare((InternalRow) RowPacker.toRow(left, 1), (InternalRow) RowPacker.toRow(right, 1));
+        if (ordering == null) ordering = InterpretedOrdering.forSchema(Seqs.of(argumentType));
+        int order = ordering.compare(RowPacker.toRow(left, 1), RowPacker.toRow(right, 1));
         return function.equals("min") ? order : -order;
     }
 
     /** The function's result. */
     Object result() {
-        if (isCount()) return Long.valueOf(count);
-        if (isExtreme())
-            return extremes.isEmpty() ? null : RowPacker.toRow((byte[]) extremes.get(0), 1).get(0, argumentType);
+        if (isCount()) return count;
+        if (isExtreme()) return extremes.isEmpty() ? null : RowPacker.toRow(extremes.get(0), 1).get(0, argumentType);
         if (count == 0) return null;
         boolean isAverage = function.equals("avg");
-        if (resultType instanceof DecimalType) {
-            DecimalType type = (DecimalType) resultType;
+        if (resultType instanceof DecimalType type) {
             BigDecimal result = isAverage
                 ? decimals.divide(BigDecimal.valueOf(count), type.scale(), RoundingMode.HALF_UP) : decimals;
             return Decimal.apply(result, type.precision(), type.scale());
         }
-        if (!isAverage) return resultType.equals(DataTypes.DoubleType) ? (Object) Double.valueOf(doubles) : Long.valueOf(longs);
-        double sum = sumType() instanceof DecimalType
-            ? decimals.doubleValue() : sumType().equals(DataTypes.DoubleType) ? doubles : (double) longs;
-        return Double.valueOf(sum / count);
+        if (isAverage) return sum() / count;
+        if (resultType.equals(DataTypes.DoubleType)) return doubles;
+        return longs;
+    }
+
+    private double sum() {
+        if (sumType() instanceof DecimalType) return decimals.doubleValue();
+        return sumType().equals(DataTypes.DoubleType) ? doubles : longs;
     }
 }

@@ -1,16 +1,18 @@
 package io.github.kafkasql.state;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.MapSort;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -20,11 +22,10 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Stateful operators over streams of changes, which Spark does not have. A change has a row kind and an order, which are
  * columns of the stream; its other columns are a row.
- *
- * <p>This package uses little beyond Java 1.4 (no generics or lambdas) because Spark's Janino compiles it, and no API
- * that differs between Spark 4.1 and 4.3.
  */
 public final class ChangelogOperators {
+    private static final Column NO_ORDER = functions.lit(0L);
+
     private ChangelogOperators() {}
 
     /**
@@ -32,13 +33,13 @@ public final class ChangelogOperators {
      *
      * @param returnsOldRows whether the old row of an update is returned, too
      */
-    public static Dataset normalize(
-            Dataset changes, String[] key, String kind, String order, boolean returnsOldRows) {
+    public static Dataset<Row> normalize(
+            Dataset<Row> changes, String[] key, String kind, String order, boolean returnsOldRows) {
         return mapRows(changes, key, kind, order, new Normalizer(returnsOldRows));
     }
 
     /** See {@link Materializer}. Returns the columns of the input. */
-    public static Dataset materialize(Dataset changes, String[] key, String kind, String order) {
+    public static Dataset<Row> materialize(Dataset<Row> changes, String[] key, String kind, String order) {
         return mapRows(changes, key, kind, order, new Materializer());
     }
 
@@ -50,31 +51,26 @@ public final class ChangelogOperators {
      * @param isDistinct whether each function has DISTINCT
      * @param results the names and types of the results, as JSON
      */
-    public static Dataset aggregate(
-            Dataset changes, String[] key, String[] functionNames, String[] arguments, boolean[] isDistinct,
+    public static Dataset<Row> aggregate(
+            Dataset<Row> changes, String[] key, String[] functionNames, String[] arguments, boolean[] isDistinct,
             String results, String kind) {
         StructType resultType = (StructType) DataType.fromJson(results);
-        List names = new ArrayList();
-        for (int i = 0; i < arguments.length; i++)
-            if (arguments[i] != null && !names.contains(arguments[i])) names.add(arguments[i]);
-        String[] columns = (String[]) names.toArray(new String[0]);
+        String[] columns = Arrays.stream(arguments).filter(Objects::nonNull).distinct().toArray(String[]::new);
         StructType type = type(changes, columns);
         AggregateCall[] calls = new AggregateCall[functionNames.length];
         for (int i = 0; i < calls.length; i++) {
-            int argument = names.indexOf(arguments[i]);
+            int argument = Arrays.asList(columns).indexOf(arguments[i]);
             DataType argumentType = argument < 0 ? null : type.apply(argument).dataType();
             calls[i] = new AggregateCall(
                 functionNames[i], argument, isDistinct[i], argumentType, resultType.apply(i).dataType());
         }
-        StructType keyType = type(changes, key);
-        StructType outputType = new StructType().add("key", keyType).add("results", resultType);
-        Dataset packed = pack(changes, key, struct(changes, columns, true), type, kind, noOrder());
-        Dataset output = run(packed, new GroupAggregator(type, calls, resultType), outputType);
-        List selected = new ArrayList();
-        addFields(selected, "change.row.key", key);
-        addFields(selected, "change.row.results", resultType.fieldNames());
-        selected.add(column("change.kind").as(kind));
-        return output.select((Column[]) selected.toArray(new Column[0]));
+        StructType outputType = new StructType().add("key", type(changes, key)).add("results", resultType);
+        Dataset<Row> packed = pack(changes, key, struct(changes, columns, true), type, kind, NO_ORDER);
+        Dataset<Row> output = run(packed, new GroupAggregator(type, calls, resultType), outputType);
+        List<Column> selected = new ArrayList<>(fields("change.row.key", key));
+        selected.addAll(fields("change.row.results", resultType.fieldNames()));
+        selected.add(functions.col("change.kind").as(kind));
+        return output.select(selected.toArray(Column[]::new));
     }
 
     /**
@@ -82,109 +78,95 @@ public final class ChangelogOperators {
      *
      * @param key the columns of both tables that are equal, with the same names and types
      * @param time the column of both tables with the time, which has the same type
-     * @param columns the columns of both tables that are kept
+     * @param leftColumns the columns of the left table that are kept
+     * @param rightColumns the columns of the right table that are kept
      */
-    public static Dataset joinVersions(
-            Dataset left, Dataset right, String[] key, String time, String[] leftColumns, String[] rightColumns,
-            String kind, String order, boolean isOuter) {
-        StructType leftType = type(left, leftColumns), rightType = type(right, rightColumns);
+    public static Dataset<Row> joinVersions(
+            Dataset<Row> left, Dataset<Row> right, String[] key, String time, String[] leftColumns,
+            String[] rightColumns, String kind, String order, boolean isOuter) {
         Column noKind = functions.lit(null).cast("string");
-        Column place = order == null ? noOrder() : right.col(quote(order)).cast("bigint");
-        Dataset events = packEvents(left, key, time, leftColumns, noKind, noOrder())
-            .union(packEvents(right, key, time, rightColumns, right.col(quote(kind)), place));
-        Dataset output = run(events, new TemporalJoiner(isOuter), TimeMode.EventTime(), OutputMode.Append());
-        StructType type = new StructType().add("left", leftType).add("right", rightType);
-        Column joined = RowPacker.unpack(output.col("value"), type);
-        return output.select(new Column[] {joined.as("joined")})
-            .select(new Column[] {column("joined.left").as("left"), column("joined.right").as("right")});
+        Dataset<Row> events = packEvents(left, key, time, leftColumns, noKind, NO_ORDER)
+            .union(packEvents(right, key, time, rightColumns, right.col(quote(kind)), place(right, order)));
+        Dataset<byte[]> output = run(events, new TemporalJoiner(isOuter), TimeMode.EventTime(), OutputMode.Append());
+        StructType type =
+            new StructType().add("left", type(left, leftColumns)).add("right", type(right, rightColumns));
+        return output.select(RowPacker.unpack(output.col("value"), type).as("joined"))
+            .select(functions.col("joined.left").as("left"), functions.col("joined.right").as("right"));
     }
 
     /** Convert rows to two columns: the packed event, and its packed key. */
-    private static Dataset packEvents(
-            Dataset rows, String[] key, String time, String[] columns, Column kind, Column order) {
+    private static Dataset<Row> packEvents(
+            Dataset<Row> rows, String[] key, String time, String[] columns, Column kind, Column order) {
         StructType type = VersionEvent.type(rows.schema().apply(time).dataType(), type(rows, columns));
-        Column event = functions.struct(new Column[] {
+        Column event = functions.struct(
             kind.as("kind"), rows.col(quote(time)).as("time"), order.as("order"),
-            struct(rows, columns, false).as("row")});
-        return rows.select(new Column[] {
-            RowPacker.pack(event, type).as("change"),
-            RowPacker.pack(struct(rows, key, true), type(rows, key)).as("key")});
+            struct(rows, columns, false).as("row"));
+        return rows.select(RowPacker.pack(event, type).as("change"), packKey(rows, key));
     }
 
-    private static Dataset mapRows(
-            Dataset changes, String[] key, String kind, String order, StatefulProcessor processor) {
-        List names = new ArrayList();
-        for (int i = 0; i < changes.columns().length; i++)
-            if (!changes.columns()[i].equals(kind) && !changes.columns()[i].equals(order))
-                names.add(changes.columns()[i]);
-        String[] columns = (String[]) names.toArray(new String[0]);
+    private static Dataset<Row> mapRows(
+            Dataset<Row> changes, String[] key, String kind, String order, Operator operator) {
+        String[] columns = Arrays.stream(changes.columns())
+            .filter(name -> !name.equals(kind) && !name.equals(order)).toArray(String[]::new);
         StructType type = type(changes, columns);
-        Column place = order == null ? noOrder() : changes.col(quote(order)).cast("bigint");
-        Dataset packed = pack(changes, key, struct(changes, columns, false), type, kind, place);
-        Dataset output = run(packed, processor, type);
-        List selected = new ArrayList();
-        addFields(selected, "change.row", columns);
-        selected.add(column("change.kind").as(kind));
-        if (order != null) selected.add(column("change.order").as(order));
-        return output.select((Column[]) selected.toArray(new Column[0]));
+        Dataset<Row> packed =
+            pack(changes, key, struct(changes, columns, false), type, kind, place(changes, order));
+        List<Column> selected = new ArrayList<>(fields("change.row", columns));
+        selected.add(functions.col("change.kind").as(kind));
+        if (order != null) selected.add(functions.col("change.order").as(order));
+        return run(packed, operator, type).select(selected.toArray(Column[]::new));
     }
 
     /** Convert changes to two columns: the packed change, and its packed key. */
-    private static Dataset pack(
-            Dataset changes, String[] key, Column row, StructType type, String kind, Column order) {
-        Column change = functions.struct(
-            new Column[] {changes.col(quote(kind)).as("kind"), order.as("order"), row.as("row")});
-        return changes.select(new Column[] {
-            RowPacker.pack(change, Change.type(type)).as("change"),
-            RowPacker.pack(struct(changes, key, true), type(changes, key)).as("key")});
+    private static Dataset<Row> pack(
+            Dataset<Row> changes, String[] key, Column row, StructType type, String kind, Column order) {
+        Column change = functions.struct(changes.col(quote(kind)).as("kind"), order.as("order"), row.as("row"));
+        return changes.select(RowPacker.pack(change, Change.type(type)).as("change"), packKey(changes, key));
     }
 
-    /** Apply a processor to the changes of each key, and convert its output to the column "change". */
-    private static Dataset run(Dataset packed, StatefulProcessor processor, StructType row) {
-        Dataset output = run(packed, processor, TimeMode.None(), OutputMode.Update());
-        return output.select(
-            new Column[] {RowPacker.unpack(output.col("value"), Change.type(row)).as("change")});
+    private static Column packKey(Dataset<Row> rows, String[] key) {
+        return RowPacker.pack(struct(rows, key, true), type(rows, key)).as("key");
     }
 
-    private static Dataset run(Dataset packed, StatefulProcessor processor, TimeMode time, OutputMode mode) {
-        return packed.groupBy(new Column[] {functions.col("key")})
+    /** Apply an operator to the changes of each key, and convert its output to the column "change". */
+    private static Dataset<Row> run(Dataset<Row> packed, Operator operator, StructType row) {
+        Dataset<byte[]> output = run(packed, operator, TimeMode.None(), OutputMode.Update());
+        return output.select(RowPacker.unpack(output.col("value"), Change.type(row)).as("change"));
+    }
+
+    private static Dataset<byte[]> run(Dataset<Row> packed, Operator operator, TimeMode time, OutputMode mode) {
+        return packed.groupBy(functions.col("key"))
             .as(Encoders.BINARY(), Encoders.tuple(Encoders.BINARY(), Encoders.BINARY()))
-            .transformWithState(processor, time, mode, Encoders.BINARY());
+            .transformWithState(operator, time, mode, Encoders.BINARY());
     }
 
-    private static void addFields(List selected, String struct, String[] names) {
-        for (int i = 0; i < names.length; i++) selected.add(column(struct + "." + quote(names[i])).as(names[i]));
+    private static List<Column> fields(String struct, String[] names) {
+        return Arrays.stream(names).map(name -> functions.col(struct + "." + quote(name)).as(name)).toList();
     }
 
-    private static Column noOrder() {
-        return functions.lit(Long.valueOf(0));
-    }
-
-    private static Column column(String name) {
-        return functions.col(name);
+    private static Column place(Dataset<Row> changes, String order) {
+        return order == null ? NO_ORDER : changes.col(quote(order)).cast("bigint");
     }
 
     /**
      * The columns as a struct. Maps with the same entries become the same bytes. So do other values that Spark regards
      * as equal if the struct is grouped by them.
      */
-    private static Column struct(Dataset rows, String[] names, boolean isGrouped) {
-        Column[] columns = new Column[names.length];
-        for (int i = 0; i < names.length; i++) {
-            Column value = rows.col(quote(names[i]));
-            DataType type = rows.schema().apply(names[i]).dataType();
+    private static Column struct(Dataset<Row> rows, String[] names, boolean isGrouped) {
+        return functions.struct(Arrays.stream(names).map(name -> {
+            Column value = rows.col(quote(name));
+            DataType type = rows.schema().apply(name).dataType();
             if (isGrouped && (type.equals(DataTypes.FloatType) || type.equals(DataTypes.DoubleType)))
                 value = ExpressionUtils.column(new NormalizeNaNAndZero(ExpressionUtils.expression(value)));
             if (type instanceof MapType)
                 value = ExpressionUtils.column(new MapSort(ExpressionUtils.expression(value)));
-            columns[i] = value.as(names[i]);
-        }
-        return functions.struct(columns);
+            return value.as(name);
+        }).toArray(Column[]::new));
     }
 
-    private static StructType type(Dataset rows, String[] names) {
+    private static StructType type(Dataset<Row> rows, String[] names) {
         StructType type = new StructType();
-        for (int i = 0; i < names.length; i++) type = type.add(names[i], rows.schema().apply(names[i]).dataType());
+        for (String name : names) type = type.add(name, rows.schema().apply(name).dataType());
         return type;
     }
 

@@ -1,5 +1,6 @@
 package io.github.kafkasql.state;
 
+import io.github.kafkasql.Seqs;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -25,9 +25,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.collection.immutable.Nil$;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Flink's GroupAggregate over changes: returns a group's old and new result once per micro-batch.
@@ -35,13 +32,23 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>The state of a group is its number of rows and the accumulators of its functions. For each column that a MIN, MAX
  * or DISTINCT needs, the state also has the number of rows per value.
  */
-public final class GroupAggregator extends StatefulProcessor {
+final class GroupAggregator extends Operator {
+    private static final long serialVersionUID = 1;
+
     private final StructType arguments;
     private final AggregateCall[] calls;
-    private final RowPacker statePacker, resultPacker;
-    private transient ValueState state;
-    private transient MapState[] counts; // of the values of each argument; null if not needed
-    private transient UnsafeProjection[] values; // each argument as a row
+    private final RowPacker statePacker;
+    private final RowPacker resultPacker;
+    private transient ValueState<byte[]> state;
+    private transient Map<Integer, ValueCounts> counts; // by the argument; only of those that are needed
+
+    /** The number of rows of each value of an argument. */
+    private record ValueCounts(MapState<byte[], Long> state, UnsafeProjection projection) {
+        /** A value as a row with one column. */
+        ByteBuffer value(InternalRow row) {
+            return ByteBuffer.wrap(projection.apply(row).copy().getBytes());
+        }
+    }
 
     GroupAggregator(StructType arguments, AggregateCall[] calls, StructType results) {
         this.arguments = arguments;
@@ -55,120 +62,114 @@ public final class GroupAggregator extends StatefulProcessor {
         statePacker = new RowPacker(type);
     }
 
+    @Override
     public void init(OutputMode mode, TimeMode time) {
-        state = getHandle().getValueState("group", Encoders.BINARY(), TTLConfig.NONE());
-        counts = new MapState[arguments.length()];
-        values = new UnsafeProjection[arguments.length()];
-        for (int i = 0; i < calls.length; i++) {
-            int argument = calls[i].argument;
-            if (!calls[i].needsValues() || counts[argument] != null) continue;
-            counts[argument] =
-                getHandle().getMapState("values" + argument, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
-            values[argument] = UnsafeProjection.create((Seq) Nil$.MODULE$.$colon$colon(
-                new BoundReference(argument, arguments.apply(argument).dataType(), true)));
+        state = valueState("group");
+        counts = new HashMap<>();
+        for (AggregateCall call : calls) {
+            if (call.needsValues()) counts.computeIfAbsent(call.argument, this::countValues);
         }
     }
 
-    public Iterator handleInputRows(Object key, Iterator input, TimerValues timers) {
-        byte[] packed = (byte[]) state.get();
+    private ValueCounts countValues(int argument) {
+        var column = new BoundReference(argument, arguments.apply(argument).dataType(), true);
+        return new ValueCounts(
+            getHandle().getMapState("values" + argument, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE()),
+            UnsafeProjection.create(Seqs.of(column)));
+    }
+
+    @Override
+    public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
+        byte[] packed = state.get();
         InternalRow before = packed == null ? null : statePacker.toRow(packed);
         for (int i = 0; i < calls.length; i++) calls[i].load(before, 1 + 2 * i);
-        byte[] oldResult = packed == null ? null : packResult((byte[]) key);
+        byte[] oldResult = packed == null ? null : packResult(key);
         long rows = addRows(before == null ? 0 : before.getLong(0), input);
         byte[] newResult = null;
         if (rows > 0) {
-            newResult = packResult((byte[]) key);
+            newResult = packResult(key);
             state.update(packState(rows));
         } else {
             clear(packed != null);
         }
-        return CollectionConverters.asScala(changes(oldResult, newResult).iterator());
+        return results(changes(oldResult, newResult));
     }
 
-    private static List changes(byte[] before, byte[] now) {
-        List changes = new ArrayList(2);
+    private static List<byte[]> changes(byte[] before, byte[] now) {
+        List<byte[]> changes = new ArrayList<>(2);
         if (before != null && now != null) {
             if (Arrays.equals(before, now)) return changes;
-            changes.add(new Change(Change.UPDATE_BEFORE, 0, before).pack());
-            changes.add(new Change(Change.UPDATE_AFTER, 0, now).pack());
+            changes.add(new Change(RowKind.UPDATE_BEFORE, 0, before).pack());
+            changes.add(new Change(RowKind.UPDATE_AFTER, 0, now).pack());
         } else if (now != null) {
-            changes.add(new Change(Change.INSERT, 0, now).pack());
+            changes.add(new Change(RowKind.INSERT, 0, now).pack());
         } else if (before != null) {
-            changes.add(new Change(Change.DELETE, 0, before).pack());
+            changes.add(new Change(RowKind.DELETE, 0, before).pack());
         }
         return changes;
     }
 
     /** Add rows, or retract them, and return the group's number of rows. */
-    private long addRows(long rows, Iterator input) {
-        Map[] differences = new Map[counts.length];
-        for (int i = 0; i < counts.length; i++) if (counts[i] != null) differences[i] = new HashMap();
+    private long addRows(long before, Iterator<Tuple2<byte[], byte[]>> input) {
+        long rows = before;
+        Map<Integer, Map<ByteBuffer, Long>> differences = new HashMap<>(); // of the counts, by argument and value
+        for (int argument : counts.keySet()) differences.put(argument, new HashMap<>());
         while (input.hasNext()) {
-            UnsafeRow change = RowPacker.toRow((byte[]) ((Tuple2) input.next())._1(), 3);
-            int sign = Change.isRetraction(Change.readKind(change.getUTF8String(0))) ? -1 : 1;
+            UnsafeRow change = RowPacker.toRow(input.next()._1(), 3);
+            int sign = RowKind.of(change.getUTF8String(0)).isRetraction() ? -1 : 1;
             UnsafeRow row = change.getStruct(2, arguments.length());
             rows += sign;
-            for (int i = 0; i < calls.length; i++)
-                if (!calls[i].needsValues()) calls[i].add(row, calls[i].argument, sign);
-            for (int i = 0; i < differences.length; i++)
-                if (differences[i] != null && !row.isNullAt(i))
-                    addDifference(differences[i], ByteBuffer.wrap(values[i].apply(row).copy().getBytes()), sign);
+            for (AggregateCall call : calls) if (!call.needsValues()) call.add(row, call.argument, sign);
+            differences.forEach((argument, ofValues) -> {
+                if (!row.isNullAt(argument))
+                    ofValues.merge(counts.get(argument).value(row), (long) sign, Long::sum);
+            });
         }
-        for (int i = 0; i < differences.length; i++) if (differences[i] != null) applyDifferences(i, differences[i]);
-        for (int i = 0; i < calls.length; i++) if (calls[i].needsAllValues()) addAllValues(calls[i]);
+        differences.forEach((argument, ofValues) -> ofValues.forEach((value, difference) -> {
+            if (difference != 0) addCount(argument, value.array(), difference);
+        }));
+        for (AggregateCall call : calls) if (call.needsAllValues()) addAllValues(call);
         return rows;
     }
 
-    private static void addDifference(Map differences, ByteBuffer value, int sign) {
-        long[] difference = (long[]) differences.get(value);
-        if (difference == null) differences.put(value, new long[] {sign});
-        else difference[0] += sign;
-    }
-
-    private void applyDifferences(int argument, Map differences) {
-        java.util.Iterator entries = differences.entrySet().iterator();
-        while (entries.hasNext()) {
-            Map.Entry entry = (Map.Entry) entries.next();
-            long difference = ((long[]) entry.getValue())[0];
-            if (difference == 0) continue;
-            byte[] value = ((ByteBuffer) entry.getKey()).array();
-            Long known = (Long) counts[argument].getValue(value);
-            long before = known == null ? 0 : known.longValue(), now = before + difference;
-            if (now == 0) counts[argument].removeKey(value);
-            else counts[argument].updateValue(value, Long.valueOf(now));
-            if (before > 0 == now > 0) continue;
-            for (int i = 0; i < calls.length; i++)
-                if (calls[i].argument == argument && calls[i].needsValues()) calls[i].addValue(value, now > 0 ? 1 : -1);
-        }
+    private void addCount(int argument, byte[] value, long difference) {
+        MapState<byte[], Long> known = counts.get(argument).state();
+        Long count = known.getValue(value);
+        long before = count == null ? 0 : count;
+        long now = before + difference;
+        if (now == 0) known.removeKey(value);
+        else known.updateValue(value, now);
+        if (before > 0 == now > 0) return;
+        for (AggregateCall call : calls)
+            if (call.argument == argument && call.needsValues()) call.addValue(value, now > 0 ? 1 : -1);
     }
 
     private void addAllValues(AggregateCall call) {
         call.clearValues();
-        Iterator entries = counts[call.argument].iterator();
+        Iterator<Tuple2<byte[], Long>> entries = counts.get(call.argument).state().iterator();
         while (entries.hasNext()) {
-            Tuple2 entry = (Tuple2) entries.next();
-            if (((Long) entry._2()).longValue() > 0) call.addValue((byte[]) entry._1(), 1);
+            Tuple2<byte[], Long> entry = entries.next();
+            if (entry._2() > 0) call.addValue(entry._1(), 1);
         }
     }
 
     private void clear(boolean existed) {
         if (existed) state.clear();
-        for (int i = 0; i < counts.length; i++) if (counts[i] != null && counts[i].exists()) counts[i].clear();
+        for (ValueCounts ofValues : counts.values()) if (ofValues.state().exists()) ofValues.state().clear();
     }
 
     private byte[] packState(long rows) {
         Object[] columns = new Object[1 + 2 * calls.length];
-        columns[0] = Long.valueOf(rows);
+        columns[0] = rows;
         for (int i = 0; i < calls.length; i++) calls[i].store(columns, 1 + 2 * i);
         return statePacker.toBytes(new GenericInternalRow(columns));
     }
 
     /** A row of the key and the results. */
     private byte[] packResult(byte[] key) {
-        Object[] columns = new Object[calls.length];
-        for (int i = 0; i < calls.length; i++) columns[i] = calls[i].result();
+        Object[] columns = Arrays.stream(calls).map(AggregateCall::result).toArray();
         byte[] results = resultPacker.toBytes(new GenericInternalRow(columns));
-        UnsafeRowWriter writer = new UnsafeRowWriter(2, key.length + results.length + 16);
+        var writer = new UnsafeRowWriter(2, key.length + results.length + 16);
         writer.resetRowWriter();
         writer.write(0, key);
         writer.write(1, results);

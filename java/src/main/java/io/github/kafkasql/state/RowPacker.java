@@ -1,5 +1,6 @@
 package io.github.kafkasql.state;
 
+import io.github.kafkasql.Seqs;
 import java.io.Serializable;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.sql.types.StructType;
-import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 
 /**
@@ -23,6 +23,8 @@ import scala.collection.immutable.Seq;
  * back, and two rows are equal if their bytes are.
  */
 public final class RowPacker implements Serializable {
+    private static final long serialVersionUID = 1;
+
     private final StructType type;
     private transient UnsafeProjection projection;
 
@@ -42,9 +44,8 @@ public final class RowPacker implements Serializable {
 
     private static Column call(RowPacker packer, String method, DataType result, Column argument) {
         Expression target = Literal.fromObject(packer, new ObjectType(RowPacker.class));
-        Seq arguments = (Seq) Nil$.MODULE$.$colon$colon(ExpressionUtils.expression(argument));
-        return ExpressionUtils.column(
-            new Invoke(target, method, result, arguments, (Seq) Nil$.MODULE$, true, false, true));
+        Seq<Expression> arguments = Seqs.of(ExpressionUtils.expression(argument));
+        return ExpressionUtils.column(new Invoke(target, method, result, arguments, Seqs.of(), true, false, true));
     }
 
     public byte[] toBytes(InternalRow row) {

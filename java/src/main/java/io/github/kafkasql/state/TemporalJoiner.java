@@ -5,14 +5,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.StatefulProcessor;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
@@ -29,101 +25,102 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>Times in the state are microseconds. A key has at most one timer, for the first time at which there is something to
  * do.
  */
-public final class TemporalJoiner extends StatefulProcessor {
+final class TemporalJoiner extends Operator {
+    private static final long serialVersionUID = 1;
     private static final byte[] DELETED = new byte[0];
 
     private final boolean isOuter;
-    private transient ValueState header; // see TemporalKey
-    private transient MapState versions; // by time
-    private transient MapState waiting; // by time and number
+    private transient ValueState<byte[]> header; // see TemporalKey
+    private transient MapState<byte[], byte[]> versions; // by time
+    private transient MapState<byte[], byte[]> waiting; // by time and number
     private transient TemporalKey key; // of the current key
 
     TemporalJoiner(boolean isOuter) {
         this.isOuter = isOuter;
     }
 
+    @Override
     public void init(OutputMode mode, TimeMode time) {
-        header = getHandle().getValueState("key", Encoders.BINARY(), TTLConfig.NONE());
-        versions = getHandle().getMapState("versions", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
-        waiting = getHandle().getMapState("waiting", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+        header = valueState("key");
+        versions = mapState("versions");
+        waiting = mapState("waiting");
     }
 
-    public Iterator handleInputRows(Object ignored, Iterator rows, TimerValues timers) {
+    @Override
+    public Iterator<byte[]> handleInputRows(byte[] ignored, Iterator<Tuple2<byte[], byte[]>> rows, TimerValues timers) {
         long watermark = micros(timers.getCurrentWatermarkInMs());
-        key = TemporalKey.read((byte[]) header.get());
-        List changes = new ArrayList(1), late = new ArrayList(0), output = new ArrayList(0);
+        key = TemporalKey.read(header.get());
+        List<VersionEvent> changes = new ArrayList<>(1);
+        List<VersionEvent> late = new ArrayList<>(0);
+        List<byte[]> output = new ArrayList<>(0);
         long next = Long.MAX_VALUE;
         while (rows.hasNext()) {
-            VersionEvent event = VersionEvent.read((byte[]) ((Tuple2) rows.next())._1());
+            VersionEvent event = VersionEvent.read(rows.next()._1());
             if (event.isVersion()) {
                 changes.add(event);
-            } else if (!event.hasTime) {
-                if (isOuter) output.add(join(event.row, null));
-            } else if (event.time <= watermark) {
+            } else if (!event.hasTime()) {
+                if (isOuter) output.add(join(event.row(), null));
+            } else if (event.time() <= watermark) {
                 late.add(event);
             } else {
-                waiting.updateValue(TimeBytes.write(event.time, key.number++), event.row);
+                waiting.updateValue(TimeBytes.write(event.time(), key.number++), event.row());
                 key.waiting++;
-                next = Math.min(next, event.time);
+                next = Math.min(next, event.time());
             }
         }
         if (changes.size() > 1) Collections.sort(changes);
-        for (int i = 0; i < changes.size(); i++) next = Math.min(next, addVersion((VersionEvent) changes.get(i)));
+        for (VersionEvent change : changes) next = Math.min(next, addVersion(change));
         if (!late.isEmpty()) {
-            TreeMap known = readVersions();
-            for (int i = 0; i < late.size(); i++) {
-                VersionEvent event = (VersionEvent) late.get(i);
-                joinRow(event.time, event.row, known, output);
-            }
+            TreeMap<Long, byte[]> known = readVersions();
+            for (VersionEvent event : late) joinRow(event.time(), event.row(), known, output);
         }
         schedule(next);
         save();
-        return CollectionConverters.asScala(output.iterator());
+        return results(output);
     }
 
     /** Add a version, or a deletion, and return when there is something to do: earlier versions may be removed then. */
     private long addVersion(VersionEvent event) {
-        if (event.hasTime) key.setLastTime(event.time);
+        if (event.hasTime()) key.setLastTime(event.time());
         if (!key.hasLastTime) return Long.MAX_VALUE; // a deletion of an unknown row
         long time = key.lastTime; // a deletion without a time has that of the row before it
-        versions.updateValue(TimeBytes.write(time), event.kind == Change.DELETE ? DELETED : event.row);
+        versions.updateValue(TimeBytes.write(time), event.kind() == RowKind.DELETE ? DELETED : event.row());
         boolean isFirst = !key.hasVersions;
         key.hasVersions = true;
         return isFirst ? Long.MAX_VALUE : time;
     }
 
-    public Iterator handleExpiredTimer(Object ignored, TimerValues timers, ExpiredTimerInfo expired) {
-        key = TemporalKey.read((byte[]) header.get());
+    @Override
+    public Iterator<byte[]> handleExpiredTimer(byte[] ignored, TimerValues timers, ExpiredTimerInfo expired) {
+        key = TemporalKey.read(header.get());
         key.timer = Long.MAX_VALUE;
         return CollectionConverters.asScala(new Due(micros(timers.getCurrentWatermarkInMs())));
     }
 
     /** Joins the rows that wait for a watermark. At the end, removes versions, and sets the next timer. */
-    private final class Due implements java.util.Iterator {
+    private final class Due implements java.util.Iterator<byte[]> {
         private final long watermark;
-        private final TreeMap known;
-        private final Iterator rows;
+        private final TreeMap<Long, byte[]> known = readVersions();
+        private final Iterator<Tuple2<byte[], byte[]>> rows = waiting.iterator();
         private final TemporalKey own = key;
-        private final List output = new ArrayList(1);
+        private final List<byte[]> output = new ArrayList<>(1);
         private long next = Long.MAX_VALUE;
         private boolean isFinished;
 
         Due(long watermark) {
             this.watermark = watermark;
-            known = readVersions();
-            rows = waiting.iterator();
         }
 
+        @Override
         public boolean hasNext() {
             while (output.isEmpty() && rows.hasNext()) {
-                Tuple2 entry = (Tuple2) rows.next();
-                byte[] position = (byte[]) entry._1();
-                long time = TimeBytes.read(position);
+                Tuple2<byte[], byte[]> entry = rows.next();
+                long time = TimeBytes.read(entry._1());
                 if (time > watermark) {
                     next = Math.min(next, time);
                 } else {
-                    joinRow(time, (byte[]) entry._2(), known, output);
-                    waiting.removeKey(position);
+                    joinRow(time, entry._2(), known, output);
+                    waiting.removeKey(entry._1());
                     own.waiting--;
                 }
             }
@@ -131,25 +128,21 @@ public final class TemporalJoiner extends StatefulProcessor {
             return !output.isEmpty();
         }
 
-        public Object next() {
+        @Override
+        public byte[] next() {
             hasNext();
             return output.remove(0);
         }
 
-        public void remove() {
-            throw new UnsupportedOperationException();
-        }
-
         private void finish() {
             isFinished = true;
-            Object valid = known.floorKey(Long.valueOf(watermark));
+            Long valid = known.floorKey(watermark);
             if (valid != null) {
-                java.util.Iterator replaced = known.headMap(valid).keySet().iterator();
-                while (replaced.hasNext()) versions.removeKey(TimeBytes.write(((Long) replaced.next()).longValue()));
-                Object following = known.higherKey(valid);
-                if (following != null) next = Math.min(next, ((Long) following).longValue());
+                for (long replaced : known.headMap(valid).keySet()) versions.removeKey(TimeBytes.write(replaced));
+                Long following = known.higherKey(valid);
+                if (following != null) next = Math.min(next, following);
             } else if (known.size() > 1) {
-                next = Math.min(next, ((Long) known.higherKey(known.firstKey())).longValue());
+                next = Math.min(next, known.higherKey(known.firstKey()));
             }
             key = own;
             schedule(next);
@@ -157,26 +150,26 @@ public final class TemporalJoiner extends StatefulProcessor {
         }
     }
 
-    private TreeMap readVersions() {
-        TreeMap known = new TreeMap();
+    private TreeMap<Long, byte[]> readVersions() {
+        TreeMap<Long, byte[]> known = new TreeMap<>();
         if (!key.hasVersions) return known;
-        Iterator entries = versions.iterator();
+        Iterator<Tuple2<byte[], byte[]>> entries = versions.iterator();
         while (entries.hasNext()) {
-            Tuple2 entry = (Tuple2) entries.next();
-            known.put(Long.valueOf(TimeBytes.read((byte[]) entry._1())), entry._2());
+            Tuple2<byte[], byte[]> entry = entries.next();
+            known.put(TimeBytes.read(entry._1()), entry._2());
         }
         return known;
     }
 
-    private void joinRow(long time, byte[] row, TreeMap known, List output) {
-        Map.Entry version = known.floorEntry(Long.valueOf(time));
-        byte[] right = version == null ? DELETED : (byte[]) version.getValue();
+    private void joinRow(long time, byte[] row, TreeMap<Long, byte[]> known, List<byte[]> output) {
+        Map.Entry<Long, byte[]> version = known.floorEntry(time);
+        byte[] right = version == null ? DELETED : version.getValue();
         if (right.length > 0) output.add(join(row, right));
         else if (isOuter) output.add(join(row, null));
     }
 
     private static byte[] join(byte[] left, byte[] right) {
-        UnsafeRowWriter writer = new UnsafeRowWriter(2, left.length + (right == null ? 0 : right.length) + 16);
+        var writer = new UnsafeRowWriter(2, left.length + (right == null ? 0 : right.length) + 16);
         writer.resetRowWriter();
         writer.write(0, left);
         if (right == null) writer.setNullAt(1);

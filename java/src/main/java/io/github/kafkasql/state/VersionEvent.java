@@ -1,44 +1,42 @@
 package io.github.kafkasql.state;
 
+import java.util.Comparator;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** A row of the input of {@link TemporalJoiner}: a row of the left table, or a change of the versioned table. */
-final class VersionEvent implements Comparable {
-    private static final int ROW = -1;
+/**
+ * A row of the input of {@link TemporalJoiner}: a row of the left table, or a change of the versioned table.
+ *
+ * @param kind null for a row of the left table
+ * @param time in microseconds
+ */
+record VersionEvent(RowKind kind, boolean hasTime, long time, long order, byte[] row)
+    implements Comparable<VersionEvent> {
+    private static final Comparator<VersionEvent> PLACE =
+        Comparator.comparingLong(VersionEvent::order).thenComparing(VersionEvent::kind);
 
-    final int kind; // the row kind of a change
-    final boolean hasTime;
-    final long time; // microseconds
-    final byte[] row;
-    private final long order;
-
-    private VersionEvent(UnsafeRow event) {
-        kind = event.isNullAt(0) ? ROW : Change.readKind(event.getUTF8String(0));
-        hasTime = !event.isNullAt(1);
-        time = hasTime ? event.getLong(1) : 0;
-        order = event.getLong(2);
-        row = event.getBinary(3);
-    }
-
-    /** The type of a packed event; a row of the left table has no kind. */
+    /** The type of a packed event. */
     static StructType type(DataType time, StructType row) {
         return new StructType()
             .add("kind", DataTypes.StringType).add("time", time).add("order", DataTypes.LongType).add("row", row);
     }
 
     static VersionEvent read(byte[] packed) {
-        return new VersionEvent(RowPacker.toRow(packed, 4));
+        UnsafeRow event = RowPacker.toRow(packed, 4);
+        RowKind kind = event.isNullAt(0) ? null : RowKind.of(event.getUTF8String(0));
+        boolean hasTime = !event.isNullAt(1);
+        return new VersionEvent(kind, hasTime, hasTime ? event.getLong(1) : 0, event.getLong(2), event.getBinary(3));
     }
 
     boolean isVersion() {
-        return kind != ROW;
+        return kind != null;
     }
 
-    public int compareTo(Object other) {
-        VersionEvent that = (VersionEvent) other;
-        return order != that.order ? (order < that.order ? -1 : 1) : kind - that.kind;
+    /** The order of versions. */
+    @Override
+    public int compareTo(VersionEvent other) {
+        return PLACE.compare(this, other);
     }
 }

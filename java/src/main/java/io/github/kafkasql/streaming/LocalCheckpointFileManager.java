@@ -25,6 +25,7 @@ public final class LocalCheckpointFileManager extends FileSystemBasedCheckpointF
     }
 
     @Override
+    @SuppressWarnings("resource") // the caller closes it
     public FSDataOutputStream createTempFile(Path path) {
         try {
             return new FSDataOutputStream(new BufferedOutputStream(new FileOutputStream(file(path))), null);

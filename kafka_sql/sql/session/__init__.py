@@ -1,1 +1,0 @@
-"""Enable a session, and what its methods return for Kafka tables."""
