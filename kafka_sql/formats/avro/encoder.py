@@ -147,9 +147,7 @@ class AvroWriter:
         if outcome == encode_kernels.NULL_FOUND:
             return null_error(path)
         size = self._plan.operations[operation][encode_kernels.A]
-        return EncodeError(
-            f"Fail to serialize at field: {path}. The Avro schema expects a fixed of {size} bytes.", field=path
-        )
+        return EncodeError(f"Field '{path}': the Avro schema expects a fixed of {size} bytes.", field=path)
 
 
 def _emit_value(
@@ -239,9 +237,7 @@ def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, path: str) -> tup
 
 def null_error(path: str) -> EncodeError:
     """Return the error of a null in a field that is not a union with null."""
-    return EncodeError(
-        f"Fail to serialize at field: {path}. It is NULL, but the Avro schema does not allow null.", field=path
-    )
+    return EncodeError(f"Field '{path}': the value is NULL, but the Avro schema does not allow null.", field=path)
 
 
 def write_factor(avro: AvroType, arrow_type: pa.DataType) -> int:
@@ -267,7 +263,7 @@ def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
             unknown_symbol = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
             symbols = ", ".join(input_.symbols)
             raise EncodeError(
-                f"Fail to serialize at field: {input_.path}. '{unknown_symbol}' is not a symbol of the Avro enum. The "
+                f"Field '{input_.path}': '{unknown_symbol}' is not a symbol of the Avro enum. The "
                 f"symbols are: {symbols}.",
                 field=input_.path,
             )

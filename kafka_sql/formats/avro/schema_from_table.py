@@ -71,8 +71,8 @@ def _type(field: pa.Field, path: str, record: str, declared: DeclaredType, legac
     elif pt.is_map(arrow_type):
         if not pt.is_string(arrow_type.key_type):
             raise SchemaError(
-                "Avro format doesn't support non-string as key type of map. "
-                f"The type of column '{path}' is: {arrow_type}. Declare it as MAP<STRING, ...>.",
+                f"Column '{path}' is {arrow_type}, but the keys of an Avro map are strings. Declare it as "
+                "MAP<STRING, ...>.",
                 column=path,
             )
         avro = {
@@ -102,22 +102,22 @@ def _scalar(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: 
     if pt.is_time64(arrow_type):
         if (declared.precision or 0) > 3:
             raise SchemaError(
-                f"Avro does not support TIME type with precision: {declared.precision}, it only supports precision "
-                f"less than 3. Declare column '{path}' as TIME(3).",
+                f"Column '{path}' is TIME({declared.precision}), but the avro format has milliseconds at most. "
+                "Declare it as TIME(3).",
                 column=path,
             )
         return {"type": "int", "logicalType": "time-millis"}
     if pt.is_timestamp(arrow_type):
         return {"type": "long", "logicalType": _timestamp(arrow_type, path, declared, legacy, strict)}
-    raise SchemaError(f"Unsupported to derive Schema for type: {arrow_type} of column '{path}'.", column=path)
+    raise SchemaError(f"Column '{path}' is {arrow_type}, for which Avro has no type.", column=path)
 
 
 def _timestamp(arrow_type: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
     precision = _DEFAULT_PRECISION if declared.precision is None else declared.precision
     if precision > 6 and not legacy:
         raise SchemaError(
-            f"Avro does not support TIMESTAMP type with precision: {precision}, it only supports precision less "
-            f"than 6. Declare column '{path}' as TIMESTAMP(6).",
+            f"Column '{path}' is TIMESTAMP({precision}), but the avro format has microseconds at most. Declare it as "
+            "TIMESTAMP(6).",
             column=path,
         )
     unit = "millis" if precision <= 3 else "micros"
@@ -125,15 +125,10 @@ def _timestamp(arrow_type: pa.DataType, path: str, declared: DeclaredType, legac
         return "timestamp-millis"
     if not strict:  # also inside ARRAY and MAP, where Flink does not support types that the legacy mapping lacks
         return f"timestamp-{unit}" if arrow_type.tz is not None else f"local-timestamp-{unit}"
-    remedy = "or set the format's option 'timestamp_mapping.legacy' to 'false'"
-    if arrow_type.tz is not None:
-        raise SchemaError(
-            f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Declare it as TIMESTAMP(3), "
-            f"{remedy}.",
-            column=path,
-        )
+    sql_type = "TIMESTAMP_LTZ" if arrow_type.tz is not None else f"TIMESTAMP({precision})"
     raise SchemaError(
-        f"Avro does not support TIMESTAMP type with precision: {precision}, it only supports precision less than 3. "
-        f"Declare column '{path}' as TIMESTAMP(3), {remedy}.",
+        f"Column '{path}' is {sql_type}, but the avro format has only TIMESTAMP with at most milliseconds while its "
+        "option 'timestamp_mapping.legacy' is 'true'. Set the option to 'false', or declare the column as "
+        "TIMESTAMP(3).",
         column=path,
     )

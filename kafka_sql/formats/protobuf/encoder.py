@@ -161,7 +161,7 @@ class ProtobufWriter:
         )
         if outcome < 0:
             path = plan.paths[failed_operation[0]]
-            raise EncodeError(f"Fail to serialize at field: {path}. It is NULL, and the field is required.", field=path)
+            raise EncodeError(f"Field '{path}': the value is NULL, and the field is required.", field=path)
         data = output[offsets[0] :].copy()  # a copy frees the unused memory
         payload_offsets = (offsets - offsets[0]).astype(np.int32)
         return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(payload_offsets), pa.py_buffer(data)])

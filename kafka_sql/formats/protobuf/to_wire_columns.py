@@ -85,7 +85,7 @@ def _check_unsigned(mapping: FieldMapping, array: pa.Array) -> None:
     if extremes["min"] is not None and (extremes["min"] < 0 or extremes["max"] >= limit):
         value = extremes["min"] if extremes["min"] < 0 else extremes["max"]
         raise EncodeError(
-            f"Fail to serialize at field: {mapping.path}. {value} is not a number from 0 to {limit - 1}, the range of "
+            f"Field '{mapping.path}': {value} is not a number from 0 to {limit - 1}, the range of "
             f"the field {mapping.descriptor.full_name}."
         )
 
@@ -122,7 +122,7 @@ def _from_json(mapping: FieldMapping, array: pa.Array) -> pa.BinaryArray:
             message = json_format.Parse(text, message_class())
         except json_format.ParseError as e:
             name = mapping.message.full_name if mapping.message is not None else ""
-            raise EncodeError(f"Fail to serialize at field: {mapping.path}. It is not the JSON of a {name}: {e}") from e
+            raise EncodeError(f"Field '{mapping.path}': the value is not the JSON of a {name}: {e}") from e
         return bytes(message.SerializeToString(deterministic=True))
 
     return pa.array([None if text is None else serialize(text) for text in array.to_pylist()], pa.binary())

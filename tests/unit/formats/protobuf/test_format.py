@@ -119,7 +119,7 @@ def test_missing_required_field() -> None:
     with pytest.raises(SchemaError, match=r"requires the field 'id', but the table has no such column"):
         PROTOBUF.encoder(schema, items)
     schema = pa.schema([("id", pa.int64())])
-    with pytest.raises(EncodeError, match=r"Fail to serialize at field: id. It is NULL, and the field is required"):
+    with pytest.raises(EncodeError, match=r"Field 'id': the value is NULL, and the field is required"):
         encode(schema, [{"id": 1}, {"id": None}], items)
 
 
@@ -147,9 +147,7 @@ def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
     }  # fmt: skip
     assert encode(schema, [row]) == [message.SerializeToString()]
     for name, value in (("ui", -1), ("fi", 2**32), ("ul", 2**64)):
-        with pytest.raises(
-            EncodeError, match=rf"Fail to serialize at field: {name}. {value} is not a number from 0 to"
-        ):
+        with pytest.raises(EncodeError, match=rf"Field '{name}': {value} is not a number from 0 to"):
             encode(schema.select([name]) if hasattr(schema, "select") else pa.schema([schema.field(name)]),
                    [{name: value}])  # fmt: skip
 

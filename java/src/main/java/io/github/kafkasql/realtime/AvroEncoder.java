@@ -44,7 +44,7 @@ public final class AvroEncoder extends PayloadEncoder {
         boolean isNull = row.isNullAt(i);
         if (isNull && node.nullBranch < 0) {
             throw Failures.encode(
-                "Fail to serialize at field: " + node.path + ". It is NULL, but the Avro schema does not allow null.");
+                "Field '" + node.path + "': the value is NULL, but the Avro schema does not allow null.");
         }
         if (node.nullBranch >= 0) writeNumber(isNull ? node.nullBranch : node.branch, out);
         if (!isNull) writeValue(row, i, node, precision, out);
@@ -100,13 +100,13 @@ public final class AvroEncoder extends PayloadEncoder {
         Integer number = (Integer) node.symbols.get(text);
         if (number != null) return number.intValue();
         throw Failures.encode(
-            "Fail to serialize at field: " + node.path + ". '" + text + "' is not a symbol of the Avro enum. The symbols "
+            "Field '" + node.path + "': '" + text + "' is not a symbol of the Avro enum. The symbols "
                 + "are: " + String.join(", ", (Iterable) node.symbols.keySet()) + ".");
     }
 
     private static RuntimeException wrongSize(AvroNode node) {
         return Failures.encode(
-            "Fail to serialize at field: " + node.path + ". The Avro schema expects a fixed of " + node.size + " bytes.");
+            "Field '" + node.path + "': the Avro schema expects a fixed of " + node.size + " bytes.");
     }
 
     private static void writeDecimal(byte[] number, AvroNode node, ByteArrayOutputStream out) {

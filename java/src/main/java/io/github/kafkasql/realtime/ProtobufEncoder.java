@@ -91,7 +91,7 @@ public final class ProtobufEncoder extends PayloadEncoder {
             if (field.presence == ProtobufField.IMPLICIT && isDefault(field, row, i)) return;
             writeValue(field, row, i, precision, out);
         } else if (field.presence == ProtobufField.REQUIRED) {
-            throw failure(field, "It is NULL, and the field is required.");
+            throw failure(field, "the value is NULL, and the field is required.");
         } else if (field.presence != ProtobufField.ALWAYS) {
             return;
         } else if (field.isMessage()) {
@@ -126,7 +126,7 @@ public final class ProtobufEncoder extends PayloadEncoder {
             try {
                 out.writeBytes(ProtobufJson.toMessage(field.messageName, row.getUTF8String(i).toString()));
             } catch (IllegalArgumentException e) {
-                throw failure(field, "It is not the JSON of a " + field.messageName + ": " + e.getMessage());
+                throw failure(field, "the value is not the JSON of a " + field.messageName + ": " + e.getMessage());
             }
         } else if (field.valueType != ProtobufField.BYTES_VALUE) {
             writeNumber(field, number(field, row, i), out);
@@ -199,6 +199,6 @@ public final class ProtobufEncoder extends PayloadEncoder {
     }
 
     private static RuntimeException failure(ProtobufField field, String reason) {
-        return Failures.encode("Fail to serialize at field: " + field.path + ". " + reason);
+        return Failures.encode("Field '" + field.path + "': " + reason);
     }
 }
