@@ -43,14 +43,31 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marks are evaluated
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Set the order of files in which several processes finish early, and together.
+    """Mark variants as long, and set the order of files in which several processes finish early, and together.
 
     Unit tests of kernels are first: they compile each loop once, and the processes of Spark read it from the cache
     instead of each compiling it. Integration tests are next, because their files take longest. The many short files of
     the other unit tests are last: no process has to wait long for another one.
     """
+    _mark_variants(items)
     items.sort(key=lambda item: 1 if item.get_closest_marker("integration") else 0 if _uses_kernels(item.path) else 2)
+
+
+def _mark_variants(items: list[pytest.Item]) -> None:
+    """Mark the variants of a test with ``sample(n)`` as long, except n of them."""
+    variants: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("long"):
+            variants.setdefault((item.path, item.nodeid.partition("[")[0]), []).append(item)
+    for group in variants.values():
+        mark = group[0].get_closest_marker("sample")
+        count = mark.args[0] if mark is not None else 0
+        kept = {i * len(group) // count for i in range(count)}
+        for i, item in enumerate(group):
+            if i not in kept:
+                item.add_marker(pytest.mark.long)
 
 
 def _uses_kernels(path: Path) -> bool:

@@ -27,9 +27,9 @@ def runs(block: Block) -> bool:
     return block.language == "python" or re.search(r"^(?!CREATE|--|\s|\))\w+", block.text, re.MULTILINE) is not None
 
 
-# The README has a separate test, which also checks results. Of these pages, two start three brokers and a registry, or
-# repeat the quick start; those of continuous queries repeat examples whose rows other tests check.
-LONG = dict.fromkeys(["embedded.md", "deployment.md", "joins.md", "changelogs.md", "targets.md"], pytest.mark.long)
+# What a newcomer reads first. The examples of other pages are long: other tests check the rows that they show.
+GATE = ("quick-start.md", "statements.md", "source.md", "sink.md")
+# The README has a separate test, which also checks results.
 PAGES = [path for path in pages() if path.name != "README.md" and any(runs(block) for block in blocks(path))]
 
 
@@ -47,7 +47,7 @@ def loggers() -> Iterator[None]:
 @pytest.mark.usefixtures("loggers")
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(p, marks=LONG.get(p.name, ())) for p in PAGES],
+    [pytest.param(p, marks=[] if p.name in GATE else pytest.mark.long) for p in PAGES],
     ids=[p.relative_to(ROOT).as_posix() for p in PAGES],
 )
 def test_page(

@@ -24,6 +24,7 @@ def test_the_notebook_is_stored_without_outputs() -> None:
     assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("sql")
 def test_the_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     class Started:

@@ -35,6 +35,7 @@ logger.gateway.level = info
 """
 
 
+@pytest.mark.long
 def test_secrets_appear_nowhere(topics: Topics, tmp_path: Path) -> None:
     folder, secrets = tmp_path / "spark", tmp_path / "secrets.json"
     for name in ("events", "local", "tmp"):

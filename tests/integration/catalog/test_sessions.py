@@ -89,6 +89,7 @@ def test_a_continuous_query_may_start_on_any_thread(sql: Any, topics: Topics, tm
     assert sql("SELECT a FROM dst").collect() == [(1,)]
 
 
+@pytest.mark.long
 def test_a_name_left_by_an_ended_application_is_reused(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
     # as in a persistent metastore: the names remain, the declarations are lost

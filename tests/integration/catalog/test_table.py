@@ -78,6 +78,7 @@ def test_latest_offset_is_an_empty_snapshot(sql: Any, topics: Topics) -> None:
     assert sql("SELECT * FROM late").collect() == []
 
 
+@pytest.mark.long
 def test_group_offsets_start_at_the_committed_offset(sql: Any, topics: Topics) -> None:
     from confluent_kafka import Consumer, TopicPartition
 
@@ -120,6 +121,7 @@ def test_insert_by_column_list_and_by_name(sql: Any, topics: Topics, orders: str
     ]
 
 
+@pytest.mark.long
 def test_insert_select_from_topic_to_topic(sql: Any, topics: Topics, orders: str) -> None:
     topics.produce(orders, *(b'{"order_id": %d, "price": 2.50, "quantity": %d}' % (i, i) for i in range(100)))
     copy = topics.create()
@@ -204,6 +206,7 @@ def test_a_name_that_is_in_use(sql: Any, topics: Topics, orders: str) -> None:
     assert len(sql("DESCRIBE orders").collect()) == 7
 
 
+@pytest.mark.long
 def test_two_databases_may_use_the_same_table_name(sql: Any, topics: Topics, orders: str) -> None:
     other = topics.create()
     topics.produce(other, b'{"a": 5}')
@@ -276,6 +279,7 @@ def test_types_round_trip(sql: Any, topics: Topics) -> None:
     topics.consume(topic, 2)
 
 
+@pytest.mark.long
 def test_raw_table(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"caf\xc3\xa9", None, b"")

@@ -109,6 +109,7 @@ def test_missing_acls(secured: SecuredBroker) -> None:
     assert failures(define_table(properties, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
+@pytest.mark.long
 def test_failed_authentication(secured: SecuredBroker) -> None:
     properties = {
         **secured.properties("SASL", "PLAIN"),

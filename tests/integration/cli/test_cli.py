@@ -196,6 +196,7 @@ def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
     return topics
 
 
+@pytest.mark.long
 def test_a_temporal_join_by_the_time_of_kafka(shell: Shell, tables: Topics, folder: Path) -> None:
     """As in Flink's documentation: with TIMESTAMP columns FROM 'timestamp', which depend on the session's time zone."""
     for name in ("currency_rates", "orders"):

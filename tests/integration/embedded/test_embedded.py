@@ -91,6 +91,7 @@ def test_records_round_trip() -> None:
     assert kafka.bootstrap_servers == ""
 
 
+@pytest.mark.long
 def test_data_is_kept_in_the_given_folder(tmp_path: Path) -> None:
     data = tmp_path / "däta, [1]"
     with EmbeddedKafka(data=data) as kafka:
@@ -145,6 +146,7 @@ def test_a_paused_node_is_fenced_and_rejoins() -> None:
         await_true(lambda: live() == {1, 2, 3}, "the resumed node has rejoined")
 
 
+@pytest.mark.long
 def test_additional_listener() -> None:
     port = free_ports(1)[0]
     properties = {
@@ -157,6 +159,7 @@ def test_additional_listener() -> None:
         assert [broker.port for broker in client.list_topics(timeout=10).brokers.values()] == [port]
 
 
+@pytest.mark.long
 def test_a_setting_that_the_broker_rejects() -> None:
     before = set(Path(tempfile.gettempdir()).glob("kafka_sql-*"))
     with pytest.raises(EmbeddedKafkaError, match=r"Invalid value banana for configuration log.segment.bytes"):
@@ -206,6 +209,7 @@ time.sleep(1000)
 """
 
 
+@pytest.mark.long
 def test_brokers_exit_when_their_process_is_killed() -> None:
     with (
         subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent,
@@ -222,6 +226,7 @@ def test_brokers_exit_when_their_process_is_killed() -> None:
     await_true(lambda: not Path(folder).exists(), "their folder is removed")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_command_line(number: signal.Signals, tmp_path: Path) -> None:
     command = [

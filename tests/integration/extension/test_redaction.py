@@ -32,6 +32,7 @@ def test_secrets_in_all_options_are_redacted(java: Any) -> None:
     assert [s.name for s in planted_secrets() if s.is_in(redacted[s.name])] == []
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     "unit",
     [

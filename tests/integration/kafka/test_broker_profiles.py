@@ -125,15 +125,18 @@ def test_compressed_reads(vendor: ProfileTopics) -> None:
         scenarios.check_compressed_reads(vendor, codec, DIRECT)
 
 
+@pytest.mark.long
 def test_committed_reads(vendor: ProfileTopics) -> None:
     scenarios.check_committed_reads(vendor, DIRECT, vendor.broker)
 
 
+@pytest.mark.long
 def test_writes(vendor: ProfileTopics) -> None:
     scenarios.check_writes(vendor, DIRECT)
     scenarios.check_compressed_writes(vendor, "gzip")
 
 
+@pytest.mark.long
 def test_exactly_once(vendor: ProfileTopics, tmp_path: Path) -> None:
     if vendor.name in REFUSALS:
         with pytest.raises(UnsupportedVersionError, match=f"does not support request {REFUSALS[vendor.name]} "):
@@ -184,6 +187,7 @@ def test_requests_within_a_size_limit(event_hubs: ProfileTopics) -> None:
     )
 
 
+@pytest.mark.long
 def test_writes_after_the_brokers_closed_idle_connections(event_hubs: ProfileTopics) -> None:
     topic = event_hubs.create()
     event_hubs.proxy.profile = dataclasses.replace(event_hubs.proxy.profile, idle_seconds=1.0)

@@ -69,6 +69,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[VersionTopics]:
         yield VersionTopics(kafka.bootstrap_servers, request.param, proxy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("codec", CODECS)
 def test_reads_of_compressed_records(broker: VersionTopics, codec: str) -> None:
     scenarios.check_compressed_reads(broker, codec, DIRECT)
@@ -87,6 +88,7 @@ def test_idempotent_writes(broker: VersionTopics) -> None:
     scenarios.check_writes(broker, DIRECT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_compressed_writes(broker: VersionTopics, codec: str) -> None:
     scenarios.check_compressed_writes(broker, codec)

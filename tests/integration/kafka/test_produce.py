@@ -139,6 +139,7 @@ def test_rows_are_written_only_when_acknowledged() -> None:
             assert time.monotonic() - started < 20
 
 
+@pytest.mark.long
 def test_no_row_is_lost_when_the_broker_is_killed(tmp_path: Path) -> None:
     with EmbeddedKafka(data=tmp_path) as kafka:
         topics = Topics(kafka.bootstrap_servers)

@@ -75,6 +75,7 @@ def check_decoder(meter: Any, decoder: Any, shapes: dict[str, Bytes], largest: i
     check(lambda payload: meter.decode(decoder, bytearray(payload)), shapes, largest)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ignores", ["false", "true"])
 def test_json(spark: Any, meter: Any, ignores: str) -> None:
     json, names = decoder(spark, NESTED, format="json", **{"json.ignore-parse-errors": ignores})
@@ -82,6 +83,7 @@ def test_json(spark: Any, meter: Any, ignores: str) -> None:
     check_decoder(meter, json, documents(b'{"i64":1,"s":"x"}'))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("type", ["STRING", "DECIMAL(38, 18)", "DOUBLE", "FLOAT", "BIGINT"])
 def test_long_numbers(spark: Any, meter: Any, type: str) -> None:
     """In a STRING beside a DECIMAL, numbers of an array are written as BigDecimals."""
@@ -94,6 +96,7 @@ def test_long_numbers(spark: Any, meter: Any, type: str) -> None:
     check_decoder(meter, json, shapes, LARGEST_NUMBER)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "options", [{}, {"ignore-parse-errors": "true", "escape-character": "\\", "trim-spaces": "true"}]
 )

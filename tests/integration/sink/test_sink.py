@@ -47,6 +47,7 @@ def values_by_partition(topics: Topics, topic: str, count: int, partitions: int)
     return values
 
 
+@pytest.mark.long
 def test_fixed_writes_one_partition_per_task(sql: Sql, topics: Topics) -> None:
     topic = topics.create(2)
     overrides = {"sink.partitioner": "fixed", "sink.parallelism": "3"}
@@ -186,6 +187,7 @@ def test_a_compacted_topic_rejects_records_without_a_key(sql: Sql, topics: Topic
         sql("INSERT INTO t VALUES (1)")
 
 
+@pytest.mark.long
 def test_topic_pattern(sql: Sql, topics: Topics) -> None:
     """Each row has its topic, which must match the pattern completely and exist."""
     first, second = topics.create(), topics.create()

@@ -299,6 +299,7 @@ def compacted(kafka: object, writer: Writer) -> str:
     return topic
 
 
+@pytest.mark.long
 def test_random_ranges_of_a_compacted_topic(topics: Topics, compacted: str) -> None:
     rng = random.Random(2026)
     for _ in range(4):

@@ -122,6 +122,7 @@ def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: P
     assert [s["numInputRows"] for s in source_progress(query)] == [26, 26, 26, 22]
 
 
+@pytest.mark.long
 def test_a_repeated_first_batch_starts_at_the_same_offsets(
     spark: Any, sql: Any, topics: Topics, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_checkpoints_of_other_queries_are_rejected(spark: Any, sql: Any, topics:
         read_available(spark, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prefix", ["", "properties."])
 def test_offset_commits_can_be_disabled(spark: Any, sql: Any, topics: Topics, tmp_path: Path, prefix: str) -> None:
     topic = create_topic(topics, 1)
@@ -170,6 +172,7 @@ def test_offset_commits_can_be_disabled(spark: Any, sql: Any, topics: Topics, tm
     assert committed_offsets(topics, group, topic, 1) == {}
 
 
+@pytest.mark.long
 def test_failed_commits_do_not_stop_the_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     """Kafka rejects the commits of a client outside the group while a consumer is a member of it."""
     topic = create_topic(topics, 3)

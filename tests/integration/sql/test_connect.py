@@ -99,6 +99,7 @@ def test_statements_over_connect(server: Server, topics: Topics, tmp_path: Path,
     run_module("tests.connect_statements", server, topics, tmp_path, extent)
 
 
+@pytest.mark.long
 def test_clients_of_a_server_do_not_see_each_others_tables(server: Server, topics: Topics, tmp_path: Path) -> None:
     run_module("tests.connect_isolation", server, topics, tmp_path)
 

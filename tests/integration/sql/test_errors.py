@@ -34,6 +34,7 @@ def topic(sql: Any, topics: Topics) -> str:
     return topic
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("action", "spark_class"),
     [
@@ -117,6 +118,7 @@ def test_a_table_that_another_session_declares_later(sql: Any, spark: SparkSessi
     assert other.table("later").collect() == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "action",
     [

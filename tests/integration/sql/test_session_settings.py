@@ -145,6 +145,7 @@ def sample_value(type: DataType) -> str:
     return f"CAST({({**samples, **times}).get(type.typeName(), '7.25')} AS {type.simpleString()})"
 
 
+@pytest.mark.long
 def test_settings_do_not_change_the_computed_columns_of_examples(spark: Any) -> None:
     """A table's view keeps the settings of CREATE TABLE; a stream evaluates the same text in the session."""
     session = spark.newSession()

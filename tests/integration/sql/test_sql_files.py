@@ -1,7 +1,6 @@
 """Run every SQL file on a real broker: the cases in tests/sql/rows, and all examples.
 
-Most files with continuous queries, and variants of a format, are long: other tests check the rows of each capability
-that they show.
+Most files are long: other tests check the rows of each capability that they show.
 """
 
 from __future__ import annotations
@@ -19,31 +18,30 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "ddl_examples"
 FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *EXAMPLES.glob("*.sql")])
-LONG = (
-    *("admission_control", "bounded_queries", "deduplication", "enrichment", "event_time", "exactly_once"),
-    *("kafka_to_lake", "temporal_join", "upsert_aggregate", "windows"),
-    *("flink_debezium_avro", "flink_debezium_schema", "statement_set_streaming", "streaming"),
+GATE = (
+    *("avro_confluent", "change_data_capture", "csv", "key_prefix", "like_and_alter", "startup_modes", "upsert"),
+    *("alter", "changelog_content", "computed_functions", "error_handling", "flink_canal", "flink_debezium"),
+    *("flink_formats", "flink_kafka", "flink_maxwell", "flink_ogg", "flink_upsert_kafka", "insert_columns", "key_both"),
+    *("names", "raw", "temporary", "tombstones", "unsupported_statements"),
 )
+IN_SHELL = ("hostile", "metadata_all", "settings", "types", "unicode")  # these are run in the shell
 
 
-def marks(path: Path) -> list[pytest.MarkDecorator]:
-    """Return the marks of a file."""
-    return [pytest.mark.long] if path.stem in LONG else []
+def files(gate: tuple[str, ...]) -> list[Any]:
+    """Return all files as parameters. Those that are not part of the gate are long."""
+    return [
+        pytest.param(p, marks=[] if p.stem in gate else pytest.mark.long, id=f"{p.parent.name}/{p.stem}") for p in FILES
+    ]
 
 
-@pytest.mark.parametrize("path", [pytest.param(p, marks=marks(p), id=f"{p.parent.name}/{p.stem}") for p in FILES])
+@pytest.mark.parametrize("path", files(GATE))
 def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
     is_job_file = path.parent == EXAMPLES and "execution.checkpointing.dir" in path.read_text()
     assert run_script(path, sql, topics, tmp_path, registry, restarts=is_job_file) > 1
 
 
-IN_SHELL = ("hostile", "metadata_all", "settings", "types", "unicode")  # others are long
-
-
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, marks=[] if p.stem in IN_SHELL else pytest.mark.long, id=p.stem) for p in FILES]
-)
+@pytest.mark.parametrize("path", files(IN_SHELL))
 def test_the_shell_prints_the_rows(
     path: Path,
     spark: Any,

@@ -157,6 +157,7 @@ def test_explain_writes_and_starts_nothing(spark: Any, sql: Any, topics: Topics,
         sql("EXPLAIN DROP TABLE src")
 
 
+@pytest.mark.long
 def test_statement_set_in_batch(sql: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     sql(f"CREATE TABLE x (a INT) {topics.with_options(one)}")
@@ -238,6 +239,7 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
             sql(query).collect()
 
 
+@pytest.mark.long
 def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     absent = topics.with_options("absent", **{"scan.startup.mode": "latest-offset"})

@@ -73,6 +73,7 @@ def loops(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(1)
 @pytest.mark.large
 @pytest.mark.parametrize(
     ("file", "old", "new", "result"),
@@ -94,6 +95,7 @@ def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, 
     assert before != after
 
 
+@pytest.mark.long
 @pytest.mark.large
 def test_modules_of_the_same_name_have_separate_folders(loops: Path) -> None:
     """With NUMBA_CACHE_DIR, the folders of all modules are in one folder, and must not collide."""

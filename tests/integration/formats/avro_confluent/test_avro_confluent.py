@@ -189,6 +189,7 @@ def test_credentials(proxy: Any, registry: EmbeddedRegistry, format_options: dic
     assert "s:3" not in str(e.value)
 
 
+@pytest.mark.long
 def test_registry_restart(registry: EmbeddedRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = record({"name": "id", "type": "long"})
     first = register(registry, "restarts", schema)
@@ -211,6 +212,7 @@ def test_registry_restart(registry: EmbeddedRegistry, monkeypatch: pytest.Monkey
     starting.join()
 
 
+@pytest.mark.long
 def test_tls(tmp_path: Path) -> None:
     certificate, key = create_certificate(tmp_path)
     store = tmp_path / "trust.p12"

@@ -25,6 +25,7 @@ def test_averages_from_an_offset(topics: Topics) -> None:
     assert time.monotonic() - started < 4  # the consumer reports the ends, so there is no wait
 
 
+@pytest.mark.long
 def test_a_missing_topic_has_no_sizes(topics: Topics) -> None:
     config = to_librdkafka({"bootstrap.servers": topics.bootstrap, "topic.metadata.propagation.max.ms": "0"})
     assert bytes_per_offset(config, {("no-such-topic", 0): 0}) == {}

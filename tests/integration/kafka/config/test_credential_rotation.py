@@ -100,6 +100,7 @@ def test_a_password_rotated_during_a_query(secured: SecuredBroker, spark: Any, s
     query.stop()
 
 
+@pytest.mark.long
 def test_a_certificate_rotated_during_a_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
     store = tmp_path / "client.pem"
     certificates = {name: sign_certificate(secured.root, name) for name in ("first", "second")}

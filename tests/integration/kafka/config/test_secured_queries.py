@@ -24,6 +24,7 @@ COMBINATIONS = [
 DEFAULT_COMBINATIONS = {("BOTH", "OAUTHBEARER"), ("MTLS", "")}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("listener", "mechanism"),
     [

@@ -219,6 +219,7 @@ def test_unreachable_broker() -> None:
         pass
 
 
+@pytest.mark.long
 def test_user_without_write_access() -> None:
     rules = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     with EmbeddedKafka(properties={**rules, "allow.everyone.if.no.acl.found": "true"}) as kafka:
@@ -265,6 +266,7 @@ def test_broker_killed_during_writes(tmp_path: Path) -> None:
         assert once_and_in_order(read_numbers(topics, topic, 20_000, 2), 20_000)
 
 
+@pytest.mark.long
 def test_broker_killed_before_its_responses_are_read(tmp_path: Path) -> None:
     """After its restart, the broker knows only the last batch of the producer."""
     with EmbeddedKafka(data=tmp_path) as kafka:
@@ -292,6 +294,7 @@ def await_end(topics: Topics, topic: str, offset: int) -> None:
     consumer.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_leaders_killed_during_writes() -> None:
     with EmbeddedKafka(3) as kafka:
@@ -329,6 +332,7 @@ def test_lost_responses_cause_no_duplicates() -> None:
         assert once_and_in_order(read_numbers(topics, topic, 40_000, 2), 40_000)
 
 
+@pytest.mark.long
 def test_added_partitions_are_used_by_the_next_producer() -> None:
     with EmbeddedKafka() as kafka:
         topics = Topics(kafka.bootstrap_servers)

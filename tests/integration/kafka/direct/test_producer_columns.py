@@ -44,6 +44,7 @@ def config(topics: Topics, **properties: str) -> dict[str, str]:
     return to_librdkafka({"bootstrap.servers": topics.bootstrap, **named})
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_every_codec_is_read_by_librdkafka_and_java(topics: Topics) -> None:
     """The batches have several LZ4 blocks; partition 0 is not compressed."""

@@ -61,6 +61,7 @@ def to_rows(batches: Iterator[Records]) -> list[tuple[object, ...]]:
     return rows
 
 
+@pytest.mark.sample(5)
 @pytest.mark.usefixtures("without_librdkafka")
 @pytest.mark.parametrize("codec", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("compressed_by", ["broker", "producer"])
@@ -83,6 +84,7 @@ def rows_of_librdkafka(config: dict[str, str], split: Split) -> list[tuple[objec
     return to_rows(read_to_end(config, split, ALL, DEFAULT_SIZE, raise_data_loss))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("without_librdkafka")
 @pytest.mark.parametrize("version", range(4, 13))
 def test_each_version_of_fetch(topics: Topics, version: int, monkeypatch: pytest.MonkeyPatch) -> None:

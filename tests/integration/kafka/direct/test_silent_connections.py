@@ -32,6 +32,7 @@ def proxied() -> Iterator[Proxied]:
         yield Topics(kafka.bootstrap_servers), servers, network
 
 
+@pytest.mark.long
 def test_admin_requests_are_repeated(proxied: Proxied) -> None:
     topics, servers, network = proxied
     topic = topics.create(2)

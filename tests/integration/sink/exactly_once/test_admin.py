@@ -161,6 +161,7 @@ def test_the_log_is_compacted_and_has_one_partition(sink: WriterHarness) -> None
     assert settings["cleanup.policy"].value == "compact"
 
 
+@pytest.mark.long
 def test_another_writers_open_transaction_does_not_hide_a_decision(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

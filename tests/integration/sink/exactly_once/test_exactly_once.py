@@ -34,6 +34,7 @@ def test_an_insert(sql: Any, topics: Topics, naming: str) -> None:
     assert committed(topics, topic, 999, 2) == list(range(1, 1000))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
 def test_a_stream_over_restarts(spark: Any, sql: Any, topics: Topics, tmp_path: Path, naming: str) -> None:
     source, target = topics.create(3), topics.create(2)
@@ -54,6 +55,7 @@ def test_a_stream_over_restarts(spark: Any, sql: Any, topics: Topics, tmp_path: 
     assert committed(topics, target, 120, 2) == [*range(60), *range(100, 160)]
 
 
+@pytest.mark.long
 def test_several_sinks_in_one_statement_set(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, *targets = topics.create(2), topics.create(2), topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
@@ -122,6 +124,7 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
     assert committed(topics, target, 4) == [1, 2, 3, 4]
 
 
+@pytest.mark.long
 def test_a_new_checkpoint_under_a_known_prefix(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")

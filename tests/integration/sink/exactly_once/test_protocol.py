@@ -29,6 +29,7 @@ from tests.transaction_writers import (
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tasks", [1, 3, 4])
 def test_a_decided_batch_is_completed_but_not_rewritten_with_any_number_of_tasks(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, tasks: int
@@ -53,6 +54,7 @@ def test_a_replay_with_other_rows_is_logged(
     assert sink.numbers(ROWS) == rows(1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tasks", [1, 3, 4])
 def test_a_partially_committed_batch_is_completed(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, tasks: int
@@ -63,6 +65,7 @@ def test_a_partially_committed_batch_is_completed(
     assert sink.open() == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tasks", [1, 3, 4])
 def test_an_undecided_batch_is_aborted_and_rewritten(sink: WriterHarness, tasks: int) -> None:
     def die(point: str) -> None:
@@ -213,6 +216,7 @@ def test_a_prefix_that_starts_with_another_prefix_is_separate(sink: WriterHarnes
     assert other.numbers(ROWS) == rows(1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("decided", [True, False])
 def test_a_query_restarted_with_another_prefix(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, decided: bool

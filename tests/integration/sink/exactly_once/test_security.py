@@ -146,6 +146,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("listener", "mechanism"), CASES)
 def test_exactly_once_with_security_options(
     secured: SecuredListeners, tmp_path: Path, listener: str, mechanism: str

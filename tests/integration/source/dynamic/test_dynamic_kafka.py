@@ -208,6 +208,7 @@ def test_a_streaming_insert_resumes_from_its_checkpoint(
     insert(sorted([(1, 2, "a"), (3, 6, "a"), (11, 22, "b"), (12, 24, "b"), *repeated]))
 
 
+@pytest.mark.long
 def test_functions_of_the_session_in_computed_columns(sql: Any, spark: Any, topics: Topics, streams: Streams) -> None:
     name = topics.create_named("dynamic-functions")
     topics.produce(name, b'{"id": 1}')

@@ -162,6 +162,7 @@ def test_streaming_queries_write_each_dead_letter_once_and_batch_reads_none(
     assert origins(topics.consume(dead, 10)) == expected
 
 
+@pytest.mark.long
 def test_a_batch_statement_that_sets_the_topic_writes_dead_letters(spark: Any, sql: Any, topics: Topics) -> None:
     source, dead = topics.create(), topics.create()
     topics.produce(source, b"{", b'{"n": 1}', b"[")

@@ -104,6 +104,7 @@ def test_format_options_of_key_and_value(sql: Sql, topics: Topics) -> None:
         sql("SELECT * FROM t").collect()
 
 
+@pytest.mark.long
 def test_raw_keys_determine_the_partition(sql: Sql, topics: Topics) -> None:
     topic = topics.create(4)
     overrides = {"key.format": "raw", "value.format": "raw", "value.fields-include": "EXCEPT_KEY"}

@@ -82,6 +82,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@pytest.mark.long
 def test_timestamps_outside_of_sparks_range(spark: Any, sql: Sql, topics: Topics, tmp_path: Path) -> None:
     topic, copy = topics.create(**ANY_TIMESTAMP), topics.create()
     largest = 2**63 // 1000  # in milliseconds: Spark's timestamps have microseconds
@@ -207,6 +208,7 @@ def test_rows_select_their_topic(sql: Sql, topics: Topics) -> None:
         sql("INSERT INTO u VALUES (1)")
 
 
+@pytest.mark.long
 def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: Any) -> None:
     source, sink = topics.create(), topics.create()
     sql(f"CREATE TABLE s (a INT, d STRING METADATA FROM 'timestamp' VIRTUAL) {topics.with_options(source)}")

@@ -66,6 +66,7 @@ def test_tumble_returns_the_columns_of_the_manual(sql: Callable[..., Any], bid: 
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

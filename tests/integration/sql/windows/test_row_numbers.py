@@ -99,6 +99,7 @@ def test_deduplication(jobs: Jobs, streaming: Any, names: Sequence[str]) -> None
     assert {name: jobs.content(name) for name in names} == {name: expected[name] for name in names}
 
 
+@pytest.mark.long
 def test_top_n_with_its_rank(jobs: Jobs) -> None:
     rows = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS rank FROM clicks"
     query = f"SELECT k, rank, x FROM ({rows}) WHERE rank <= 2"
@@ -129,6 +130,7 @@ def test_top_n_of_windows_is_final(jobs: Jobs, name: str) -> None:
     assert found == [("08:00", "a", 4 if name == "rows_of_windows" else 5, 1), ("08:00", "b", 3, 2)]
 
 
+@pytest.mark.long
 def test_join_of_windows(jobs: Jobs) -> None:
     windows = "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
     jobs.start(

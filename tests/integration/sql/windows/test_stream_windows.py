@@ -145,6 +145,7 @@ def test_sessions(stream: Stream, zone: None) -> None:
     ]
 
 
+@pytest.mark.long
 def test_early_results_without_a_watermark(stream: Stream) -> None:
     stream.start(
         "ts TIMESTAMP(3), k STRING, x INT",

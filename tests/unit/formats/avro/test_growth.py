@@ -121,6 +121,7 @@ def _reader_type(column: pa.DataType, name: str) -> Any:
             pa.binary(): "bytes"}.get(column, DECIMAL)  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("is_skipped", [False, True])
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_arrays(name: str, is_skipped: bool) -> None:
@@ -159,6 +160,7 @@ VALUES: Final[list[tuple[Any, pa.DataType, dict[str, Bytes]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("is_skipped", [False, True])
 @pytest.mark.parametrize(("writer", "column", "shapes"), VALUES, ids=lambda value: str(value)[:20])
 def test_values(writer: Any, column: pa.DataType, shapes: dict[str, Bytes], is_skipped: bool) -> None:
@@ -176,6 +178,7 @@ def test_skipped_elements_that_take_no_bytes() -> None:
         assert_all_linear(shapes, lambda make, reader=reader: assert_linear_decoding(reader, make, LARGEST))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("part", [b"", b"\x02", b"\xff" * 12, b"\x04x"])
 def test_many_malformed_payloads(part: bytes) -> None:
     reader = ReaderOf("string", pa.string())

@@ -96,6 +96,7 @@ def read(writer: Any, reader: str, columns: pa.Schema, payload: bytes) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("is_union", [False, True])
 @pytest.mark.parametrize("column_type", COLUMN_TYPES)
 def test_logical_types(column_type: str, is_union: bool) -> None:

@@ -35,6 +35,7 @@ def create_decoder(schema: pa.Schema, options: dict[str, str]) -> Decoder:
 MORE_COLUMNS: Final = ("b", "i64", "y", "day", "t", "ltz", "r")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "column", ["d", "n", "s", "a", *(pytest.param(name, marks=pytest.mark.long) for name in MORE_COLUMNS)]
 )
@@ -45,12 +46,14 @@ def test_values(column: str, quoted: bool) -> None:
     assert_all_linear(shapes, lambda make: assert_linear_decoding(decoder, make, LARGEST))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [TOLERANT, {"null-literal": "1"}])
 def test_lines(options: dict[str, str]) -> None:
     decoder = create_decoder(COLUMNS, options)
     assert_all_linear(LINES, lambda make: assert_linear_decoding(decoder, make, LARGEST))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [{}, TOLERANT])
 def test_escapes(options: dict[str, str]) -> None:
     decoder = create_decoder(COLUMNS, {"escape-character": "\\", **options})

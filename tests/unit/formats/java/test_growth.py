@@ -40,6 +40,7 @@ def converters() -> Iterator[tuple[str, Callable[[str], Any]]]:
 CONVERTERS: Final = dict(converters())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_texts(name: str) -> None:
     def run(text: str) -> None:
@@ -50,6 +51,7 @@ def test_texts(name: str) -> None:
         check(what, make, run)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("wrap", ["{}", '["{}"]', '{"k":{},"k":{}}', "[[{}]]"])
 def test_documents(wrap: str) -> None:
     def run(text: str) -> None:

@@ -30,6 +30,7 @@ def create_decoder(schema: pa.Schema, options: dict[str, str], name: str = "json
 MORE_COLUMNS: Final = ("b", "i64", "y", "day", "t", "ltz", "r", "as", "md")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "column", ["d", "n", "s", "ar", "mm", *(pytest.param(name, marks=pytest.mark.long) for name in MORE_COLUMNS)]
 )
@@ -39,6 +40,7 @@ def test_values(column: str) -> None:
     assert_all_linear(shapes, lambda make: assert_linear_decoding(decoder, make, LARGEST))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [IGNORE, {"fail-on-missing-field": "true"}])
 def test_documents(options: dict[str, str]) -> None:
     decoder = create_decoder(NESTED_COLUMNS, options)

@@ -230,6 +230,7 @@ SHAPES: Final[dict[str, dict[str, Bytes]]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("options", [(False, False), (True, True)], ids=["strict", "defaults, ignored errors"])
 def test_messages(name: str, options: tuple[bool, bool]) -> None:
@@ -247,6 +248,7 @@ MANY: Final = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ignore_errors", [False, True])
 @pytest.mark.parametrize("name", MANY)
 def test_many_messages(name: str, ignore_errors: bool) -> None:
@@ -259,6 +261,7 @@ def test_many_messages(name: str, ignore_errors: bool) -> None:
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("distinct", [1, 3, 1 << 20])
 def test_many_messages_of_a_registry(distinct: int) -> None:
     def payloads(size: int) -> pa.BinaryArray:

@@ -94,6 +94,7 @@ def test_records_that_do_not_become_smaller_are_not_compressed(codec: int) -> No
     assert values_of(constant) == [b"a" * 50_000]
 
 
+@pytest.mark.long
 def test_memory_with_ten_thousand_partitions() -> None:
     """It is in proportion to the records and bounded, and all rows are written."""
     limit, count = 32 << 20, 10_000

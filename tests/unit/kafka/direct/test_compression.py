@@ -73,6 +73,7 @@ def bomb(name: str, size: int) -> bytes:
     return compress(settings(name, 1), memoryview(bytes(size)))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the size of the process from /proc")
 def test_bombs_are_decompressed_up_to_the_limit(tmp_path: Path) -> None:
     """256 MB do not fit into the memory of the process, but are refused before that."""

@@ -142,6 +142,7 @@ def test_headers_count_for_the_size_of_a_record(broker: SimulatedBroker) -> None
     assert (record.value, record.headers) == (b"a" * 3000, [("n" * 1000, b"v" * 1000)])
 
 
+@pytest.mark.long
 def test_ten_thousand_partitions() -> None:
     """Memory is bounded, and every row is written to the partition of its key, in order."""
     count, rows = 10_000, 30_000

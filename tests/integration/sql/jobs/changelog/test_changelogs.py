@@ -132,6 +132,7 @@ def test_a_filter_of_upserts_writes_what_changes(spark: Any, streaming: Any, top
         streaming("INSERT INTO tgt SELECT name, n, id FROM src")
 
 
+@pytest.mark.long
 def test_changes_are_forwarded(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target, heavy, copy = topics.create(), topics.create(), topics.create(), topics.create()
     columns = "(id INT, w INT, PRIMARY KEY (id) NOT ENFORCED)"
@@ -444,6 +445,7 @@ def test_old_rows_and_values_are_kept_across_restarts(
             streaming(f"INSERT INTO {insert_into}")
 
 
+@pytest.mark.long
 def test_the_newest_row_of_a_key_is_the_last_one_of_its_record(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     key = "PRIMARY KEY ({}) NOT ENFORCED"

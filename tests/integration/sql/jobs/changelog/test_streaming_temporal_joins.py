@@ -70,6 +70,7 @@ def pipeline(spark: Any, streaming: Any, topics: Topics) -> Pipeline:
     return Pipeline(spark, streaming, topics)
 
 
+@pytest.mark.long
 def test_a_left_join(pipeline: Pipeline) -> None:
     pipeline.start(JOIN.format("LEFT JOIN"))
     pipeline.rate("EUR", 114, "09:00:00")
@@ -207,6 +208,7 @@ def test_aggregates_of_the_result(pipeline: Pipeline, topics: Topics) -> None:
         )
 
 
+@pytest.mark.long
 def test_a_view_of_the_latest_rows(pipeline: Pipeline, topics: Topics) -> None:
     topic = topics.create()
     pipeline.sql(

@@ -88,6 +88,7 @@ def windows(topics: Topics, target: str, expected: int) -> Counter[int]:
     return counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "table",
     [RECORD_TIME, pytest.param(COMPUTED, marks=pytest.mark.long), pytest.param(CSV, marks=pytest.mark.long)],

@@ -99,6 +99,7 @@ def test_a_lookup_join_reads_the_current_rows_of_an_upsert_table(pipeline: Pipel
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_repeated_micro_batch_joins_the_rows_of_its_time(pipeline: Pipeline, tmp_path: Path) -> None:
     put = upsert_table(pipeline, pipeline.topics.create(2))
     put(1, "old")
@@ -113,6 +114,7 @@ def test_a_repeated_micro_batch_joins_the_rows_of_its_time(pipeline: Pipeline, t
     assert pipeline.rows(3) == [(1, "new"), (1, "old"), (2, "new")]
 
 
+@pytest.mark.long
 def test_a_lookup_join_reads_a_changelog_and_tables_of_spark(pipeline: Pipeline) -> None:
     topics, topic = pipeline.topics, pipeline.topics.create()
     pipeline.sql(f"CREATE TABLE users (uid INT, name STRING) {topics.with_options(topic, format='debezium-json')}")

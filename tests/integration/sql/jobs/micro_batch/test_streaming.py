@@ -59,6 +59,7 @@ def test_resumes_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tm
     assert (tmp_path / "insert-into_default.tgt" / "offsets").is_dir()
 
 
+@pytest.mark.long
 def test_a_new_partition_is_read_from_its_start(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     latest = {"scan.startup.mode": "latest-offset", "scan.topic-partition-discovery.interval": "1 ms"}
@@ -109,6 +110,7 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
     ]
 
 
+@pytest.mark.long
 def test_watermark_on_a_timestamp_without_time_zone(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     watermark = "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
@@ -198,6 +200,7 @@ def test_number_of_columns_is_checked_before_the_start(spark: Any, streaming: An
     assert spark.streams.active == []
 
 
+@pytest.mark.long
 def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
@@ -271,6 +274,7 @@ def test_the_checkpoint_of_another_query_is_rejected(spark: Any, streaming: Any,
     assert numbers(topics, target, 2) == [1, 30]
 
 
+@pytest.mark.long
 def test_checkpoint_interval_is_the_trigger(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")

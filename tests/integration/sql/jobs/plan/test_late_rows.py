@@ -34,6 +34,7 @@ def values(topics: Topics, topic: str, expected: int) -> list[tuple[Any, ...]]:
     return sorted(tuple(json.loads(m.value()).values()) for m in topics.consume(topic, expected))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("type", ["TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"])
 def test_a_regular_join_and_a_group_by_of_a_time_keep_late_rows(
     spark: Any, streaming: Any, topics: Topics, type: str

@@ -178,6 +178,7 @@ def test_keys_metadata_computed_columns_and_restarts(
         real_time(insert)
 
 
+@pytest.mark.long
 def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
     """The end offsets of a batch are stored when it ends. A query that is stopped before reads its records again."""
     source, target = topics.create(), topics.create()
@@ -225,6 +226,7 @@ def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path:
     ]
 
 
+@pytest.mark.long
 def test_joins_with_kafka_tables(spark: Any, real_time: Any, topics: Topics) -> None:
     """The table is read again when a batch starts."""
     source, names, target = topics.create(), topics.create(2), topics.create()
@@ -253,6 +255,7 @@ def test_joins_with_kafka_tables(spark: Any, real_time: Any, topics: Topics) -> 
     query.stop()
 
 
+@pytest.mark.long
 def test_schemas_of_a_registry(spark: Any, real_time: Any, topics: Topics, registry: EmbeddedRegistry) -> None:
     """A new schema can appear while the query runs. Only the driver sends requests, with the credentials."""
     source, target = topics.create(), topics.create()
@@ -345,6 +348,7 @@ def test_undecodable_records_fail_the_query(spark: Any, real_time: Any, topics: 
     query.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("listener", "mechanism"), [("BOTH", "SCRAM-SHA-512"), ("MTLS", "")])
 def test_secured_brokers(
     spark: Any,
@@ -407,6 +411,7 @@ def test_secrets_appear_in_no_plan(spark: Any, real_time: Any, topics: Topics) -
     assert "KafkaTable" in texts[1] or "kafka" in texts[1]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("query", "target", "expected"),
     [

@@ -64,6 +64,7 @@ def test_a_group_that_no_longer_passes_is_deleted(spark: Any, one_partition: Any
     query.stop()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -109,6 +110,7 @@ def test_an_aggregate_of_rows_joined_with_a_table(spark: Any, one_partition: Any
     query.stop()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

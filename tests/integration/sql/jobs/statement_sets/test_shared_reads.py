@@ -83,6 +83,7 @@ def test_inserts_over_one_table_read_it_once(
     assert odd == [(n, "odd") for n in ids if n % 2]
 
 
+@pytest.mark.long
 def test_a_set_that_changes_does_not_start(spark: Any, streaming: Any, topics: Topics, lake: str) -> None:
     produce(topics, lake, 0)
     run(spark, streaming(SET))

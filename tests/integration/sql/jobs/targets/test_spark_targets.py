@@ -110,6 +110,7 @@ def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, create_t
     assert rows(spark, "SELECT id, name, tag FROM lake") == [(n, f"n{n} ", "static") for n in (1, 2, 3)]
 
 
+@pytest.mark.long
 def test_ctes_views_parameters_and_stream_keyword(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
     create_table("CREATE TABLE lake (id BIGINT) USING json")
     streaming("SET 'execution.runtime-mode' = 'batch'")
@@ -133,6 +134,7 @@ def test_csv_options_apply_to_a_stream(spark: Any, streaming: Any, create_table:
     assert rows(spark, "SELECT * FROM lake") == [(1, "n1"), (2, "n2"), (3, "n3")]
 
 
+@pytest.mark.long
 def test_a_bounded_query_ends(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
     create_table("CREATE TABLE lake (id INT) USING parquet")
     bounded = "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
@@ -141,6 +143,7 @@ def test_a_bounded_query_ends(spark: Any, streaming: Any, create_table: Any, src
     assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.long
 def test_windows_are_written_when_they_close(spark: Any, streaming: Any, create_table: Any, topics: Topics) -> None:
     topic = topics.create()
     streaming(
