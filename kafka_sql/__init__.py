@@ -15,9 +15,9 @@ from kafka_sql.version import VERSION
 
 if TYPE_CHECKING:
     from kafka_sql import metrics, transactions
-    from kafka_sql.sql.check import check
-    from kafka_sql.sql.install import install
-    from kafka_sql.sql.session import enable
+    from kafka_sql.sql.session.check import check
+    from kafka_sql.sql.session.enable import enable
+    from kafka_sql.sql.session.install import install
 
 __version__ = VERSION
 load_system_librdkafka()  # before any module imports confluent_kafka
@@ -35,9 +35,9 @@ __all__ = [
 
 # Imported on first access: Spark's Python workers import this package, too, and need neither Spark nor the SQL parser.
 _FUNCTIONS: Final = {
-    "check": "kafka_sql.sql.check",
-    "enable": "kafka_sql.sql.session",
-    "install": "kafka_sql.sql.install",
+    "check": "kafka_sql.sql.session.check",
+    "enable": "kafka_sql.sql.session.enable",
+    "install": "kafka_sql.sql.session.install",
 }
 _MODULES: Final = ("metrics", "transactions")
 

@@ -29,8 +29,8 @@ def run(argv: Sequence[str]) -> int:
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
     from kafka_sql.cli.spark_session import start_session
-    from kafka_sql.sql.check import iter_findings
-    from kafka_sql.sql.spark_errors import error_message
+    from kafka_sql.sql.errors.spark_errors import error_message
+    from kafka_sql.sql.session.check import iter_findings
 
     screen = Screen(arguments.silent)
     spark = start_session(arguments, screen)

@@ -11,8 +11,8 @@ from pyspark.util import InheritableThread
 
 from kafka_sql.cli.interrupts import handle_signals
 from kafka_sql.cli.screen import Screen
+from kafka_sql.sql.errors.spark_errors import error_message
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, Job, session_jobs
-from kafka_sql.sql.spark_errors import error_message
 
 _TICK_SECONDS = 1.0  # between two progress updates
 

@@ -16,8 +16,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from kafka_sql.cli.help import HELP
 from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
+from kafka_sql.sql.errors.spark_errors import error_message
 from kafka_sql.sql.recognize.splitter import split, statements
-from kafka_sql.sql.spark_errors import error_message
 from kafka_sql.suggestions import did_you_mean
 
 

@@ -14,9 +14,9 @@ from kafka_sql.cli import script
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.running_jobs import stop_jobs
 from kafka_sql.cli.screen import Screen
+from kafka_sql.sql.errors.spark_errors import error_message
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, session_jobs
 from kafka_sql.sql.recognize.splitter import split
-from kafka_sql.sql.spark_errors import error_message
 from kafka_sql.version import VERSION
 
 HISTORY = Path("~/.kafka_sql_history")

@@ -20,7 +20,7 @@ from kafka_sql.cli.script import find_unreadable
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.error_loggers import disable_error_loggers
-from kafka_sql.sql.spark_errors import error_message
+from kafka_sql.sql.errors.spark_errors import error_message
 
 _JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
 

@@ -15,9 +15,9 @@ import kafka_sql
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.errors.spark_errors import mask_errors
 from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.session import session_tables
-from kafka_sql.sql.spark_errors import mask_errors
+from kafka_sql.sql.session.enable import session_tables
 
 # Spark does not report when a connection to its Thrift server ends. A session that is used again after this many others
 # has lost only its temporary tables.
@@ -50,7 +50,7 @@ class Statements:
             return str(e)
         except PySparkException as e:
             origin = getattr(e, "_origin", None)
-            # kafka_sql/sql/error_conversion.py replaces names of tables in Python's message only
+            # kafka_sql/sql/errors/conversion.py replaces names of tables in Python's message only
             return origin if origin is not None and str(origin.getMessage()) == getattr(e, "_desc", None) else str(e)
         except Py4JJavaError as e:
             return e.java_exception

@@ -23,7 +23,7 @@ from pyspark.sql.streaming import StreamingQuery
 import kafka_sql
 from kafka_sql.observability import observe
 from kafka_sql.observability.prometheus import serve_metrics
-from kafka_sql.sql.session import session_tables
+from kafka_sql.sql.session.enable import session_tables
 from tests.http_server import serve
 from tests.planted_secrets import PlantedSecret, create_statement, find_leaks, merged_tables, sql_options
 

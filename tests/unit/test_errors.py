@@ -14,7 +14,7 @@ from kafka_sql import errors
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.errors_from_text import error_from_message
+from kafka_sql.sql.errors.from_text import error_from_message
 
 
 def _classes(base: type[KafkaSqlError] = KafkaSqlError) -> Iterator[type[KafkaSqlError]]:

@@ -50,10 +50,10 @@ from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.errors.spark_errors import mask_syntax_error
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.rewrite.hints import parse_hint
-from kafka_sql.sql.spark_errors import mask_syntax_error
 from kafka_sql.table.declaration import Table
 from tests.http_server import serve
 from tests.planted_secrets import (

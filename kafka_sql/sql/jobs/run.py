@@ -15,6 +15,7 @@ from kafka_sql.observability import lineage, observe
 from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.spark.context import is_stopped
 from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
+from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint
 from kafka_sql.sql.jobs.checks.check_job import check_exactly_once, check_job
@@ -24,7 +25,6 @@ from kafka_sql.sql.jobs.real_time import start as real_time
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, FINISHED, Job
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
-from kafka_sql.sql.spark_errors import error_message, mask_message
 
 _LOG = logging.getLogger("kafka_sql.sql.jobs")  # the command line, which prints failures itself, disables it
 

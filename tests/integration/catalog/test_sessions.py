@@ -17,7 +17,7 @@ import kafka_sql
 from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
-from kafka_sql.sql import session
+from kafka_sql.sql.session import enable as session
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

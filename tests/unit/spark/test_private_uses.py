@@ -43,7 +43,7 @@ ALLOWED = {
     "kafka_sql/sql/jobs/targets/file_sink.py",
     "kafka_sql/sql/jobs/targets/spark_table.py",
     "kafka_sql/sql/jobs/targets/spark_writes.py",
-    "kafka_sql/sql/spark_errors.py",
+    "kafka_sql/sql/errors/spark_errors.py",
     "kafka_sql/state/java_operators.py",
     "kafka_sql/state/operators.py",
     "kafka_sql/state/state_store.py",

@@ -10,9 +10,9 @@ import pytest
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql import dispatch as module
-from kafka_sql.sql import read_stream
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
+from kafka_sql.sql.session import read_stream
 from tests.unit.catalog.fake_spark import Spark, create_tables, declare
 
 HINT = "/*+ OPTIONS('topic' = 'u') */"

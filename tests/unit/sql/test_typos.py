@@ -15,9 +15,9 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.masking import mask_statement
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.errors.spark_errors import mask_syntax_error
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.rewrite.hints import parse_hint
-from kafka_sql.sql.spark_errors import mask_syntax_error
 from tests.typos import STATEMENTS, exposes_secret, make_typos, make_typos_beside_key
 
 TABLE = parse_create(

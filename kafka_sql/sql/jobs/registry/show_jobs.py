@@ -17,8 +17,8 @@ from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics, job_metrics
 from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import dataframe
+from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs.registry.job_registry import SHORT_ID, Job, records_counted, session_jobs
-from kafka_sql.sql.spark_errors import error_message, mask_message
 
 _RETAINED_REPORTS: Final = "spark.sql.streaming.numRecentProgressUpdates"
 _COLUMNS: Final = {

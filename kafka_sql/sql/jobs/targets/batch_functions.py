@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.spark_errors import error_message, extract_error
+from kafka_sql.sql.errors.spark_errors import error_message, extract_error
 
 BatchFunction: TypeAlias = Callable[[DataFrame, int], None]
 

@@ -16,7 +16,7 @@ from kafka_sql.errors import (
     SchemaError,
     TopicNotFoundError,
 )
-from kafka_sql.sql.errors_from_text import error_from_message
+from kafka_sql.sql.errors.from_text import error_from_message
 
 
 @pytest.mark.parametrize(

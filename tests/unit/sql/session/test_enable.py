@@ -10,7 +10,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kafka_sql.catalog.application_tables import tables_of_application
-from kafka_sql.sql import redaction, session
+from kafka_sql.sql.session import enable as session
+from kafka_sql.sql.session import redaction
 
 
 def test_sessions_of_an_application_share_its_tables() -> None:

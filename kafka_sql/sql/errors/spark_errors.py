@@ -17,7 +17,7 @@ from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.masking import find_options_start, find_secrets, has_options, mask_statement
 from kafka_sql.options.secrets import MASK
-from kafka_sql.sql.errors_from_text import error_from_message
+from kafka_sql.sql.errors.from_text import error_from_message
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message

@@ -7,7 +7,7 @@ import threading
 from pyspark.sql import SparkSession
 
 from kafka_sql.spark.patches import patch_sql_of_all_sessions
-from kafka_sql.sql.session import enable
+from kafka_sql.sql.session.enable import enable
 
 _ENABLE_LOCK = threading.Lock()
 

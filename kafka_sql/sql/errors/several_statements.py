@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyspark.errors import ParseException
 
 from kafka_sql.errors import SqlSyntaxError
-from kafka_sql.sql.error_conversion import combine
+from kafka_sql.sql.errors.conversion import combine
 from kafka_sql.sql.recognize.splitter import statements
 
 

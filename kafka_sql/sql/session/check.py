@@ -10,7 +10,7 @@ from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.checks.finding import Finding
 from kafka_sql.checks.table import check_table
 from kafka_sql.errors import StatementError, TableNotFoundError
-from kafka_sql.sql.session import session_tables
+from kafka_sql.sql.session.enable import session_tables
 from kafka_sql.suggestions import did_you_mean
 
 

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql.errors import DecodeError, OffsetError, TopicNotFoundError, WorkerPythonError
-from kafka_sql.sql.spark_errors import error_message, extract_error, mask_errors, mask_message
+from kafka_sql.sql.errors.spark_errors import error_message, extract_error, mask_errors, mask_message
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.spark.exceptions import converted
-from kafka_sql.sql.error_conversion import convert_error, explain_syntax_error
+from kafka_sql.sql.errors.conversion import convert_error, explain_syntax_error
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
 DECODE = f"{TRACEBACK}kafka_sql.errors.DecodeError: [DECODE] orders[0]@17, field 'a': found \"x\", expected INT\n"

@@ -19,9 +19,9 @@ from kafka_sql.catalog.storage_names import show_table_names, show_table_names_i
 from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, UnsupportedSqlError
 from kafka_sql.spark.exceptions import change_message, convert_exceptions, stack_trace
 from kafka_sql.spark.patches import patch_syntax_errors
+from kafka_sql.sql.errors.spark_errors import extract_error
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import CreateTable
-from kafka_sql.sql.spark_errors import extract_error
 
 _UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
 # an action on a streaming DataFrame; the last line is its source

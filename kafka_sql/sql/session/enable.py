@@ -29,12 +29,12 @@ from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.error_conversion import convert_errors
-from kafka_sql.sql.list_tables import show_as_declared
-from kafka_sql.sql.read_stream import read_stream
-from kafka_sql.sql.redaction import redact_options
-from kafka_sql.sql.several_statements import explain_several_statements
-from kafka_sql.sql.spark_errors import mask_errors
+from kafka_sql.sql.errors.conversion import convert_errors
+from kafka_sql.sql.errors.several_statements import explain_several_statements
+from kafka_sql.sql.errors.spark_errors import mask_errors
+from kafka_sql.sql.session.list_tables import show_as_declared
+from kafka_sql.sql.session.read_stream import read_stream
+from kafka_sql.sql.session.redaction import redact_options
 
 _LOG = logging.getLogger("kafka_sql.catalog")
 

@@ -1,0 +1,1 @@
+"""Errors that arrive from Spark: converted to those of this package, explained, and without secrets."""

@@ -1,0 +1,1 @@
+"""Enable a session, and what its methods return for Kafka tables."""
