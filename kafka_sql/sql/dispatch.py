@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.static_tables import install_refresh_strategy
-from kafka_sql.catalog.tables import CatalogTable, Tables
-from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql import read_kafka
 from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
@@ -25,6 +25,7 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements import ddl, explain, show, spark_ddl
 from kafka_sql.sql.statements.spark_ctas import create_table_as
+from kafka_sql.sql.statements.unsupported import unsupported_flink_statement, unsupported_statement
 from kafka_sql.sql.windows.rewrite import rewrite_windows
 
 
@@ -77,8 +78,8 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
         case st.StopJob():
             return stop_job(spark, statement)
-        case st.FlinkStatement(verb):
-            raise UnsupportedSqlError(f"{verb} is not supported: {_FLINK_ALTERNATIVES[verb.partition(' ')[2]]}.")
+        case st.FlinkStatement():
+            raise unsupported_flink_statement(statement)
         case st.AlterTable(name) | st.Describe(name) | st.ShowColumns(name) | st.ShowCreate(name):
             return _execute_for_table(spark, tables, statement, name, text, run)
         case st.ShowCreateView(name) | st.DropTemporaryView(name) | st.UnsupportedStatement(_, name):
@@ -224,38 +225,3 @@ def _table_not_found(name: tuple[str, ...]) -> TableNotFoundError:
 
 def _exists_in_spark(spark: SparkSession, name: tuple[str, ...]) -> bool:
     return spark.catalog.tableExists(qualified_name(strip_catalog(name)))
-
-
-_ALTERNATIVES = {
-    "UPDATE": "records in a topic cannot be changed. Use INSERT INTO to write new records",
-    "DELETE FROM": "records in a topic cannot be deleted here. Use Kafka's retention or kafka-delete-records",
-    "MERGE INTO": "records in a topic cannot be changed. Use INSERT INTO",
-    "TRUNCATE TABLE": "a topic cannot be emptied here. Use Kafka's retention or kafka-delete-records",
-    "ANALYZE TABLE": "statistics of a topic would be outdated at once",
-    "COMMENT ON TABLE": "the comment is part of the declaration. Use CREATE TABLE ... COMMENT '...' WITH (...)",
-    "DROP VIEW": "it is a table, not a view. Use DROP TABLE",
-    "SHOW CREATE VIEW": "it is a table, not a view. Use SHOW CREATE TABLE",
-    "ALTER VIEW": "it is a table, not a view. Use ALTER TABLE",
-    "CREATE VIEW": "it is a table, not a view. Choose another name, or DROP TABLE it first",
-    "REPLACE TABLE": "DROP TABLE it first, or declare it with CREATE OR REPLACE TABLE ... WITH (...)",
-}
-
-
-_FLINK_ALTERNATIVES = {
-    "PLAN": "Spark has no stored plans. Run the INSERT; its checkpoint is continued as long as the query is compatible",
-    "MATERIALIZED TABLE": "use a streaming INSERT, CREATE TABLE ... USING ... AS in streaming mode, or a pipeline",
-    "CATALOG": (
-        "Kafka tables need none. Set Spark's catalogs when the session starts, with spark.sql.catalog.<name>; "
-        "kafka-sql --catalog FOLDER and kafka_sql.enable(spark, catalog=FOLDER) store Kafka tables"
-    ),
-    "MODEL": "call the model in a Python function of the session",
-}
-
-
-def unsupported_statement(entry: CatalogTable, statement: st.UnsupportedStatement) -> UnsupportedSqlError:
-    """Return the error for a statement that Kafka tables do not support."""
-    advice = _ALTERNATIVES[statement.verb]
-    return UnsupportedSqlError(
-        f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {advice}.",
-        table=entry.definition.name,
-    )

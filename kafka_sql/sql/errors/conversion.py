@@ -10,17 +10,20 @@ Sessions that are not enabled are affected only if they use Kafka tables or decl
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.storage_names import show_table_names, show_table_names_in_error
-from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, UnsupportedSqlError
+from kafka_sql.errors import KafkaSqlError, SessionNotEnabledError, SqlSyntaxError, UnsupportedSqlError
 from kafka_sql.spark.exceptions import change_message, convert_exceptions, stack_trace
 from kafka_sql.spark.patches import patch_syntax_errors
 from kafka_sql.sql.errors.spark_errors import extract_error
 from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.splitter import statements
 from kafka_sql.sql.recognize.statement_types import CreateTable
 
 _UNKNOWN_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (kafka_sql|kafka\.[\w.]*\w)\.")
@@ -67,6 +70,26 @@ def explain_syntax_error(statement: str, spark_error: ParseException) -> Excepti
         return None
     error = SessionNotEnabledError(f"This session does not accept Flink's CREATE TABLE. {_ADVICE}")
     return combine(error, spark_error, spark_error)
+
+
+@contextmanager
+def explain_several_statements(text: str) -> Iterator[None]:
+    """Replace the syntax error of a text that has several statements, which only marks where the second one starts.
+
+    Raises:
+        SqlSyntaxError: the text has several statements; also an instance of ParseException if Spark raised that.
+    """
+    try:
+        yield
+    except (SqlSyntaxError, ParseException) as e:
+        count = sum(1 for _ in statements(text))
+        if count < 2:
+            raise
+        error = SqlSyntaxError(
+            f"spark.sql() runs one statement, but this text has {count}. Run them one by one, or save them to a file "
+            "and run it with kafka-sql -f FILE."
+        )
+        raise (combine(error, e, e) if isinstance(e, ParseException) else error) from None
 
 
 def _extract(spark_error: Exception) -> KafkaSqlError | None:

@@ -20,6 +20,7 @@ from kafka_sql.catalog.options_source import KafkaSource
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
+from kafka_sql.options.masking import secret_options_pattern
 from kafka_sql.spark import patches
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.data_sources import data_source_exists, register_data_source
@@ -29,17 +30,16 @@ from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.errors.conversion import convert_errors
-from kafka_sql.sql.errors.several_statements import explain_several_statements
+from kafka_sql.sql.errors.conversion import convert_errors, explain_several_statements
 from kafka_sql.sql.errors.spark_errors import mask_errors
-from kafka_sql.sql.session.list_tables import show_as_declared
-from kafka_sql.sql.session.read_stream import read_stream
-from kafka_sql.sql.session.redaction import redact_options
+from kafka_sql.sql.session.spark_methods import read_stream, show_as_declared
 
 _LOG = logging.getLogger("kafka_sql.catalog")
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
 _ATTRIBUTE = "_kafka_sql_tables"
+_REDACTION_CONF = "spark.sql.redaction.options.regex"
+_DEFAULT_REDACTION = "(?i)url"  # Spark's; it also masks keys with secret, password, token and access.key
 
 
 def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -> SparkSession:
@@ -75,7 +75,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
             patches.patch_stop(spark, functools.partial(_drop_private_tables, tables))
         patches.ignore_accumulators(spark)
         _close_at_exit(spark)
-        redact_options(spark)
+        _redact_options(spark)
         start_planners(spark)
         if not data_source_exists(spark, KafkaSource.name()):
             register_data_source(spark, KafkaSource)
@@ -85,6 +85,17 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     if folder is not None:
         tables.attach(FileCatalogStore(folder))
     return spark
+
+
+def _redact_options(spark: SparkSession) -> None:
+    """Make Spark mask the secrets in options of ``format("kafka_sql")``, which its plans, UI and event log show.
+
+    This extends the default of ``spark.sql.redaction.options.regex``. A user's own value stays unchanged.
+
+    A Declarative Pipeline does not allow its files to set configurations.
+    """
+    if not is_pipeline() and spark.conf.get(_REDACTION_CONF, _DEFAULT_REDACTION) == _DEFAULT_REDACTION:
+        spark.conf.set(_REDACTION_CONF, secret_options_pattern())
 
 
 def _close_at_exit(spark: SparkSession) -> None:

@@ -12,7 +12,6 @@ from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlEr
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
-from kafka_sql.sql.session import read_stream
 from tests.unit.catalog.fake_spark import Spark, create_tables, declare
 
 HINT = "/*+ OPTIONS('topic' = 'u') */"
@@ -205,23 +204,3 @@ def test_drop_database(monkeypatch: pytest.MonkeyPatch, text: str, removed: list
     before = {entry.name for entry in session.tables}
     assert session.run(text) == text
     assert before - {entry.name for entry in session.tables} == set(removed)
-
-
-@pytest.mark.parametrize(
-    ("name", "hidden", "expected"),
-    [
-        ("o", [], "stream of default.o"),
-        ("o", ["o"], None),
-        ("`d`.`o`", [], "stream of d.o"),
-        ("default_catalog.d.o", [], "stream of d.o"),
-        ("`d.o`", [], None),
-        ("d.o x", [], None),
-    ],
-)
-def test_read_stream(
-    monkeypatch: pytest.MonkeyPatch, session: Session, name: str, hidden: list[str], expected: str | None
-) -> None:
-    session.spark.temporary_views += hidden
-    monkeypatch.setattr(read_stream, "stream_query", lambda _, e: f"stream of {e.definition.name}")
-    rows = read_stream.read_stream(session.tables, session.spark, name)
-    assert (None if rows is None else session.spark.statements[-1]) == expected

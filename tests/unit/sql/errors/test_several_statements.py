@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import ParseException
 
 from kafka_sql.errors import SqlSyntaxError
-from kafka_sql.sql.errors.several_statements import explain_several_statements
+from kafka_sql.sql.errors.conversion import explain_several_statements
 
 SPARK = ParseException(message="extra input", errorClass="PARSE_SYNTAX_ERROR")
 FLINK = SqlSyntaxError("line 1, column 3: expected the end of the statement.")

@@ -11,7 +11,6 @@ from pyspark.errors import PySparkException
 
 from kafka_sql.catalog.application_tables import tables_of_application
 from kafka_sql.sql.session import enable as session
-from kafka_sql.sql.session import redaction
 
 
 def test_sessions_of_an_application_share_its_tables() -> None:
@@ -57,6 +56,6 @@ def test_stop_drops_the_tables_of_a_client(error: Exception | None) -> None:
 def test_options_are_redacted(monkeypatch: pytest.MonkeyPatch, value: str, in_pipeline: bool, is_set: bool) -> None:
     settings: dict[str, str] = {}
     spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: value, set=settings.__setitem__))
-    monkeypatch.setattr(redaction, "is_pipeline", lambda: in_pipeline)  # a pipeline does not allow conf.set()
-    redaction.redact_options(spark)
+    monkeypatch.setattr(session, "is_pipeline", lambda: in_pipeline)  # a pipeline does not allow conf.set()
+    session._redact_options(spark)
     assert list(settings) == ["spark.sql.redaction.options.regex"] * is_set
