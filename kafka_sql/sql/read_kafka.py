@@ -13,7 +13,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.grammar.declaration import Declaration
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.token_cursor import TokenCursor

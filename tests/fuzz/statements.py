@@ -12,11 +12,11 @@ from typing import Any, Final, cast
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.grammar.declaration import RenameTable
-from kafka_sql.sql.grammar.dialect import parse_alteration
+from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.splitter import split
@@ -105,7 +105,7 @@ def fuzz_create(sql: str) -> str:
 
 def fuzz_alter(sql: str) -> str:
     """Apply an ALTER TABLE statement to an existing table."""
-    alteration = parse_statement(sql, parse_alteration)
+    alteration = parse_alteration(sql)
     if isinstance(alteration.change, RenameTable):
         return "renamed"
     table = to_table(apply_alteration(to_declaration(parse_create(_BASE)), alteration))

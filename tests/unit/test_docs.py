@@ -15,8 +15,8 @@ import yaml
 
 from kafka_sql import errors
 from kafka_sql.definition import validate_options, validate_table
-from kafka_sql.sql.declarations.create import parse_create, parse_statement
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
 from kafka_sql.sql.recognize.splitter import statements
 from kafka_sql.sql.windows.rewrite import rewrite_windows
@@ -84,7 +84,7 @@ def assert_parses(statement: str) -> None:
     statement_type = classify(statement)
     assert not isinstance(statement_type, UnsupportedStatement), statement
     if isinstance(statement_type, CreateTable):
-        declaration = parse_statement(statement, parse_declaration)
+        declaration = parse_declaration(statement)
         if declaration.like is None and " AS SELECT" not in statement:
             if any(column.is_physical for column in declaration.columns):
                 assert validate_table(parse_create(statement)).table.columns

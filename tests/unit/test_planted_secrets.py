@@ -46,12 +46,12 @@ from kafka_sql.options.secrets import is_secret, is_url
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.errors.spark_errors import mask_syntax_error
-from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.rewrite.hints import parse_hint
 from kafka_sql.table.declaration import Table
@@ -117,7 +117,7 @@ def attempt(function: Callable[[], object]) -> str:
 
 
 def alter(table: Table, options: str) -> Definition:
-    alteration = parse_statement(f"ALTER TABLE t SET ({options})", parse_alteration)
+    alteration = parse_alteration(f"ALTER TABLE t SET ({options})")
     return validate_table(to_table(apply_alteration(to_declaration(table), alteration)))
 
 
@@ -128,12 +128,12 @@ def use_hint(table: Table, options: str) -> Definition:
 
 
 def copy_table(table: Table, options: str) -> Definition:
-    declaration = parse_statement(f"CREATE TABLE u WITH ({options}) LIKE t (EXCLUDING OPTIONS)", parse_declaration)
+    declaration = parse_declaration(f"CREATE TABLE u WITH ({options}) LIKE t (EXCLUDING OPTIONS)")
     return validate_table(to_table(merge_like(declaration, to_declaration(table))))
 
 
 def add_by_like(table: Table, options: str) -> Definition:
-    declaration = parse_statement(f"CREATE TABLE u WITH ({options}) LIKE t (INCLUDING OPTIONS)", parse_declaration)
+    declaration = parse_declaration(f"CREATE TABLE u WITH ({options}) LIKE t (INCLUDING OPTIONS)")
     return validate_table(to_table(merge_like(declaration, to_declaration(table))))
 
 
@@ -225,7 +225,7 @@ def test_typos(secret: PlantedSecret) -> None:
     option = sql_options({secret.key: secret.value})
     statements: dict[str, Callable[[str], object]] = {
         create_statement({**others, secret.key: secret.value}): lambda sql: validate_table(parse_create(sql)),
-        f"ALTER TABLE t SET ({option}, 'topic' = 'x')": lambda sql: parse_statement(sql, parse_alteration),
+        f"ALTER TABLE t SET ({option}, 'topic' = 'x')": parse_alteration,
         f"t /*+ OPTIONS('topic' = 'x', {option}) */": lambda sql: parse_hint(sql, 1),
     }
     for statement, parse in statements.items():

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from sqlglot import exp
-from sqlglot.errors import TokenError
 
 from kafka_sql.definition import reject_other_connector
 from kafka_sql.errors import (
     ConflictingOptionsError,
     MissingOptionError,
     SchemaError,
-    SqlSyntaxError,
     UnsupportedSqlError,
 )
 from kafka_sql.sql.declarations.computed_columns import translate_column
-from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
 from kafka_sql.sql.declarations.watermark_delay import watermark_delay
 from kafka_sql.sql.expressions.event_time import event_time_source, is_proctime
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration
-from kafka_sql.sql.grammar.dialect import parse_declaration
-from kafka_sql.sql.grammar.type_parser import FlinkParseError, shorten_name
+from kafka_sql.sql.grammar.cursor import shorten_name
+from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
+from kafka_sql.sql.grammar.parser import TOO_DEEP, parse_declaration, parse_expression, parse_type
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
-from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import strip_catalog
-from kafka_sql.sql.recognize.syntax_error import syntax_error, unclosed_quote_error
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.declaration import Column, Table, Watermark
 
-T = TypeVar("T")
-
 # Spark replaces ${env:NAME} with the value, even in quoted names: a schema of a registry could read the environment.
 _VARIABLE = "${"
-_TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 
 def parse_create(sql: str, spark: SparkExpressions | None = None) -> Table:
@@ -53,12 +44,34 @@ def parse_create(sql: str, spark: SparkExpressions | None = None) -> Table:
         SchemaError: an invalid column, or a type that Spark does not have.
         OptionError: WITH is missing, or sets a key twice.
     """
-    return to_table(parse_statement(sql, parse_declaration), spark)
+    return to_table(parse_declaration(sql), spark)
 
 
 def to_declaration(table: Table) -> Declaration:
     """Return the declaration of a table, to be merged or altered."""
-    return parse_declaration(render_create_table(table))
+    key, watermark = table.primary_key, table.watermark
+    return Declaration(
+        table.name,
+        temporary=table.temporary,
+        if_not_exists=table.if_not_exists,
+        columns=[_to_column_declaration(column) for column in table.columns],
+        keys=[KeyDeclaration(key, is_enforced=False, name=table.primary_key_name)] if key else [],
+        watermarks=[_to_watermark_declaration(watermark)] if watermark is not None else [],
+        options=[*table.options.items()],
+        comment=table.comment,
+    )
+
+
+def _to_column_declaration(column: Column) -> ColumnDeclaration:
+    name, text, comment = column.name, column.declared, column.comment
+    if column.expression is not None:
+        return ColumnDeclaration(name, text, expression=parse_expression(text), comment=comment)
+    type = replace(parse_type(text), nullable=column.nullable)
+    return ColumnDeclaration(name, text, type, None, column.metadata, column.virtual, comment)
+
+
+def _to_watermark_declaration(watermark: Watermark) -> WatermarkDeclaration:
+    return WatermarkDeclaration(watermark.column, parse_expression(watermark.declared), watermark.declared)
 
 
 def to_table(declaration: Declaration, spark: SparkExpressions | None = None) -> Table:
@@ -90,7 +103,7 @@ def to_table(declaration: Declaration, spark: SparkExpressions | None = None) ->
         columns = tuple(_build_column(c, column_types, computed) for c in declaration.columns)
     except RecursionError:
         raise UnsupportedSqlError(
-            f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.", table=".".join(declaration.name)
+            f"CREATE TABLE {'.'.join(declaration.name)}: {TOO_DEEP}.", table=".".join(declaration.name)
         ) from None
     return Table(
         name=strip_catalog(declaration.name),
@@ -103,28 +116,6 @@ def to_table(declaration: Declaration, spark: SparkExpressions | None = None) ->
         if_not_exists=declaration.if_not_exists,
         primary_key_name=declaration.keys[0].name if declaration.keys else None,
     )
-
-
-def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
-    """Parse a statement; raise parse errors with their position.
-
-    Raises:
-        SqlSyntaxError: the statement does not parse.
-    """
-    try:
-        return parse(sql)
-    except FlinkParseError as e:
-        raise syntax_error(sql, e.start, e.end, str(e)) from e
-    except TokenError:
-        # Not chained: sqlglot's message quotes the statement around the error, including secrets.
-        raise unclosed_quote_error(sql, _unclosed_quote_position(sql)) from None
-    except RecursionError:
-        raise SqlSyntaxError(f"The statement's {_TOO_DEEP}.") from None
-
-
-def _unclosed_quote_position(sql: str) -> int:
-    open_quotes = [t for t in lexer.tokenize_flink(sql) if t.type == lexer.SYMBOL and t.text in "'`"]
-    return open_quotes[0].start if open_quotes else len(sql)
 
 
 def _check_clauses(declaration: Declaration) -> None:

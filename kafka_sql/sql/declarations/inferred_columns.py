@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.source.schema_inference import infer_columns
-from kafka_sql.sql.grammar.declaration import Declaration
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration
+from kafka_sql.sql.grammar.parser import parse_type
 from kafka_sql.table.declaration import Table
 
 
@@ -31,8 +30,8 @@ def add_inferred_columns(declaration: Declaration) -> Declaration:
     inferred = infer_columns(Table(declaration.name, (), options, primary_key))
     if inferred is None:
         return declaration
-    column_list = ", ".join(f"{quote(name)} {type}" for name, type in inferred.columns)
-    columns = parse_declaration(f"CREATE TABLE t ({column_list})").columns
+    types = [(name, parse_type(text)) for name, text in inferred.columns]
+    columns = [ColumnDeclaration(name, type.text, type) for name, type in types]
     return replace(
         declaration,
         columns=[*columns, *declaration.columns],

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
-from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import SchemaError
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.types import Field, FlinkType, to_flink_type
 
-_FLINK_TYPES = {
-    "boolean": "BOOLEAN",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INT",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP_LTZ(6)",
-    "timestamp_ntz": "TIMESTAMP(6)",
-    "binary": "BYTES",
+_FLINK_TYPES: Final = {
+    "boolean": FlinkType("BOOLEAN"),
+    "tinyint": FlinkType("TINYINT"),
+    "smallint": FlinkType("SMALLINT"),
+    "int": FlinkType("INT"),
+    "bigint": FlinkType("BIGINT"),
+    "float": FlinkType("FLOAT"),
+    "double": FlinkType("DOUBLE"),
+    "date": FlinkType("DATE"),
+    "timestamp": FlinkType("TIMESTAMP_LTZ", (6,)),
+    "timestamp_ntz": FlinkType("TIMESTAMP", (6,)),
+    "binary": FlinkType("BYTES"),
 }
 
 
@@ -34,36 +34,37 @@ def columns_from_schema(schema: StructType, where: str) -> list[ColumnDeclaratio
     """
     if not schema.fields:
         raise SchemaError(f"{where} has no columns.")
-    texts = [
-        f"{quote(f.name)} {_render_nullable_type(f.dataType, f.nullable, f'{where}, column {f.name!r}')}"
-        for f in schema.fields
-    ]
-    return parse_declaration(f"CREATE TABLE t ({', '.join(texts)})").columns
+    columns = []
+    for field in schema.fields:
+        type = _to_flink_type(field.dataType, field.nullable, f"{where}, column {field.name!r}")
+        columns.append(ColumnDeclaration(field.name, type.text, type))
+    return columns
 
 
-def _render_type(type: DataType, where: str) -> str:
+def _to_flink_type(type: DataType, nullable: bool, where: str) -> FlinkType:
+    flink = _convert(type, where)
+    return replace(flink, nullable=nullable, text=to_flink_type(flink))
+
+
+def _convert(type: DataType, where: str) -> FlinkType:
     if isinstance(type, DecimalType):
-        return f"DECIMAL({type.precision}, {type.scale})"
+        return FlinkType("DECIMAL", (type.precision, type.scale))
     if isinstance(type, ArrayType):
-        return f"ARRAY<{_render_nullable_type(type.elementType, type.containsNull, where)}>"
+        return FlinkType("ARRAY", elements=(_to_flink_type(type.elementType, type.containsNull, where),))
     if isinstance(type, MapType):
-        value = _render_nullable_type(type.valueType, type.valueContainsNull, where)
-        return f"MAP<{_render_nullable_type(type.keyType, True, where)}, {value}>"
+        value = _to_flink_type(type.valueType, type.valueContainsNull, where)
+        return FlinkType("MAP", elements=(_to_flink_type(type.keyType, True, where), value))
     if isinstance(type, StructType):
-        fields = (f"{quote(f.name)} {_render_nullable_type(f.dataType, f.nullable, where)}" for f in type.fields)
-        return f"ROW<{', '.join(fields)}>"
+        fields = (Field(f.name, _to_flink_type(f.dataType, f.nullable, where)) for f in type.fields)
+        return FlinkType("ROW", fields=tuple(fields))
     name = type.simpleString()
     if name.startswith(("string", "varchar", "char")):
-        return "STRING"
+        return FlinkType("STRING")
     if name.startswith("time("):
-        return name.upper()
+        return FlinkType("TIME", (int(name[5:-1]),))
     if name not in _FLINK_TYPES:
         raise SchemaError(f"{where}: type {name} has no equivalent in Flink. CAST it in the query.")
     return _FLINK_TYPES[name]
-
-
-def _render_nullable_type(type: DataType, nullable: bool, where: str) -> str:
-    return _render_type(type, where) + ("" if nullable else " NOT NULL")
 
 
 def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> Declaration:

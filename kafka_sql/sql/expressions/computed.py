@@ -34,11 +34,19 @@ from kafka_sql.sql.expressions.constants import (
 from kafka_sql.sql.expressions.functions.collections import translate_element_access
 from kafka_sql.sql.expressions.functions.datetime import translate_ceil, translate_floor
 from kafka_sql.sql.expressions.functions.function_table import is_flink_function, translate_call
+from kafka_sql.sql.expressions.functions.json import (
+    Behavior,
+    translate_json_exists,
+    translate_json_query,
+    translate_json_value,
+)
+from kafka_sql.sql.expressions.functions.json_construction import Member, translate_json_array, translate_json_object
 from kafka_sql.sql.expressions.functions.regex import translate_like
 from kafka_sql.sql.expressions.functions.similar import translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
+from kafka_sql.sql.grammar.json_calls import JsonBehavior, JsonCall, JsonConstructor
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.suggestions import did_you_mean
 
@@ -265,8 +273,6 @@ def _translate_function(node: exp.Anonymous, context: Context) -> TypedExpressio
         TypedExpression(argument.name, None) if isinstance(argument, exp.Var) else _translate(argument, context)
         for argument in node.expressions
     ]
-    if node.name in ("FLOOR TO", "CEIL TO"):
-        return (translate_floor if node.name == "FLOOR TO" else translate_ceil)(arguments[0], arguments[1].sql)
     function = None
     if context.spark is not None and not is_flink_function(node.name):
         function = context.spark.find_function(node.name)
@@ -274,6 +280,40 @@ def _translate_function(node: exp.Anonymous, context: Context) -> TypedExpressio
         return translate_call(node.name, arguments)
     sql = f"{function}({', '.join(argument.sql for argument in arguments)})"
     return TypedExpression(sql, context.spark.type_of(sql, context.column_types))
+
+
+def _translate_rounding(node: exp.Floor | exp.Ceil, context: Context) -> TypedExpression:
+    translate = translate_floor if isinstance(node, exp.Floor) else translate_ceil
+    return translate(_translate(node.this, context), node.args["to"].name)
+
+
+def _translate_json_call(node: JsonCall, context: Context) -> TypedExpression:
+    value, path = _translate(node.this, context), _translate(node.args["path"], context)
+    on_empty, on_error = (_translate_behavior(node.args.get(key), context) for key in ("on_empty", "on_error"))
+    returning = node.args.get("returning")
+    match node.args["function"]:
+        case "JSON_VALUE":
+            return translate_json_value(value, path, returning, on_empty, on_error)
+        case "JSON_QUERY":
+            return translate_json_query(value, path, returning, node.args.get("wrapper"), on_empty, on_error)
+    return translate_json_exists(value, path, on_error)
+
+
+def _translate_behavior(node: JsonBehavior | None, context: Context) -> Behavior:
+    if node is None:
+        return Behavior()
+    default = node.args.get("default")
+    return Behavior(node.this, _translate(default, context) if default is not None else None)
+
+
+def _translate_json_constructor(node: JsonConstructor, context: Context) -> TypedExpression:
+    members = []
+    for member in node.expressions:
+        key = member.args.get("key")
+        key = _translate(key, context) if key is not None else None
+        members.append(Member(key, member.args["kind"], _translate(member.this, context)))
+    translate = translate_json_object if node.args["function"] == "JSON_OBJECT" else translate_json_array
+    return translate(members, node.args["is_absent_on_null"])
 
 
 _LITERALS: Final[dict[type[exp.Expr], Callable[[Any], TypedExpression]]] = {
@@ -315,4 +355,7 @@ _TRANSLATORS: Final[dict[type[exp.Expr], Callable[[Any, Context], TypedExpressio
     exp.Cast: _translate_cast,
     exp.TryCast: _translate_cast,
     exp.Anonymous: _translate_function,
+    **dict.fromkeys((exp.Floor, exp.Ceil), _translate_rounding),
+    JsonCall: _translate_json_call,
+    JsonConstructor: _translate_json_constructor,
 }

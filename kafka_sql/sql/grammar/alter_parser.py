@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.grammar.declaration import (
     AddOrModify,
     Alteration,
     Change,
-    ColumnDeclaration,
     ColumnPosition,
     Declaration,
     DropColumns,
@@ -26,39 +26,22 @@ from kafka_sql.sql.grammar.table_parser import TableParser
 
 # words that can follow a type; after ``ADD COLUMN name``, they show that the name is the type of a column named COLUMN
 _AFTER_TYPE: Final = frozenset(
-    [
-        "NOT",
-        "NULL",
-        "COMMENT",
-        "METADATA",
-        "FIRST",
-        "AFTER",
-        "PRIMARY",
-        "UNIQUE",
-        "CONSTRAINT",
-        "ARRAY",
-        "MULTISET",
-        "WITH",
-        "WITHOUT",
-        "PRECISION",
-        "VARYING",
-    ]
+    """NOT NULL COMMENT METADATA FIRST AFTER PRIMARY UNIQUE CONSTRAINT ARRAY MULTISET WITH WITHOUT PRECISION
+    VARYING""".split()  # noqa: SIM905
 )
 
 
 class AlterParser(TableParser):
     """Grammar of CREATE TABLE and ALTER TABLE."""
 
-    def read_alter_table(self, tokens: list[Token], sql: str) -> Alteration:
+    def read_alter_table(self) -> Alteration:
         """Read one ALTER TABLE statement.
 
         Raises:
-            FlinkParseError: the statement does not parse.
+            SqlSyntaxError: the statement does not parse.
             UnsupportedSqlError: a partition or distribution clause, which Kafka tables do not support.
         """
-        self.load_tokens(tokens, sql)
-        if not self.take_words("ALTER", "TABLE"):
-            self.fail("expected ALTER TABLE")
+        self.expect_words("ALTER", "TABLE", message="expected ALTER TABLE")
         if_exists = self.take_words("IF", "EXISTS")
         alteration = Alteration(self.read_table_name(), if_exists, self._read_change())
         self.expect_end()
@@ -71,12 +54,9 @@ class AlterParser(TableParser):
             return SetOptions(self._read_set_options())
         if self.take_words("RESET"):
             return ResetOptions(self._read_reset_keys())
-        if self.take_words("ADD"):
-            return self._read_add_or_modify("ADD")
-        if self.take_words("MODIFY"):
-            return self._read_add_or_modify("MODIFY")
-        if not self.take_words("DROP"):
-            self.fail("expected ADD, MODIFY, DROP, RENAME, SET or RESET")
+        if clause := self.take_one_of(("ADD", "MODIFY")):
+            return self._read_add_or_modify(clause)
+        self.expect_words("DROP", message="expected ADD, MODIFY, DROP, RENAME, SET or RESET")
         return self._read_drop()
 
     def _read_rename(self) -> RenameTable | RenameColumn:
@@ -85,8 +65,7 @@ class AlterParser(TableParser):
         if not (self._next.token_type == TokenType.VAR and self._next.text.upper() == "TO"):
             self._take_column_keyword()
         old = self.take_identifier("TO and the new table name, or a column name")
-        if not self.take_words("TO"):
-            self.fail("expected TO and the new column name")
+        self.expect_words("TO", message="expected TO and the new column name")
         return RenameColumn(old, self.take_identifier("the new column name"))
 
     def _read_set_options(self) -> tuple[tuple[str, str], ...]:
@@ -99,30 +78,29 @@ class AlterParser(TableParser):
         self.expect(TokenType.L_PAREN, "expected '(' after RESET")
         if self._match(TokenType.R_PAREN):
             return ()
-        keys = [self.take_string("an option key")]
-        while self._match(TokenType.COMMA):
-            keys.append(self.take_string("an option key"))
-        self.expect(TokenType.R_PAREN, "expected ',' or ')' after the option key")
-        return tuple(keys)
+        read = partial(self.take_string, "an option key")
+        return tuple(self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' after the option key"))
 
     def _read_add_or_modify(self, clause: str) -> AddOrModify:
         self._reject_unsupported_clauses(clause)
         is_spark = clause == "ADD" and self._take_add_column_keyword()
         declaration = Declaration(())
-        columns: list[tuple[ColumnDeclaration, ColumnPosition | None]] = []
-        is_list = self._match(TokenType.L_PAREN)
-        while True:
+        positions: dict[int, ColumnPosition | None] = {}
+
+        def read() -> None:
+            count = len(declaration.columns)
             self.read_element(declaration)
-            columns += [(column, self._read_position()) for column in declaration.columns]
-            declaration.columns.clear()
-            if not is_list:
-                if is_spark and self._match(TokenType.COMMA):
-                    continue
-                break
-            if self._match(TokenType.R_PAREN):
-                break
-            self.expect(TokenType.COMMA, f"expected ',' or ')' in the list of {clause}")
-        return AddOrModify(clause == "MODIFY", tuple(columns), tuple(declaration.keys), tuple(declaration.watermarks))
+            if len(declaration.columns) > count:
+                positions[count] = self._read_position()
+
+        if self._match(TokenType.L_PAREN):
+            self.read_list(read, TokenType.R_PAREN, f"expected ',' or ')' in the list of {clause}")
+        else:
+            read()
+            while is_spark and self._match(TokenType.COMMA):
+                read()
+        columns = tuple((column, positions[i]) for i, column in enumerate(declaration.columns))
+        return AddOrModify(clause == "MODIFY", columns, tuple(declaration.keys), tuple(declaration.watermarks))
 
     def _read_position(self) -> ColumnPosition | None:
         if self.take_words("FIRST"):
@@ -137,19 +115,21 @@ class AlterParser(TableParser):
             return DropKey(self.take_identifier("a constraint name"))
         if self.take_words("WATERMARK"):
             return DropWatermark()
-        is_spark, is_list = self._take_column_keyword(), self._match(TokenType.L_PAREN)
-        columns = [self.take_identifier("a column name")]
-        while (is_list or is_spark) and self._match(TokenType.COMMA):
-            columns.append(self.take_identifier("a column name"))
-        if is_list:
-            self.expect(TokenType.R_PAREN, "expected ',' or ')' in the list of DROP")
+        is_spark, read = self._take_column_keyword(), partial(self.take_identifier, "a column name")
+        if self._match(TokenType.L_PAREN):
+            return DropColumns(
+                tuple(self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the list of DROP"))
+            )
+        columns = [read()]
+        while is_spark and self._match(TokenType.COMMA):
+            columns.append(read())
         return DropColumns(tuple(columns))
 
     def _reject_unsupported_clauses(self, clause: str) -> None:
         """Reject partitions and distributions."""
         is_list_next = self._next.token_type == TokenType.L_PAREN  # without a list, PARTITION is the name of a column
         for keyword in ("PARTITION", "IF", "DISTRIBUTION"):
-            if self._match_text_seq(keyword, advance=False) and (is_list_next or keyword != "PARTITION"):
+            if self.is_word(keyword) and (is_list_next or keyword != "PARTITION"):
                 target = "DISTRIBUTION" if keyword == "DISTRIBUTION" else "PARTITION"  # IF EXISTS precedes PARTITION
                 raise UnsupportedSqlError(
                     f"ALTER TABLE ... {clause} {target} is not supported: Kafka partitions the topic, not the table. "

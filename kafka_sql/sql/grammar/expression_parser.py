@@ -7,27 +7,19 @@ precedence level.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from sqlglot import exp
+from sqlglot.parser import Parser
 from sqlglot.tokens import TokenType
 
 from kafka_sql.sql.grammar.call_parser import CallParser
 
-_COMPARISONS: dict[TokenType, type[exp.Binary]] = {
-    TokenType.EQ: exp.EQ,
-    TokenType.NEQ: exp.NEQ,
-    TokenType.LT: exp.LT,
-    TokenType.LTE: exp.LTE,
-    TokenType.GT: exp.GT,
-    TokenType.GTE: exp.GTE,
-}
-_SUMS: dict[TokenType, type[exp.Binary]] = {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub}
-_PRODUCTS: dict[TokenType, type[exp.Binary]] = {
-    TokenType.STAR: exp.Mul,
-    TokenType.SLASH: exp.Div,
-    TokenType.MOD: exp.Mod,
-    TokenType.DPIPE: exp.DPipe,
-}
-_FUNCTIONS_WITHOUT_PARENTHESES = {
+_COMPARISONS: Final[dict[TokenType, type[exp.Expr]]] = {**Parser.EQUALITY, **Parser.COMPARISON}
+_FACTORS: Final[dict[TokenType, type[exp.Expr]]] = {**Parser.FACTOR, TokenType.DPIPE: exp.DPipe}
+_NUMBER: Final = re.compile(r"([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?")
+_FUNCTIONS_WITHOUT_PARENTHESES: Final = {
     "CURRENT_TIMESTAMP",
     "CURRENT_ROW_TIMESTAMP",
     "CURRENT_DATE",
@@ -35,7 +27,7 @@ _FUNCTIONS_WITHOUT_PARENTHESES = {
     "LOCALTIME",
     "LOCALTIMESTAMP",
 }
-_RESERVED = set(
+_RESERVED: Final = set(
     """AND AS BETWEEN BY ELSE END EXISTS FROM GROUP HAVING IN IS LIKE NOT ON OR ORDER SELECT SIMILAR THEN UNION WHEN
     WHERE WITH""".split()  # noqa: SIM905
 )
@@ -76,13 +68,12 @@ class ExpressionParser(CallParser):
                 this = node(this=this, expression=self._read_predicate())
                 continue
             if self.take_words("JSON"):
-                kind = next((word for word in ("VALUE", "OBJECT", "ARRAY", "SCALAR") if self.take_words(word)), "VALUE")
+                kind = self.take_one_of(("VALUE", "OBJECT", "ARRAY", "SCALAR")) or "VALUE"
                 this = exp.Anonymous(this="IS JSON", expressions=[exp.Var(this=kind), this])
-                this = exp.Not(this=this) if negated else this
-                continue
-            if not any(self.take_words(word) for word in ("NULL", "TRUE", "FALSE", "UNKNOWN")):
+            elif word := self.take_one_of(("NULL", "TRUE", "FALSE", "UNKNOWN")):
+                this = exp.Is(this=this, expression=exp.Var(this=word))
+            else:
                 self.fail("expected NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM after IS [NOT]")
-            this = exp.Is(this=this, expression=exp.Var(this=self._prev.text.upper()))
             this = exp.Not(this=this) if negated else this
         return this
 
@@ -107,17 +98,13 @@ class ExpressionParser(CallParser):
             if not symmetric:
                 self.take_words("ASYMMETRIC")
             low = self.read_operand()
-            if not self.take_words("AND"):
-                self.fail("expected AND in BETWEEN")
+            self.expect_words("AND", message="expected AND in BETWEEN")
             this = exp.Between(this=this, low=low, high=self.read_operand(), symmetric=symmetric)
         elif self.take_words("IN"):
             this = exp.In(this=this, expressions=self.read_arguments("a list in parentheses after IN"))
-        elif self.take_words("LIKE"):
-            this = exp.Like(this=this, expression=self.read_operand())
-            if self.take_words("ESCAPE"):
-                this = exp.Escape(this=this, expression=self.read_operand())
-        elif self.take_words("SIMILAR", "TO"):
-            this = exp.SimilarTo(this=this, expression=self.read_operand())
+        elif operator := self.take_one_of(("LIKE", "SIMILAR TO")):
+            node = exp.Like if operator == "LIKE" else exp.SimilarTo
+            this = node(this=this, expression=self.read_operand())
             if self.take_words("ESCAPE"):
                 this = exp.Escape(this=this, expression=self.read_operand())
         elif negated:
@@ -129,14 +116,14 @@ class ExpressionParser(CallParser):
     def read_operand(self) -> exp.Expr:
         """Read one side of a comparison."""
         this = self._read_product()
-        while node := _SUMS.get(self._curr.token_type):
+        while node := self.TERM.get(self._curr.token_type):
             self._advance()
             this = node(this=this, expression=self._read_product())
         return this
 
     def _read_product(self) -> exp.Expr:
         this = self._read_sign()
-        while node := _PRODUCTS.get(self._curr.token_type):
+        while node := _FACTORS.get(self._curr.token_type):
             self._advance()
             this = node(this=this, expression=self._read_sign())
         return this
@@ -162,10 +149,10 @@ class ExpressionParser(CallParser):
 
     def _read_primary(self) -> exp.Expr:
         if self._match(TokenType.NUMBER):
-            return exp.Literal.number(self._prev.text)
+            return self._read_number("")
         if self._curr.token_type == TokenType.DOT and self._next.token_type == TokenType.NUMBER:
             self._advance(2)
-            return exp.Literal.number(f".{self._prev.text}")
+            return self._read_number(".")
         if self._match(TokenType.STRING):
             return exp.Literal.string(self._prev.text)
         if self._match(TokenType.L_PAREN):
@@ -180,6 +167,12 @@ class ExpressionParser(CallParser):
         if self._curr.token_type != TokenType.VAR or self._curr.text.upper() in _RESERVED:
             self.fail("expected an expression")
         return self._read_word()
+
+    def _read_number(self, start: str) -> exp.Expr:
+        text = start + self._prev.text
+        if not _NUMBER.fullmatch(text):
+            self.fail("expected a number", self._prev)
+        return exp.Literal.number(text)
 
     def _read_word(self) -> exp.Expr:
         self._advance()
@@ -197,7 +190,9 @@ class ExpressionParser(CallParser):
         if self._curr.token_type == TokenType.L_PAREN:
             return self.read_call(word)
         if word in ("ARRAY", "MAP") and self._match(TokenType.L_BRACKET):
-            return exp.Anonymous(this=f"{word}[]", expressions=self.read_items())
+            return exp.Anonymous(
+                this=f"{word}[]", expressions=self.read_items(TokenType.R_BRACKET, "expected ',' or ']'")
+            )
         if word in _FUNCTIONS_WITHOUT_PARENTHESES:
             return exp.Anonymous(this=word, expressions=[])
         return exp.column(text)
@@ -207,25 +202,23 @@ class ExpressionParser(CallParser):
         branches = []
         while self.take_words("WHEN"):
             condition = self.read_expression()
-            if not self.take_words("THEN"):
-                self.fail("expected THEN in CASE")
+            self.expect_words("THEN", message="expected THEN in CASE")
             branches.append(exp.If(this=condition, true=self.read_expression()))
         if not branches:
             self.fail("expected WHEN in CASE")
         default = self.read_expression() if self.take_words("ELSE") else None
-        if not self.take_words("END"):
-            self.fail("expected WHEN, ELSE or END in CASE")
+        self.expect_words("END", message="expected WHEN, ELSE or END in CASE")
         return exp.Case(this=this, ifs=branches, default=default)
 
     def _read_interval(self) -> exp.Expr:
         sign = "-" if self._match(TokenType.DASH) else ""
         text = self.take_string("the length of the interval")
-        units = [self._read_unit()]
+        units = [self._read_interval_unit()]
         if self.take_words("TO"):
-            units.append(self._read_unit())
+            units.append(self._read_interval_unit())
         return exp.Interval(this=exp.Literal.string(sign + text), unit=exp.Var(this=" TO ".join(units)))
 
-    def _read_unit(self) -> str:
+    def _read_interval_unit(self) -> str:
         unit = self.take_identifier("a unit such as SECOND").upper()
         if self._match(TokenType.L_PAREN):  # Flink's precisions; Spark accepts any number of digits
             self.take_integer()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot import exp
+from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.grammar.cursor import shorten_name
 from kafka_sql.sql.grammar.declaration import (
     ColumnDeclaration,
     Declaration,
@@ -15,7 +18,6 @@ from kafka_sql.sql.grammar.declaration import (
     WatermarkDeclaration,
 )
 from kafka_sql.sql.grammar.expression_parser import ExpressionParser
-from kafka_sql.sql.grammar.type_parser import shorten_name
 
 # Flink's clauses around the column list and WITH that are not supported.
 _UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))
@@ -35,108 +37,67 @@ _FEATURES: Final = (
 class TableParser(ExpressionParser):
     """Grammar of types, expressions and CREATE TABLE."""
 
-    def read_create_table(self, tokens: list[Token], sql: str, query: str | None) -> Declaration:
+    def read_create_table(self, query: str | None) -> Declaration:
         """Read one CREATE TABLE statement.
 
         Args:
-            tokens: the tokens of the statement up to AS.
-            query: the query after AS.
+            query: the query after AS, which is not among the tokens.
 
         Raises:
-            FlinkParseError: the statement does not parse.
+            SqlSyntaxError: the statement does not parse.
             UnsupportedSqlError: an unsupported clause inside the column list.
         """
-        self.load_tokens(tokens, sql)
-        self._has_query = query is not None
-        declaration = self._read_create()
-        if declaration.unsupported is None:
-            self.expect_end()
-        declaration.query = query
-        return declaration
-
-    def load_tokens(self, tokens: list[Token], sql: str) -> None:
-        """Start to parse a statement. Trailing semicolons are ignored."""
-        self.reset()
-        self.sql = sql
-        self._has_query = False
-        while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
-            tokens = tokens[:-1]
-        self._chunks = [tokens]
-        self._advance_chunk()
-
-    def expect_end(self) -> None:
-        """Fail if any token is left."""
-        if self._curr:
-            self.fail("expected the end of the statement")
-
-    def _read_create(self) -> Declaration:
         has_create = self.take_words("CREATE")
         replace = self.take_words("OR", "REPLACE") if has_create else self.take_words("REPLACE")
         if not (has_create or replace):
             self.fail("expected CREATE TABLE")
         temporary = self.take_words("TEMPORARY")
-        if not self.take_words("TABLE"):
-            self.fail("expected TABLE")
+        self.expect_words("TABLE", message="expected TABLE")
         if_not_exists = not replace and self.take_words("IF", "NOT", "EXISTS")
-        declaration = Declaration(self.read_table_name(), temporary, if_not_exists, replace)
+        declaration = Declaration(self.read_table_name(), temporary, if_not_exists, replace, query=query)
         if self._match(TokenType.L_PAREN):
-            self._read_elements(declaration)
+            read = partial(self.read_element, declaration)
+            self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the column list")
         if self.take_words("COMMENT"):
             declaration.comment = self.take_string("the table comment")
-        if self._read_unsupported_clause(declaration) or self._read_like(declaration):
-            return declaration
+        self._read_clauses(declaration)
+        if declaration.unsupported is None:
+            self.expect_end()
+        return declaration
+
+    def _read_clauses(self, declaration: Declaration) -> None:
+        """Read the clauses after the column list. (WITH may follow LIKE, although Flink has it before.)"""
+        if self._read_unsupported_clause(declaration):
+            return
+        self._read_like(declaration)
         if self.take_words("WITH"):
             declaration.options = self.read_options("WITH")
-        if declaration.like is None:
-            self._read_unsupported_clause(declaration) or self._read_like(declaration)
-        return declaration
+        if declaration.like is None and not self._read_unsupported_clause(declaration):
+            self._read_like(declaration)
 
     def _read_unsupported_clause(self, declaration: Declaration) -> bool:
         """Read a clause that is not supported, and the options after it; return whether there is one."""
         for clause in _UNSUPPORTED:
             if self.take_words(*clause):
                 declaration.unsupported = " ".join(clause)
-                while self._curr and not (self._is_word("WITH") and self._next.token_type == TokenType.L_PAREN):
+                while self._curr and not (self.is_word("WITH") and self._next.token_type == TokenType.L_PAREN):
                     self._advance()
                 if self.take_words("WITH"):
                     declaration.options = self.read_options("WITH")
                 return True
         return False
 
-    def _is_word(self, word: str) -> bool:
-        return bool(self._match_text_seq(word, advance=False))
-
-    def _read_like(self, declaration: Declaration) -> bool:
-        """Read LIKE; return whether it ends the statement. (WITH may follow, although Flink has it before LIKE.)"""
+    def _read_like(self, declaration: Declaration) -> None:
         if not self.take_words("LIKE"):
-            return False
-        base = self.read_table_name()
-        options = []
+            return
+        base, options = self.read_table_name(), []
         if self._match(TokenType.L_PAREN):
             while not self._match(TokenType.R_PAREN):
-                strategy = self._take_one_of(_STRATEGIES)
-                options.append((strategy, self._take_one_of(_FEATURES)))
+                options.append((self._expect_one_of(_STRATEGIES), self._expect_one_of(_FEATURES)))
         declaration.like = LikeDeclaration(base, tuple(options))
-        return not self._match_text_seq("WITH", advance=False)
 
-    def _take_one_of(self, words: tuple[str, ...]) -> str:
-        if not any(self.take_words(word) for word in words):
-            self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
-        return self._prev.text.upper()
-
-    def read_table_name(self) -> tuple[str, ...]:
-        """Read a dotted table name."""
-        parts = [self.take_identifier("a table name")]
-        while self._match(TokenType.DOT):
-            parts.append(self.take_identifier("the next part of the table name"))
-        return tuple(parts)
-
-    def _read_elements(self, declaration: Declaration) -> None:
-        while True:
-            self.read_element(declaration)
-            if self._match(TokenType.R_PAREN):
-                return
-            self.expect(TokenType.COMMA, "expected ',' or ')' in the column list")
+    def _expect_one_of(self, words: tuple[str, ...]) -> str:
+        return self.take_one_of(words) or self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
 
     def read_element(self, declaration: Declaration) -> None:
         """Read a column, a primary key or a watermark."""
@@ -146,11 +107,10 @@ class TableParser(ExpressionParser):
             declaration.keys.append(self._read_key())
         elif self.take_words("CONSTRAINT"):
             constraint = self.take_identifier("a constraint name")
-            if not self.take_words("PRIMARY", "KEY"):
-                self._reject_unique()
-                self.fail("expected PRIMARY KEY")
+            self._reject_unique()
+            self.expect_words("PRIMARY", "KEY", message="expected PRIMARY KEY")
             declaration.keys.append(self._read_key(constraint))
-        elif self._match_text_seq("UNIQUE", advance=False) and self._next.token_type == TokenType.L_PAREN:
+        elif self.is_word("UNIQUE") and self._next.token_type == TokenType.L_PAREN:
             self._reject_unique()
         else:
             self._read_column(declaration)
@@ -162,18 +122,18 @@ class TableParser(ExpressionParser):
                 f"WATERMARK FOR {column}.{self.take_identifier('a field')}: a nested field cannot have a watermark. "
                 "Define a computed column for the field and declare the watermark on that column."
             )
-        if not self.take_words("AS"):
-            self.fail("expected AS and the watermark expression")
+        self.expect_words("AS", message="expected AS and the watermark expression")
+        expression, text = self._read_expression_as_written()
+        return WatermarkDeclaration(column, expression, text)
+
+    def _read_expression_as_written(self) -> tuple[exp.Expr, str]:
         start = self._curr
-        expression = self.read_expression()
-        return WatermarkDeclaration(column, expression, self._find_sql(start, self._prev))
+        return self.read_expression(), self._find_sql(start, self._prev)
 
     def _read_key(self, name: str | None = None) -> KeyDeclaration:
         self.expect(TokenType.L_PAREN, "expected '(' and the columns of the primary key")
-        columns = [self.take_identifier("a column of the primary key")]
-        while self._match(TokenType.COMMA):
-            columns.append(self.take_identifier("a column of the primary key"))
-        self.expect(TokenType.R_PAREN, "expected ',' or ')' in the primary key")
+        read = partial(self.take_identifier, "a column of the primary key")
+        columns = self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the primary key")
         return KeyDeclaration(tuple(columns), self._read_enforced(), name)
 
     def _read_enforced(self) -> bool:
@@ -188,16 +148,13 @@ class TableParser(ExpressionParser):
 
     def _read_column(self, declaration: Declaration) -> None:
         name = self.take_identifier("a column name")
-        if self._has_query and self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+        if declaration.query is not None and self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
             declaration.identifiers.append(name)
             return
         if self.take_words("AS"):
-            start = self._curr
-            expression = self.read_expression()
-            text = self._find_sql(start, self._prev)
-            declaration.columns.append(
-                ColumnDeclaration(name, text, expression=expression, comment=self._read_comment())
-            )
+            expression, text = self._read_expression_as_written()
+            column = ColumnDeclaration(name, text, expression=expression, comment=self._read_comment())
+            declaration.columns.append(column)
             return
         type = self.read_type(f"column '{shorten_name(name)}'")
         metadata, virtual = None, False
@@ -206,10 +163,8 @@ class TableParser(ExpressionParser):
             virtual = self.take_words("VIRTUAL")
         else:
             self._read_column_key(declaration, name)
-        comment = self._read_comment()
-        declaration.columns.append(
-            ColumnDeclaration(name, type.text, type, metadata=metadata, virtual=virtual, comment=comment)
-        )
+        column = ColumnDeclaration(name, type.text, type, None, metadata, virtual, self._read_comment())
+        declaration.columns.append(column)
 
     def _read_column_key(self, declaration: Declaration, name: str) -> None:
         constraint = self.take_identifier("a constraint name") if self.take_words("CONSTRAINT") else None

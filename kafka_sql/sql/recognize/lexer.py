@@ -43,7 +43,7 @@ _FLINK = re.compile(
     |(?P<string>'(?:[^']|'')*'|[uU]&'(?:[^']|'')*'(?:\s*[uU][eE][sS][cC][aA][pP][eE]\s*'(?:[^']|'')*')?)
     |(?P<word>\w+)
     |(?P<quoted>`(?:[^`]|``)*`)
-    |(?P<symbol>\|\||<>|<=|>=|.)""",
+    |(?P<symbol>\|\||<>|!=|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,
 )
 

@@ -12,13 +12,13 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import RunSql, empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import to_declaration, to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
-from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.jobs.plan.insert import plan_kafka_insert
 from kafka_sql.sql.jobs.plan.query import read_options, read_query
 from kafka_sql.sql.jobs.run import run_job
@@ -34,7 +34,7 @@ def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataF
     Returns:
         an empty DataFrame; with AS, the result of the INSERT of the query.
     """
-    declaration = parse_statement(text, parse_declaration)
+    declaration = parse_declaration(text)
     if declaration.like is not None:
         if declaration.query is not None:
             raise UnsupportedSqlError("CREATE TABLE: LIKE and AS cannot be combined.")
@@ -109,7 +109,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
 
 def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
     """Execute ALTER TABLE of a Kafka table; the new declaration is validated before anything changes."""
-    alteration = parse_statement(text, parse_alteration)
+    alteration = parse_alteration(text)
     if isinstance(alteration.change, RenameTable):
         new_name = strip_catalog(alteration.change.new_name)
         if len(new_name) > 2:

@@ -15,8 +15,7 @@ from kafka_sql.errors import StatementError
 from kafka_sql.spark.catalyst import Catalyst
 from kafka_sql.spark.plan import read_plan
 from kafka_sql.sql.dataframes import RunSql, dataframe
-from kafka_sql.sql.declarations.create import parse_statement
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
@@ -60,7 +59,7 @@ def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run
             plan = plan_insert(spark, tables, inner, text, run)
             return _explain_job(plan, mode, run) if plan.text != text else None
         case st.CreateTable(None):
-            query = parse_statement(text, parse_declaration).query
+            query = parse_declaration(text).query
             if query:
                 return _explain_fully(spark, tables, mode, query, run)
             raise StatementError(_UNSUPPORTED)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.formats.format import ColumnTypes
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.types import FlinkType
 
 _SCALARS: Final = {"BOOLEAN": pa.bool_(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "STRING": pa.string()}

@@ -13,10 +13,10 @@ import pytest
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import AlterTable, CreateTable, classify
 from kafka_sql.table.declaration import Column, Table
 
@@ -36,12 +36,10 @@ def last_table(text: str) -> Table:
     for sql in statements:
         statement = classify(sql)
         if isinstance(statement, AlterTable):
-            table = to_table(
-                apply_alteration(to_declaration(tables[statement.name]), parse_statement(sql, parse_alteration))
-            )
+            table = to_table(apply_alteration(to_declaration(tables[statement.name]), parse_alteration(sql)))
         else:
             assert isinstance(statement, CreateTable)
-            declaration = parse_statement(sql, parse_declaration)
+            declaration = parse_declaration(sql)
             if declaration.like is not None:
                 declaration = merge_like(declaration, to_declaration(tables[declaration.like.base]))
             table = to_table(declaration)

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.declarations.create import parse_create, parse_statement
-from kafka_sql.sql.grammar.dialect import parse_alteration
+from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.rewrite.hints import parse_hint
 from kafka_sql.sql.rewrite.table_references import find_table_references
@@ -57,7 +57,7 @@ PARSERS: tuple[Callable[[str], object], ...] = (
     is_query,
     find_table_references,
     parse_create,
-    lambda text: parse_statement(text, parse_alteration),
+    parse_alteration,
 )
 
 

@@ -14,9 +14,9 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.masking import mask_statement
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.errors.spark_errors import mask_syntax_error
-from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.rewrite.hints import parse_hint
 from tests.typos import STATEMENTS, exposes_secret, make_typos, make_typos_beside_key
 
@@ -31,11 +31,11 @@ def create(sql: str) -> object:
 
 
 def create_from(sql: str) -> object:
-    return parse_statement(sql, parse_declaration)
+    return parse_declaration(sql)
 
 
 def alter(sql: str) -> object:
-    return validate_table(to_table(apply_alteration(to_declaration(TABLE), parse_statement(sql, parse_alteration))))
+    return validate_table(to_table(apply_alteration(to_declaration(TABLE), parse_alteration(sql))))
 
 
 def use_hint(sql: str) -> object:

@@ -11,7 +11,6 @@ from kafka_sql.sql.expressions.functions import (
     conditional,
     datetime,
     encodings,
-    json,
     json_construction,
     json_strings,
     maps,
@@ -34,7 +33,6 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **maps.FUNCTIONS,
     **math.FUNCTIONS,
     **transcendental.FUNCTIONS,
-    **json.FUNCTIONS,
     **json_construction.FUNCTIONS,
     **json_strings.FUNCTIONS,
     **regex.FUNCTIONS,
@@ -45,6 +43,8 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **datetime.FUNCTIONS,
     **time_zones.FUNCTIONS,
 }
+# functions with keywords between their arguments have nodes of their own
+_WITH_KEYWORDS: Final = ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "JSON_OBJECT", "JSON_ARRAY")
 _CLOCK = "is not supported: Spark's current time is fixed during a batch. Use CURRENT_TIMESTAMP"
 _VARIANT = "is not supported: a table has no columns of its type. Use it in the query"
 _UNSUPPORTED: Final[dict[str, str]] = {
@@ -75,4 +75,6 @@ def translate_call(name: str, arguments: Sequence[TypedExpression]) -> TypedExpr
         return function(arguments)
     if name in _UNSUPPORTED:
         raise UntranslatableError(f"function {name} {_UNSUPPORTED[name]}")
-    raise UntranslatableError(f"function {name} is not supported.{did_you_mean(name, _TRANSLATIONS)}".rstrip("."))
+    raise UntranslatableError(
+        f"function {name} is not supported.{did_you_mean(name, (*_TRANSLATIONS, *_WITH_KEYWORDS))}".rstrip(".")
+    )

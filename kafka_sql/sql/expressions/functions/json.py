@@ -6,19 +6,19 @@ for the digits of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.json_numbers import mark_numbers, unmark_document, unmark_text
 from kafka_sql.sql.expressions.functions.json_paths import JsonPath, find_all, read_path, write_list
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_type
+from kafka_sql.sql.expressions.functions.signature import check_argument_type
 from kafka_sql.sql.expressions.typed import BOOLEAN, DOUBLE, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
 _STRING_ARRAY: Final = FlinkType("ARRAY", elements=(STRING,))
 _NO_LIST: Final = "CAST(NULL AS ARRAY<VARIANT>)"
-_TYPES: Final = {"": STRING, "STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": INT, "DOUBLE": DOUBLE}
+_TYPES: Final = {"STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": INT, "DOUBLE": DOUBLE}
 
 
 def is_json(s: str) -> str:
@@ -50,28 +50,42 @@ def with_document(text: str, body: Callable[[str, str], str], invalid: str) -> s
     return bind(text, with_text)
 
 
-def _behavior(word: TypedExpression, default: TypedExpression, message: str) -> str:
-    """Return the SQL of NULL, ERROR or DEFAULT ... ON EMPTY or ON ERROR."""
-    if word.sql == "ERROR":
-        return raise_error_sql(message)
-    return default.sql if word.sql == "DEFAULT" else "NULL"
+class Behavior(NamedTuple):
+    """What ON EMPTY or ON ERROR returns: a keyword, and the value after DEFAULT. Without the clause, it is empty."""
+
+    word: str = ""
+    default: TypedExpression | None = None
+
+    def to_sql(self, message: str) -> str:
+        """Return the SQL of NULL, ERROR or DEFAULT."""
+        if self.word == "ERROR":
+            return raise_error_sql(message)
+        return self.default.sql if self.default is not None else "NULL"
 
 
-def _json_value(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    value, path_argument, returning, empty_word, empty_default, error_word, error_default = arguments
+def translate_json_value(
+    value: TypedExpression,
+    path_argument: TypedExpression,
+    returning: str | None,
+    on_empty: Behavior,
+    on_error: Behavior,
+) -> TypedExpression:
+    """Translate ``JSON_VALUE(value, path [RETURNING type] [... ON EMPTY] [... ON ERROR])``."""
     check_argument_type("JSON_VALUE", value, "string")
-    if returning.sql not in _TYPES:
+    if returning is not None and returning not in _TYPES:
         raise UntranslatableError(
-            f"JSON_VALUE ... RETURNING {returning.sql} is not supported; use STRING, INTEGER, DOUBLE, BOOLEAN or CAST"
+            f"JSON_VALUE ... RETURNING {returning} is not supported; use STRING, INTEGER, DOUBLE, BOOLEAN or CAST"
         )
-    result = _TYPES[returning.sql]
-    for default in (empty_default, error_default):
+    result = _TYPES[returning or "STRING"]
+    for default in (on_empty.default, on_error.default):
+        if default is None:
+            continue
         check_argument_type("DEFAULT of JSON_VALUE", default, "string")
         if default.type is not None and result != STRING:
             raise UntranslatableError("DEFAULT of JSON_VALUE with RETURNING is not supported; use COALESCE")
     path = read_path("JSON_VALUE", path_argument)
-    empty = _behavior(empty_word, empty_default, "Empty result of JSON_VALUE function is not allowed")
-    error = _behavior(error_word, error_default, "JSON_VALUE: the path does not lead to a value")
+    empty = on_empty.to_sql("Empty result of JSON_VALUE function is not allowed")
+    error = on_error.to_sql("JSON_VALUE: the path does not lead to a value")
     missing = empty if path.is_lax else error
     if path.has_wildcard:  # leads to a list, which is no scalar
         return TypedExpression(
@@ -104,22 +118,31 @@ def _scalar_sql(s: str, x: str, path: JsonPath, result: str) -> str:
     return f"coalesce(if({kind} = '{expected}', try_variant_get({x}, '$', '{result.lower()}'), NULL), {error})"
 
 
-def _json_query(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    value, path_argument, returning, wrapper, empty_word, error_word = arguments
+def translate_json_query(
+    value: TypedExpression,
+    path_argument: TypedExpression,
+    returning: str | None,
+    wrapper: str | None,
+    on_empty: Behavior,
+    on_error: Behavior,
+) -> TypedExpression:
+    """Translate ``JSON_QUERY(value, path [RETURNING type] [... WRAPPER] [... ON EMPTY] [... ON ERROR])``.
+
+    Args:
+        wrapper: CONDITIONAL, UNCONDITIONAL or None.
+    """
     check_argument_type("JSON_QUERY", value, "string")
-    if returning.sql not in ("", "STRING", "ARRAY<STRING>"):
-        raise UntranslatableError(f"JSON_QUERY ... RETURNING {returning.sql} is not supported; use ARRAY<STRING>")
-    path, returns_array = read_path("JSON_QUERY", path_argument), returning.sql == "ARRAY<STRING>"
-    empty, error = (
-        _query_behavior(word.sql, clause, returns_array)
-        for word, clause in ((empty_word, "ON EMPTY"), (error_word, "ON ERROR"))
-    )
+    if returning not in (None, "STRING", "ARRAY<STRING>"):
+        raise UntranslatableError(f"JSON_QUERY ... RETURNING {returning} is not supported; use ARRAY<STRING>")
+    path, returns_array = read_path("JSON_QUERY", path_argument), returning == "ARRAY<STRING>"
+    empty = _query_behavior(on_empty.word, "ON EMPTY", returns_array)
+    error = _query_behavior(on_error.word, "ON ERROR", returns_array)
     missing = empty if path.is_lax else error
 
     if path.has_wildcard:
         sql = with_document(
             value.sql,
-            lambda s, v: _query_all(s, v, path, wrapper.sql == "UNCONDITIONAL", returns_array, error),
+            lambda s, v: _query_all(s, v, path, wrapper == "UNCONDITIONAL", returns_array, error),
             missing,
         )
         return TypedExpression(sql, _STRING_ARRAY if returns_array else STRING)
@@ -132,8 +155,8 @@ def _json_query(arguments: Sequence[TypedExpression]) -> TypedExpression:
         kind = f"schema_of_variant({x})"
         is_array = f"startswith({kind}, 'ARRAY')"
         no_container = f"NOT startswith({kind}, 'OBJECT') AND NOT {is_array}"
-        if wrapper.sql:
-            result = _wrap(marked, is_array, wrapper.sql == "CONDITIONAL", returns_array)
+        if wrapper is not None:
+            result = _wrap(marked, is_array, wrapper == "CONDITIONAL", returns_array)
             mismatch = ""
         else:
             result = _array_of_texts(marked) if returns_array else unmark_document(f"to_json({marked})")
@@ -208,12 +231,14 @@ def _query_behavior(word: str, clause: str, returns_array: bool) -> str:
     return {"EMPTY ARRAY": "'[]'", "EMPTY OBJECT": "'{}'"}.get(word, "NULL")
 
 
-def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    value, path_argument, error_word = arguments
+def translate_json_exists(
+    value: TypedExpression, path_argument: TypedExpression, on_error: Behavior
+) -> TypedExpression:
+    """Translate ``JSON_EXISTS(value, path [... ON ERROR])``."""
     check_argument_type("JSON_EXISTS", value, "string")
     path = read_path("JSON_EXISTS", path_argument)
     error = {"TRUE": "TRUE", "UNKNOWN": "NULL", "ERROR": raise_error_sql("JSON_EXISTS: the path does not exist")}.get(
-        error_word.sql, "FALSE"
+        on_error.word, "FALSE"
     )
     missing = "FALSE" if path.is_lax else error
 
@@ -230,10 +255,3 @@ def _json_exists(arguments: Sequence[TypedExpression]) -> TypedExpression:
         )
 
     return TypedExpression(with_document(value.sql, body_of_list if path.has_wildcard else body, missing), BOOLEAN)
-
-
-FUNCTIONS: Final[dict[str, Function]] = {
-    "JSON_VALUE": _json_value,
-    "JSON_QUERY": _json_query,
-    "JSON_EXISTS": _json_exists,
-}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_sql.catalog.sql_literals import quote, string_constant
 from kafka_sql.sql.expressions.binding import bind, new_variable, raise_error_sql
@@ -21,6 +21,14 @@ from kafka_sql.sql.grammar.types import FlinkType
 
 _LINE_BREAK: Final = string_constant("\r\n")
 _SPACE: Final = r"^[\x00-\x20]+"
+
+
+class Member(NamedTuple):
+    """A value of JSON_OBJECT, with its key, or of JSON_ARRAY. Its kind is RAW for JSON, JSON for a text, or VALUE."""
+
+    key: TypedExpression | None
+    kind: str
+    value: TypedExpression
 
 
 def _quoted(text: str) -> str:
@@ -122,17 +130,17 @@ def _item(name: str, kind: str, value: TypedExpression) -> str:
     return with_document(trimmed, lambda s, _: unmark_document(f"to_json(try_parse_json({mark_numbers(s)}))"), error)
 
 
-def _or_null(on_null: TypedExpression, item: str) -> str:
-    return f"coalesce({item}, 'null')" if on_null.sql == "NULL" else item
+def _or_null(item: str, is_absent_on_null: bool) -> str:
+    return item if is_absent_on_null else f"coalesce({item}, 'null')"
 
 
-def _json_object(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    on_null, *rest = arguments
+def translate_json_object(members: Sequence[Member], is_absent_on_null: bool) -> TypedExpression:
+    """Translate ``JSON_OBJECT(KEY key VALUE value, ...)``."""
     pairs: dict[str, list[str]] = {}
-    for key, kind, value in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
-        if not isinstance(key.literal, str):
+    for key, kind, value in members:
+        if key is None or not isinstance(key.literal, str):
             raise UntranslatableError("JSON_OBJECT requires keys that are string literals")
-        item = _or_null(on_null, _item("JSON_OBJECT", kind.sql, value))
+        item = _or_null(_item("JSON_OBJECT", kind, value), is_absent_on_null)
         pairs.setdefault(key.literal, []).insert(0, f"concat({_key(key.literal)}, {item})")
     # of several values with the same key, the last one that is not absent
     items = [
@@ -142,12 +150,9 @@ def _json_object(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return _join("{", items, "}")
 
 
-def _json_array(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    on_null, *rest = arguments
-    items = [
-        _or_null(on_null, _item("JSON_ARRAY", kind.sql, value))
-        for kind, value in zip(rest[::2], rest[1::2], strict=True)
-    ]
+def translate_json_array(members: Sequence[Member], is_absent_on_null: bool) -> TypedExpression:
+    """Translate ``JSON_ARRAY(value, ...)``."""
+    items = [_or_null(_item("JSON_ARRAY", kind, value), is_absent_on_null) for _, kind, value in members]
     return _join("[", items, "]")
 
 
@@ -157,8 +162,4 @@ def _join(start: str, items: Sequence[str], end: str) -> TypedExpression:
     return TypedExpression(f"concat('{start}', concat_ws(',', {', '.join(items)}), '{end}')", STRING)
 
 
-FUNCTIONS: Final[dict[str, Function]] = {
-    "JSON_STRING": _json_string,
-    "JSON_OBJECT": _json_object,
-    "JSON_ARRAY": _json_array,
-}
+FUNCTIONS: Final[dict[str, Function]] = {"JSON_STRING": _json_string}

@@ -22,7 +22,7 @@ from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.timestamp_format import format_timestamp, translate_date_format
 from kafka_sql.sql.expressions.typed import TypedExpression
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 pytestmark = pytest.mark.integration

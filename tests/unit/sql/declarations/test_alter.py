@@ -6,9 +6,9 @@ import pytest
 
 from kafka_sql.errors import KafkaSqlError, MissingOptionError, SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.sql.declarations.alter import apply_alteration
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.sql.grammar.dialect import parse_alteration
+from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.table.declaration import Table
 
 BASE = """CREATE TABLE t (
@@ -20,7 +20,7 @@ WITHOUT_WATERMARK = BASE.replace(",\n  WATERMARK FOR ts AS ts - INTERVAL '5' SEC
 
 
 def alter(change: str, base: str = BASE) -> Table:
-    alteration = parse_statement(f"ALTER TABLE t {change}", parse_alteration)
+    alteration = parse_alteration(f"ALTER TABLE t {change}")
     return to_table(apply_alteration(to_declaration(parse_create(base)), alteration))
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, SchemaError
-from kafka_sql.sql.declarations.create import parse_statement, to_table
+from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.table.declaration import Table
 
 WITH = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:9092'"
@@ -25,7 +25,7 @@ def record(**fields: Any) -> str:
 
 
 def create_table(statement: str) -> Table:
-    return to_table(add_inferred_columns(parse_statement(statement, parse_declaration)))
+    return to_table(add_inferred_columns(parse_declaration(statement)))
 
 
 def table_of_schema(schema: str, extra_options: str = "", columns: str = "") -> Table:

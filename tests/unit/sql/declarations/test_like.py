@@ -11,9 +11,9 @@ from kafka_sql.errors import (
     SchemaError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.table.declaration import Table
 
 BASE = """CREATE TABLE base (
@@ -25,7 +25,7 @@ BASE = """CREATE TABLE base (
 def like(declared: str = "", options: str = "", strategies: str = "", base: str = BASE) -> Table:
     columns = f" ({declared})" if declared else ""
     text = f"CREATE TABLE t{columns}{options and f' WITH ({options})'} LIKE base{strategies and f' ({strategies})'}"
-    return to_table(merge_like(parse_statement(text, parse_declaration), to_declaration(parse_create(base))))
+    return to_table(merge_like(parse_declaration(text), to_declaration(parse_create(base))))
 
 
 def names(table: Table) -> list[str]:

@@ -19,17 +19,15 @@ from pyspark.sql.types import (
 )
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.sql.declarations.create import parse_statement, to_table
+from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 
 QUERY = StructType().add("a", IntegerType()).add("b", StringType()).add("c", LongType(), nullable=False)
 
 
 def columns(declared: str = "", query: StructType = QUERY) -> list[tuple[str, str, bool]]:
-    declaration = parse_statement(
-        f"CREATE TABLE t {declared} WITH ('connector' = 'kafka') AS SELECT 1", parse_declaration
-    )
+    declaration = parse_declaration(f"CREATE TABLE t {declared} WITH ('connector' = 'kafka') AS SELECT 1")
     with_query_columns = add_query_columns(declaration, columns_from_schema(query, "The query"))
     return [(c.name, c.declared, c.nullable) for c in to_table(with_query_columns).columns]
 

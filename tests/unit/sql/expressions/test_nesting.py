@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType
 from kafka_sql.table.declaration import Table
 from tests.hypothesis_examples import examples

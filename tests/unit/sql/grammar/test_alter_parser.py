@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError, UnsupportedSqlError
-from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.declaration import (
     AddOrModify,
     Change,
@@ -18,11 +17,11 @@ from kafka_sql.sql.grammar.declaration import (
     ResetOptions,
     SetOptions,
 )
-from kafka_sql.sql.grammar.dialect import parse_alteration
+from kafka_sql.sql.grammar.parser import parse_alteration
 
 
 def change(text: str) -> Change:
-    return parse_statement(f"ALTER TABLE t {text}", parse_alteration).change
+    return parse_alteration(f"ALTER TABLE t {text}").change
 
 
 @pytest.mark.parametrize(
@@ -53,9 +52,9 @@ def test_changes(text: str, expected: Change) -> None:
 
 
 def test_the_name_and_if_exists() -> None:
-    alteration = parse_statement("ALTER TABLE IF EXISTS c.d.t DROP a", parse_alteration)
+    alteration = parse_alteration("ALTER TABLE IF EXISTS c.d.t DROP a")
     assert (alteration.name, alteration.if_exists) == (("c", "d", "t"), True)
-    assert parse_statement("ALTER TABLE t DROP a;", parse_alteration).if_exists is False
+    assert parse_alteration("ALTER TABLE t DROP a;").if_exists is False
 
 
 def test_added_columns_have_positions() -> None:

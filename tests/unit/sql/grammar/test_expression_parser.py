@@ -6,13 +6,12 @@ import pytest
 from sqlglot import exp
 
 from kafka_sql.errors import SqlSyntaxError
-from kafka_sql.sql.declarations.create import parse_statement
-from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.parser import parse_declaration
 
 
 def parse(expression: str) -> exp.Expr:
     text = f"CREATE TABLE t (x AS {expression}) WITH ('connector' = 'kafka')"
-    parsed = parse_statement(text, parse_declaration).columns[0].expression
+    parsed = parse_declaration(text).columns[0].expression
     assert parsed is not None
     return parsed
 
