@@ -8,7 +8,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.sql.jobs.checks.unsupported_operations import is_unsupported_operation, unsupported_operation
+from kafka_sql.spark.stream_support import is_output_mode_error
+from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
 
 
 def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
@@ -20,8 +21,6 @@ def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> Str
     try:
         return write("append")
     except AnalysisException as e:
-        if is_unsupported_operation(e):
-            raise unsupported_operation(e, "SELECT") from None
-        if not (e.getCondition() or "").startswith("STREAMING_OUTPUT_MODE"):
-            raise
+        if not is_output_mode_error(e):
+            raise explain_unsupported(e, frame, "SELECT") from None
         return write("update")  # an aggregate without a watermark: print each change of a row

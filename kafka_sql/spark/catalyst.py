@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from operator import is_
 from typing import Any, Final, TypeAlias
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from kafka_sql.spark.expression_text import render
 from kafka_sql.spark.internal import Internal, JavaClass
 from kafka_sql.spark.jvm import from_java_column, from_java_dataset, java_session, jvm, query_execution, session_state
-from kafka_sql.spark.plan import read_expression
+from kafka_sql.spark.plan_reader import WATERMARK_METADATA, read_expression
 
 Plan: TypeAlias = Any  # Spark's LogicalPlan
 Node: TypeAlias = Any  # Spark's Expression
 Attribute: TypeAlias = Any  # Spark's AttributeReference, a reference to a column of a plan
 
-_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 _REWRITE = "plans of changelogs, real-time queries and shared reads are built of these nodes"
 _FAILS = "streaming INSERTs over changelogs, in real-time mode and with a shared read fail before they start"
 
@@ -30,19 +29,9 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     JavaClass("org.apache.spark.sql.catalyst.plans.logical.BROADCAST$", _REWRITE, _FAILS),
     JavaClass("org.apache.spark.sql.catalyst.expressions.Alias", _REWRITE, _FAILS, members=("new/6",)),
     JavaClass("org.apache.spark.sql.types.Metadata", "an event time becomes an ordinary column", _FAILS),
-    JavaClass("org.apache.spark.sql.api.python.PythonSQLUtils", "EXPLAIN", _FAILS, members=("explainString/2",)),
     JavaClass("org.apache.spark.api.python.PythonUtils", "lists become Scala's", _FAILS, members=("toSeq/1",)),
     JavaClass("scala.Option", "optional values of nodes", _FAILS, members=("apply/1",)),
-    JavaClass(
-        "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker",
-        "whether a streaming query is supported in an output mode is known before it starts",
-        _FAILS,
-        members=("checkForStreaming/2",),
-    ),
-    JavaClass("org.apache.spark.sql.streaming.OutputMode", "the mode that is checked", _FAILS),
 )
-
-WATERMARK_METADATA: Final = "spark.watermarkDelayMs"  # of the columns that are event times
 
 
 def class_name(node: Any) -> str:
@@ -67,6 +56,11 @@ def column_id(attribute: Attribute) -> int:
     return int(attribute.exprId().id())
 
 
+def is_event_time(attribute: Attribute) -> bool:
+    """Return whether a column has a watermark."""
+    return bool(attribute.metadata().contains(WATERMARK_METADATA))
+
+
 def output(plan: Plan) -> list[Attribute]:
     """Return the columns of a plan."""
     return elements(plan.output())
@@ -77,13 +71,16 @@ def analyzed_plan(rows: DataFrame) -> Plan:
     return query_execution(rows).analyzed()
 
 
-def groups_by_event_time(plan: Plan) -> bool:
-    """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
-    keys = elements(plan.groupingExpressions()) if class_name(plan) == "Aggregate" else []
-    return any(
-        class_name(key) in ("Alias", "AttributeReference") and key.metadata().contains(WATERMARK_METADATA)
-        for key in keys
-    ) or any(map(groups_by_event_time, elements(plan.children())))
+def event_times_of_joins(rows: DataFrame) -> Iterator[list[str]]:
+    """Yield the event times of each input of a join of streams; without those that the query does not use."""
+    pending = [session_state(rows.sparkSession).optimizer().execute(analyzed_plan(rows))]
+    while pending:
+        plan = pending.pop()
+        children = elements(plan.children())
+        if class_name(plan) == "Join" and all(child.isStreaming() for child in children):
+            for child in children:
+                yield sorted({str(c.name()) for c in output(child) if is_event_time(c)})
+        pending += children
 
 
 def show(expression: Node) -> str:
@@ -138,15 +135,29 @@ class Catalyst:
         """Return a column that is not an event time."""
         return attribute.withMetadata(self._jvm.org.apache.spark.sql.types.Metadata.empty())
 
+    def broadcast_tables(self, plan: Plan, check: Callable[[Plan], None]) -> Plan:
+        """Return a stream that broadcasts the tables that it joins, and returns distinct rows once.
+
+        Spark's DISTINCT is an aggregate, which would return a row again whenever an equal one arrives.
+
+        Args:
+            check: called with each of these tables.
+        """
+        children = elements(plan.children()) if plan.isStreaming() else []
+        inputs = [self.broadcast_tables(child, check) for child in children]
+        if children and class_name(plan) == "Distinct":
+            return analyzed_plan(self.dataframe(inputs[0]).dropDuplicates())
+        for i, child in enumerate(children):
+            if class_name(plan) == "Join" and not child.isStreaming():
+                check(child)
+                inputs[i] = self.broadcast_hint(child)
+        return plan if all(map(is_, inputs, children)) else self.with_inputs(plan, inputs)
+
     def broadcast_hint(self, plan: Plan) -> Plan:
         """Return a plan whose rows Spark sends to all executors if it is joined."""
         strategy = java_object(self._jvm, "org.apache.spark.sql.catalyst.plans.logical.BROADCAST$")
         hint = self._jvm.org.apache.spark.sql.catalyst.plans.logical.HintInfo(self._jvm.scala.Option.apply(strategy))
         return self._jvm.org.apache.spark.sql.catalyst.plans.logical.ResolvedHint(plan, hint)
-
-    def deduplicate(self, plan: Plan) -> Plan:
-        """Return the first of equal rows, as a stream of rows that do not change."""
-        return analyzed_plan(self.dataframe(plan).dropDuplicates())
 
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""
@@ -163,21 +174,14 @@ class Catalyst:
             return node
         return self.with_inputs(node, replaced)
 
-    def explain(self, rows: DataFrame, mode: str) -> str:
-        """Return the plans of a DataFrame in a mode of Spark's EXPLAIN."""
-        explain = self._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.explainString
-        return str(explain(query_execution(rows), mode))
-
-    def supports_append_mode(self, plan: Plan) -> bool:
-        """Return whether no row of a query changes later; true, too, if the query is not supported at all."""
-        checker = self._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-        try:
-            checker.checkForStreaming(plan, self._jvm.org.apache.spark.sql.streaming.OutputMode.Append())
-        except AnalysisException as e:
-            if "Distinct aggregations" in str(e):
-                return groups_by_event_time(plan)  # only Spark's own aggregate removes windows that have ended
-            return e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e)
-        return True
+    def physical_operators(self, plan: Plan) -> Iterator[tuple[str, str]]:
+        """Yield the operators that would execute a plan, and for a scan of DataSource V2 the class of its table."""
+        pending = [query_execution(self.dataframe(plan)).sparkPlan()]
+        while pending:
+            operator = pending.pop()
+            name = class_name(operator)
+            yield name, class_name(operator.table()) if name == "BatchScanExec" else ""
+            pending += elements(operator.children())
 
     def _sequence(self, values: Sequence[Any]) -> Any:
         return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(values))

@@ -12,8 +12,8 @@ from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.definition import Definition
 from kafka_sql.errors import StatementError
-from kafka_sql.spark.catalyst import Catalyst
-from kafka_sql.spark.plan import read_plan
+from kafka_sql.spark.explain import explain as explain_frame
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.dataframes import RunSql, dataframe
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.jobs import settings
@@ -122,7 +122,7 @@ def _explain_rows(plan: JobPlan, mode: str) -> str:
     Args:
         mode: a mode of Spark's EXPLAIN, or empty.
     """
-    return name_hidden_columns(Catalyst(plan.stream.sparkSession).explain(plan.stream, mode.lower() or "simple"))
+    return name_hidden_columns(explain_frame(plan.stream, mode.lower() or "simple"))
 
 
 def name_hidden_columns(plan: str) -> str:

@@ -83,7 +83,7 @@ def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql)
     if ctas.is_continuous:
         return _start(spark, tables, ctas, run)
     if settings.is_streaming(spark):
-        check_no_hidden_stream(tables, ".".join(ctas.parts.name), ctas.rewrite.text, run)
+        check_no_hidden_stream(tables, ".".join(ctas.parts.name), run(ctas.rewrite.text))
     return run(ctas.text)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from kafka_sql.spark.expression_text import render
-from kafka_sql.spark.plan import Expression, Operator, parse_expression, resolve
+from kafka_sql.spark.plan import Expression, Operator, resolve
+from kafka_sql.spark.plan_reader import parse_expression
 from tests.unit.sql.jobs.plans import alias, binary, column, literal, project, source
 
 CATALYST = "org.apache.spark.sql.catalyst.expressions."
@@ -37,7 +36,7 @@ def test_an_expression_is_parsed_from_json() -> None:
         text="r",
         id=9,
     )
-    parsed = parse_expression(json.dumps(nodes))
+    parsed = parse_expression(nodes)
     assert parsed == expected
     assert render(parsed) == "(a % CAST(2 AS long))"
 

@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
-from kafka_sql.spark.plan import read_operator
+from kafka_sql.spark.plan_reader import read_plan
+from kafka_sql.spark.stream_support import supports_append_mode
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
@@ -83,8 +84,8 @@ def plan_changelog(
     catalyst = Catalyst(spark)
     plan = analyzed_plan(rows)
     changelogs = [s for s in sources if s.definition.has_changes and not s.definition.has_row_kind_column]
-    joins_versions = has_temporal_join(catalyst, plan)
-    if not changelogs and not joins_versions and catalyst.supports_append_mode(plan):
+    joins_versions = has_temporal_join(read_plan(rows))
+    if not changelogs and not joins_versions and supports_append_mode(rows):
         return ChangelogQuery(rows)
     if not changelogs and not joins_versions and not sink.accepts_changes:
         raise _not_accepted(sink.name, "update changes, which an aggregate without a watermark produces")
@@ -98,7 +99,7 @@ def plan_changelog(
         rewriter = PlanRewriter(catalyst, sink.name, by_provider, read_changes, keeps_old_rows)
         rewriter.needed_columns |= needed_columns
         try:
-            relation = _fit_to_sink(rewriter, sink, plan, rewriter.rewrite(plan), changelogs)
+            relation = _fit_to_sink(rewriter, sink, rows, rewriter.rewrite(plan), changelogs)
             break
         except OldRowsNeededError:
             continue
@@ -140,12 +141,12 @@ def _not_accepted(name: str, changes: str) -> UnsupportedSqlError:
 
 
 def _fit_to_sink(
-    rewriter: PlanRewriter, sink: ChangelogSink, plan: Plan, relation: Relation, changelogs: Sequence[CatalogTable]
+    rewriter: PlanRewriter, sink: ChangelogSink, rows: DataFrame, relation: Relation, changelogs: Sequence[CatalogTable]
 ) -> Relation:
     """Return the rows as a table accepts them.
 
     Args:
-        plan: the query as the user wrote it.
+        rows: the query as the user wrote it.
         relation: its rows.
 
     Raises:
@@ -192,7 +193,7 @@ def _fit_to_sink(
         )
     if identifies_rows:
         return relation
-    rewriter.states.append(describe_materialization(read_operator(plan), sink.primary_key))
+    rewriter.states.append(describe_materialization(read_plan(rows), sink.primary_key))
     return find_newest_rows(rewriter.catalyst, relation, ids)
 
 

@@ -22,11 +22,12 @@ from kafka_sql.spark.catalyst import (
     class_name,
     column_id,
     elements,
-    groups_by_event_time,
     output,
     show,
 )
-from kafka_sql.spark.plan import OPERATOR_NAMES, read_operator
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
+from kafka_sql.spark.plan_reader import read_operator
+from kafka_sql.spark.stream_support import groups_by_event_time
 from kafka_sql.sql.jobs.changelog.aggregates import aggregate_changes, aggregate_values, has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -260,7 +261,7 @@ class PlanRewriter:
 
     def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
-        if relation.is_insert_only and self.states and groups_by_event_time(plan):  # over a temporal join
+        if relation.is_insert_only and self.states and groups_by_event_time(self._read(plan)):  # over a temporal join
             return Relation(self._with_inputs(plan, [relation]))
         if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):
             relation = self._with_inserts(relation)
@@ -289,7 +290,7 @@ class PlanRewriter:
 
     def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
         if self._keeps_old_rows or not is_linear(items):
-            self.states.append(describe_aggregate(read_operator(plan, self._definitions)))
+            self.states.append(describe_aggregate(self._read(plan)))
             return aggregate_values(self.catalyst, relation, groupings, items, self.unsupported)
         return aggregate_changes(self.catalyst, relation, groupings, items, self.unsupported)
 
@@ -379,7 +380,7 @@ class PlanRewriter:
         return with_fields(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
 
     def _rewrite_temporal_join(self, join: TemporalJoin, needed: frozenset[int] | None) -> Relation:
-        if has_temporal_join(self.catalyst, join.left):
+        if has_temporal_join(self._read(join.left)):
             raise self.unsupported(
                 "a join FOR SYSTEM_TIME AS OF an event time with the result of another one",
                 "Spark's watermark is the same for both. Write the result of the first join into a table with a "
@@ -396,6 +397,9 @@ class PlanRewriter:
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
         self.states.append(described)
         return relation
+
+    def _read(self, plan: Plan) -> Operator:
+        return read_operator(plan, self._definitions)
 
     def old_rows_needed(self, relation: Relation) -> OldRowsNeededError | UnsupportedSqlError:
         """Return the error for rows whose old versions are unknown.

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 
 from kafka_sql import state
 from kafka_sql.spark.catalyst import (
-    WATERMARK_METADATA,
     Attribute,
     Catalyst,
     Node,
@@ -24,10 +23,12 @@ from kafka_sql.spark.catalyst import (
     class_name,
     column_id,
     elements,
+    is_event_time,
     output,
     show,
 )
-from kafka_sql.spark.plan import read_operator
+from kafka_sql.spark.plan import Operator
+from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.relation import Key, Relation, key_column, references
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_temporal_join
 from kafka_sql.sql.rewrite.versions import StreamMark, read_mark
@@ -88,11 +89,17 @@ def find_temporal_join(catalyst: Catalyst, plan: Plan) -> TemporalJoin | None:
     return TemporalJoin(plan.left(), plan.right(), mark, time, condition, is_outer)
 
 
-def has_temporal_join(catalyst: Catalyst, plan: Plan) -> bool:
+def has_temporal_join(plan: Operator) -> bool:
     """Return whether a plan has a temporal join."""
-    return find_temporal_join(catalyst, plan) is not None or any(
-        has_temporal_join(catalyst, child) for child in elements(plan.children())
-    )
+    return any(operator.name == "Join" and _has_mark(operator.children[1]) for operator in plan.walk())
+
+
+def _has_mark(side: Operator) -> bool:
+    while side.name in ("SubqueryAlias", "Project"):
+        if side.name == "SubqueryAlias" and read_mark(side.detail) is not None:
+            return True
+        (side,) = side.children
+    return False
 
 
 def find_needed_columns(
@@ -192,7 +199,7 @@ def _types(columns: Sequence[Attribute]) -> dict[int, str]:
 
 
 def _find_version_time(join: TemporalJoin, right: Relation, unsupported: Refuse) -> Attribute:
-    times = [column for column in right.columns if column.metadata().contains(WATERMARK_METADATA)]
+    times = [column for column in right.columns if is_event_time(column)]
     if join.mark.key and join.mark.version_time not in [str(column.name()) for column in times]:
         raise unsupported(
             f"FOR SYSTEM_TIME AS OF {join.time_name} over a view that is ordered by {join.mark.version_time}",
@@ -215,7 +222,7 @@ def _check_time(join: TemporalJoin, left: Relation, version_time: Attribute, uns
     """Return the left table's time."""
     ids = [] if join.time is None else [column_id(join.time)]
     time = next((column for column in output(left.plan) if column_id(column) in ids), None)
-    if time is None or not time.metadata().contains(WATERMARK_METADATA):
+    if time is None or not is_event_time(time):
         raise unsupported(
             f"FOR SYSTEM_TIME AS OF {join.time_name}",
             "the column is not the left table's time attribute. Use the column of its WATERMARK, not one that the "

@@ -13,7 +13,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.driver import check_query
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.spark.context import spark_context
-from kafka_sql.spark.plan import read_plan
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, make_fingerprint

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,14 +17,8 @@ from kafka_sql.source.changelog_checks import check_stream_read
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
-from kafka_sql.spark.catalyst import (
-    WATERMARK_METADATA,
-    Plan,
-    analyzed_plan,
-    class_name,
-    elements,
-    output,
-)
+from kafka_sql.spark.catalyst import event_times_of_joins
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 
 
@@ -100,30 +93,16 @@ def check_event_times(rows: DataFrame, sink: str) -> None:
     Raises:
         UnsupportedSqlError: an input has several.
     """
-    analyzed = analyzed_plan(rows)
-    if not any(map(_is_join_of_streams, _operators(analyzed))):
+    if not any(operator.joins_streams() for operator in read_plan(rows).walk()):
         return
-    untyped: Any = rows.sparkSession
-    for operator in _operators(untyped._jsparkSession.sessionState().optimizer().execute(analyzed)):  # unused columns
-        for side in elements(operator.children()) if _is_join_of_streams(operator) else ():
-            names = sorted({str(c.name()) for c in output(side) if c.metadata().contains(WATERMARK_METADATA)})
-            if len(names) > 1:
-                raise UnsupportedSqlError(
-                    f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
-                    f"{' and '.join(names)}, and Spark supports only one. Use one of these columns in the query, or "
-                    "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
-                    table=sink,
-                )
-
-
-def _operators(plan: Plan) -> Iterator[Plan]:
-    yield plan
-    for child in elements(plan.children()):
-        yield from _operators(child)
-
-
-def _is_join_of_streams(plan: Plan) -> bool:
-    return class_name(plan) == "Join" and all(child.isStreaming() for child in elements(plan.children()))
+    for times in event_times_of_joins(rows):
+        if len(times) > 1:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
+                f"{' and '.join(times)}, and Spark supports only one. Use one of these columns in the query, or "
+                "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
+                table=sink,
+            )
 
 
 def _check_operation(definition: Definition, cluster: Cluster, topics: Collection[str], operation: str) -> None:

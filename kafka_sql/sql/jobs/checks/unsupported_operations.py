@@ -5,18 +5,15 @@ Spark's own error has the plan of the query.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.catalyst import analyzed_plan
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark import stream_support
+from kafka_sql.spark.plan_reader import read_plan
 
-_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE"  # the start of conditions: the query may run in another mode
-_DISTINCT_COUNT: Final = re.compile(r"count\(distinct (\w+)#\d+L?\)")  # in a plan
 _IN_STREAMS: Final = "is not supported in a continuous query"
 _JOIN_ADVICE: Final = (
     "of streams needs a WATERMARK in both tables and a range of their event times in ON, such as "
@@ -24,16 +21,16 @@ _JOIN_ADVICE: Final = (
 )
 # the start of Spark's message, and what to write instead
 _ALTERNATIVES: Final = {
-    "Sorting is not supported": f"ORDER BY {_IN_STREAMS}, which has no last row. Sort the rows when the table is read. "
+    stream_support.SORT: f"ORDER BY {_IN_STREAMS}, which has no last row. Sort the rows when the table is read. "
     "For a Top-N, write ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) <= n",
-    "Offset is not supported": f"OFFSET {_IN_STREAMS}. Skip the rows when the table is read",
-    "Except on a streaming": f"EXCEPT {_IN_STREAMS}. Write a LEFT JOIN, and filter the rows without a partner when the "
+    stream_support.OFFSET: f"OFFSET {_IN_STREAMS}. Skip the rows when the table is read",
+    stream_support.EXCEPT: f"EXCEPT {_IN_STREAMS}. Write a LEFT JOIN, and filter the rows without a partner when the "
     "table is read",
-    "Intersect of streaming": f"INTERSECT {_IN_STREAMS}. Write a JOIN",
-    "Stream-stream LeftSemi join": f"a LEFT SEMI JOIN {_JOIN_ADVICE}",
-    "Stream-stream LeftOuter join": f"a LEFT JOIN {_JOIN_ADVICE}",
-    "Stream-stream RightOuter join": f"a RIGHT JOIN {_JOIN_ADVICE}",
-    "Stream-stream FullOuter join": f"a FULL OUTER JOIN {_JOIN_ADVICE}",
+    stream_support.INTERSECT: f"INTERSECT {_IN_STREAMS}. Write a JOIN",
+    f"{stream_support.STREAM_JOIN}LeftSemi join": f"a LEFT SEMI JOIN {_JOIN_ADVICE}",
+    f"{stream_support.STREAM_JOIN}LeftOuter join": f"a LEFT JOIN {_JOIN_ADVICE}",
+    f"{stream_support.STREAM_JOIN}RightOuter join": f"a RIGHT JOIN {_JOIN_ADVICE}",
+    f"{stream_support.STREAM_JOIN}FullOuter join": f"a FULL OUTER JOIN {_JOIN_ADVICE}",
 }
 
 
@@ -47,40 +44,30 @@ def check_operations(rows: DataFrame, is_updating: bool, sink: str) -> None:
     Raises:
         UnsupportedSqlError: Spark does not support an operation.
     """
-    spark = rows.sparkSession
-    context = spark_context(spark)
-    assert context is not None
-    if spark.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "false":
+    if rows.sparkSession.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "false":
         return
-    jvm: Any = context._jvm
-    sql = jvm.org.apache.spark.sql
-    mode = sql.streaming.OutputMode.Update() if is_updating else sql.streaming.OutputMode.Append()
     try:
-        sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(analyzed_plan(rows), mode)
+        stream_support.check_streaming(rows, is_updating)
     except AnalysisException as e:
-        if not (e.getCondition() or "").startswith(_OUTPUT_MODE):
-            raise unsupported_operation(e, f"INSERT INTO '{sink}'", sink) from None
+        if not stream_support.is_output_mode_error(e):
+            raise explain_unsupported(e, rows, f"INSERT INTO '{sink}'", sink) from None
 
 
-def is_unsupported_operation(error: AnalysisException) -> bool:
-    """Return whether Spark does not support an operation in streams. These errors have no condition."""
-    first_line = str(error).partition("\n")[0]
-    return not first_line.startswith("[") and "supported" in first_line
-
-
-def unsupported_operation(error: AnalysisException, statement: str, sink: str | None = None) -> UnsupportedSqlError:
-    """Return the error of a query that Spark does not support.
+def explain_unsupported(
+    error: AnalysisException, rows: DataFrame, statement: str, sink: str | None = None
+) -> AnalysisException | UnsupportedSqlError:
+    """Return the error of a query with an operation that Spark does not support in streams; or else Spark's error.
 
     Args:
-        error: Spark's error, whose first line is followed by the plan.
+        rows: the query.
         statement: the start of the message, such as ``INSERT INTO 't'``.
         sink: the table that the query writes.
     """
-    text = str(error)
-    reason = text.partition("\n")[0].rstrip(";. ")
-    if reason.startswith("Distinct aggregations are not supported"):
-        counted = _DISTINCT_COUNT.search(text)
-        reason = _distinct_alternative(counted[1] if counted else "x")
+    reason = stream_support.unsupported_operation(error)
+    if reason is None:
+        return error
+    if reason.startswith(stream_support.DISTINCT):
+        reason = _distinct_alternative(stream_support.distinct_column(read_plan(rows)) or "x")
     for start, alternative in _ALTERNATIVES.items():
         if reason.startswith(start):
             reason = alternative

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -27,25 +26,23 @@ from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
 from kafka_sql.source.stream.stream_offset import from_json
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.query_listeners import add_listener
 
 _ATTRIBUTE: Final = "_kafka_sql_end_listener"
 _POLL_SECONDS: Final = 1  # between two checks of a query's progress
-_ANALYZED_PLAN: Final = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n== ", re.DOTALL)
-_STREAM_PROVIDER: Final = re.compile(r"StreamingRelation\S* ([^,\s]+)")
 
 
-def are_all_bounded(tables: Sequence[CatalogTable], explain: Callable[[], str]) -> bool:
+def are_all_bounded(tables: Sequence[CatalogTable], query: DataFrame) -> bool:
     """Return whether all streams of a query are bounded.
 
     Args:
-        tables: the Kafka tables that the query reads as streams.
-        explain: returns Spark's plans of the query, which also show the streams of other sources.
+        tables: the Kafka tables that the query reads as streams. It may also read streams of other sources.
     """
     if not tables or any(t.definition.options[opt.BOUNDED_MODE] == opt.UNBOUNDED for t in tables):
         return False
-    plan = _ANALYZED_PLAN.search(explain())
-    return plan is not None and {*_STREAM_PROVIDER.findall(plan[1])} <= {t.provider for t in tables}
+    providers = {operator.detail for operator in read_plan(query).walk() if not operator.children}
+    return providers <= {t.provider for t in tables}
 
 
 def stop_at_end(query: StreamingQuery) -> None:

@@ -17,10 +17,11 @@ from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.data_sources import active_session
-from kafka_sql.spark.plan import read_plan
+from kafka_sql.spark.plan_reader import read_plan
+from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
-from kafka_sql.sql.jobs.checks.unsupported_operations import is_unsupported_operation, unsupported_operation
+from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
 from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
 from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
@@ -33,7 +34,6 @@ from kafka_sql.sql.jobs.targets.spark_table import SparkTable
 from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
 _WATERMARK: Final = "EventTimeWatermark"  # Spark's operator
-_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
 def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
@@ -98,10 +98,9 @@ def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: Catalo
             return start_append(writer.outputMode("append"), sink)
         return writer.format(sink.provider).outputMode("append").start()
     except AnalysisException as e:
-        if e.getCondition() != _UNSUPPORTED_OUTPUT_MODE or "aggregat" not in str(e):
-            if is_unsupported_operation(e):  # in a classic session, see check_operations
-                raise unsupported_operation(e, f"INSERT INTO '{name}'", name) from None
-            raise
+        query = read_plan(plan.stream)
+        if not needs_update_mode(e, query):  # in a classic session, see check_operations
+            raise explain_unsupported(e, plan.stream, f"INSERT INTO '{name}'", name) from None
         if isinstance(sink, SparkTable) or not sink.definition.is_upsert:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an "
@@ -110,7 +109,7 @@ def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: Catalo
                 "window over it, such as window(ts, '1 minute').",
                 table=name,
             ) from e
-    check_update_mode(read_plan(plan.stream), name)
+    check_update_mode(query, name)
     return _start_updating_query(writer, sink.provider)
 
 

@@ -18,8 +18,9 @@ from kafka_sql.sql.dataframes import RunSql
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.queries import ChangelogQuery, kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
+from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
-from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, is_query_bounded, read_options, read_query
+from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.sink_rows import project_to_table, repartition, repartition_query, target_columns
 from kafka_sql.sql.jobs.plan.spark_insert import check_conflict, plan_spark_insert
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
@@ -68,8 +69,8 @@ def plan_kafka_insert(
             rewrite = read_query(tables, statement.query, with_fields(options, watermarks=False))
             query = run(rewrite.text)
         if query.isStreaming:
-            return _plan_stream(spark, tables, entry, statement, rewrite, query, run)
-        check_no_hidden_stream(tables, entry.definition.name, rewrite.text, run)
+            return _plan_stream(spark, tables, entry, statement, rewrite, query)
+        check_no_hidden_stream(tables, entry.definition.name, query)
     return _plan_batch(tables, entry, statement, rewrite, run)
 
 
@@ -106,7 +107,6 @@ def _plan_stream(
     statement: Insert,
     rewrite: QueryRewrite,
     query: DataFrame,
-    run: RunSql,
 ) -> JobPlan:
     """Plan a continuous query. It reads and writes changes if its sources have them, or if its result has deletes.
 
@@ -133,7 +133,7 @@ def _plan_stream(
         sink,
         prepare_query(changes.rows, changes.states, name) if is_real_time else repartition(sink, changes.rows),
         rewrite.streamed_tables,
-        is_bounded=not is_real_time and is_query_bounded(rewrite, run),
+        is_bounded=not is_real_time and are_all_bounded(rewrite.streamed_tables, query),
         changelog_mode=changes.mode,
         is_updating=changes.is_updating,
         states=changes.states,

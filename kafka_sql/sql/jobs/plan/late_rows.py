@@ -12,19 +12,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.spark.catalyst import (
-    WATERMARK_METADATA,
-    Attribute,
-    Catalyst,
-    Node,
-    Plan,
-    analyzed_plan,
-    class_name,
-    elements,
-    output,
-    walk,
-)
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.plan import ATTRIBUTE, STREAM, Expression, Operator
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs.changelog.relation import WINDOW_COLUMNS
 from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
 
@@ -48,69 +38,44 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
     """
     if not rows.isStreaming or spark_context(rows.sparkSession) is None:
         return False
-    plan = analyzed_plan(rows)
-    operators = list(_streaming_operators(plan))
-    if not any(class_name(operator) == "EventTimeWatermark" for operator in operators):
-        return False
-    if has_temporal_join(Catalyst(rows.sparkSession), plan):
+    plan = read_plan(rows)
+    operators = list(plan.walk())
+    if not any(operator.name == "EventTimeWatermark" for operator in operators) or has_temporal_join(plan):
         return False
     drops_rows = False
     for operator in operators:
-        name = class_name(operator)
-        if name == "Join" and all(child.isStreaming() for child in elements(operator.children())):
-            if str(operator.joinType().sql()) not in _INNER_JOINS:
+        if operator.joins_streams():
+            if operator.detail not in _INNER_JOINS:
                 return False
             drops_rows = True
-        elif name in ("Aggregate", "Distinct"):
-            keys = output(operator) if name == "Distinct" else elements(operator.groupingExpressions())
-            times = [key for key in keys if class_name(key) in ("Alias", "AttributeReference") and _is_event_time(key)]
+        elif operator.name in ("Aggregate", "Distinct"):
+            keys = operator.output if operator.name == "Distinct" else operator.keys
+            times = [key for key in keys if key.name in ("Alias", ATTRIBUTE) and key.is_event_time]
             if times and (not accepts_changes or any(map(_is_window, times))):
                 return False
             drops_rows |= bool(times)
-        elif name not in _STATELESS_OR_UPDATING and not name.startswith("StreamingRelation"):
+        elif operator.name not in _STATELESS_OR_UPDATING and not operator.name.startswith(STREAM):
             return False  # LIMIT, for example
     return drops_rows and not _has_time_condition(operators)
 
 
-def _streaming_operators(plan: Plan) -> Iterator[Plan]:
-    if plan.isStreaming():
-        yield plan
-        for child in elements(plan.children()):
-            yield from _streaming_operators(child)
+def _is_window(column: Expression) -> bool:
+    return column.text.lstrip("_") in WINDOW_COLUMNS
 
 
-def _is_event_time(column: Attribute) -> bool:
-    return bool(column.metadata().contains(WATERMARK_METADATA))
-
-
-def _is_window(column: Attribute) -> bool:
-    return str(column.name()).lstrip("_") in WINDOW_COLUMNS
-
-
-def _has_time_condition(operators: Sequence[Plan]) -> bool:
+def _has_time_condition(operators: Sequence[Operator]) -> bool:
     """Return whether conditions bound the difference of two event times, as in interval joins and window joins."""
     bounds = 0
     for condition in _conditions(operators):
-        columns = [part for part in walk(condition) if class_name(part) == "AttributeReference"]
-        name = class_name(condition)
-        if name in ("EqualTo", "EqualNullSafe") and any(map(_is_window, columns)):
+        columns = [part for part in condition.walk() if part.name == ATTRIBUTE]
+        if condition.name in ("EqualTo", "EqualNullSafe") and any(map(_is_window, columns)):
             return True
-        if sum(map(_is_event_time, columns)) > 1:
-            bounds += 1 if name.startswith(("GreaterThan", "LessThan")) else _BOUNDS_PER_JOIN
+        if sum(column.is_event_time for column in columns) > 1:
+            bounds += 1 if condition.name.startswith(("GreaterThan", "LessThan")) else _BOUNDS_PER_JOIN
     return bounds >= _BOUNDS_PER_JOIN
 
 
-def _conditions(operators: Sequence[Plan]) -> Iterator[Node]:
+def _conditions(operators: Sequence[Operator]) -> Iterator[Expression]:
     for operator in operators:
-        if class_name(operator) == "Filter":
-            yield from _conjuncts(operator.condition())
-        if class_name(operator) == "Join" and operator.condition().isDefined():
-            yield from _conjuncts(operator.condition().get())
-
-
-def _conjuncts(condition: Node) -> Iterator[Node]:
-    if class_name(condition) == "And":
-        for part in elements(condition.children()):
-            yield from _conjuncts(part)
-    else:
-        yield condition
+        if operator.condition is not None:
+            yield from operator.condition.conjuncts()

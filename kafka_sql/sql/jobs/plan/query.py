@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.dataframes import RunSql
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, StreamReader, needs_rewrite, rewrite_query
 
@@ -35,14 +34,7 @@ def read_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryR
     return QueryRewrite(query.text)
 
 
-def is_query_bounded(rewrite: QueryRewrite, run: RunSql) -> bool:
-    """Return whether all streams of a query are bounded."""
-    return are_all_bounded(
-        rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
-    )
-
-
-def check_no_hidden_stream(tables: Tables, sink: str, query: str, run: RunSql) -> None:
+def check_no_hidden_stream(tables: Tables, sink: str, query: DataFrame) -> None:
     """Check that a batch query in streaming mode does not read a Kafka table through a view of a DataFrame.
 
     The text of such a view is unknown, so its tables cannot be read as streams.
@@ -50,9 +42,9 @@ def check_no_hidden_stream(tables: Tables, sink: str, query: str, run: RunSql) -
     Raises:
         UnsupportedSqlError: the query reads such a view.
     """
-    plan = str(run(f"EXPLAIN EXTENDED {query}").collect()[0][0]).replace("`", "").lower()
+    read = {operator.table.lower() for operator in read_plan(query).walk_all()}
     for table in tables:
-        if table.sql_name.replace("`", "") in plan:
+        if read & {table.provider.lower(), table.sql_name.replace("`", "").lower()}:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{sink}': the query reads '{table.definition.name}' through a view of a "
                 "DataFrame, so it would run as a batch although the runtime mode is streaming. Create the view with "

@@ -11,8 +11,9 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.dataframes import RunSql
 from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
+from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
-from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, is_query_bounded, read_options, read_query
+from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
@@ -40,7 +41,7 @@ def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, te
         check_conflict(statement, name, False)  # a batch appends
         text = statement.prefix + rewrite.text
     elif tables and options.streaming:
-        check_no_hidden_stream(tables, name, rewrite.text, run)
+        check_no_hidden_stream(tables, name, run(rewrite.text))
     if not statement.overwrite:
         check_batch_insert(spark, strip_catalog(statement.name))
     return JobPlan(JobMode.BATCH, text)
@@ -69,7 +70,7 @@ def _plan_stream(
         table,
         changes.rows,
         rewrite.streamed_tables,
-        is_bounded=is_query_bounded(rewrite, run),
+        is_bounded=are_all_bounded(rewrite.streamed_tables, rows),
         changelog_mode=changes.mode,
         is_updating=changes.is_updating,
         states=changes.states,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.rewrite.query import QueryRewrite
 
 # classes of V2 tables whose current rows are read whenever a query is planned
@@ -28,18 +29,12 @@ def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, 
             name = rewrite.static_tables[0].definition.name
             raise _not_refreshed_error(sink, name, "over Spark Connect", "Start the query in a classic session")
     elif rewrite.has_lookup_join:
-        untyped: Any = query
-        leaves = untyped._jdf.queryExecution().analyzed().collectLeaves()
-        for leaf in (leaves.apply(i) for i in range(leaves.size())):
-            if leaf.isStreaming() or leaf.getClass().getSimpleName() != "DataSourceV2Relation":
-                continue
-            class_name = str(leaf.table().getClass().getSimpleName())
-            if class_name not in _READS_CURRENT_ROWS:
-                name = str(leaf.table().name())
+        for operator in read_plan(query).walk_all():
+            if operator.table_class and operator.table_class not in _READS_CURRENT_ROWS:
                 raise _not_refreshed_error(
                     sink,
-                    name,
-                    f"because Spark reads a table of the class {class_name} as of the query's start",
+                    operator.table,
+                    f"because Spark reads a table of the class {operator.table_class} as of the query's start",
                     "Join it in foreachBatch, where spark.table(...) has the current rows",
                 )
 

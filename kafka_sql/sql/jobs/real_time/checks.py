@@ -13,7 +13,8 @@ from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
 from kafka_sql.realtime.checks import check_handler_class, check_sink
 from kafka_sql.realtime.client_properties import java_properties
 from kafka_sql.spark.jar import load_class
-from kafka_sql.spark.plan import OPERATOR_NAMES, Operator, read_plan
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.real_time.operators import prepare_operators

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import spark_context
-from kafka_sql.spark.plan import Expression, Operator, read_plan
+from kafka_sql.spark.plan import Expression, Operator
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, folder_name, locate

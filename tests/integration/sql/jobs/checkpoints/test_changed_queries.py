@@ -17,7 +17,7 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedSqlError,
 )
-from kafka_sql.spark.plan import read_plan
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs.checkpoints.checkpoint import FINGERPRINT_FILE
 from kafka_sql.sql.jobs.checkpoints.fingerprint import make_fingerprint
 from tests.topics import Topics

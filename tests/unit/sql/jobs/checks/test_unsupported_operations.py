@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.errors import AnalysisException
 
-from kafka_sql.sql.jobs.checks.unsupported_operations import is_unsupported_operation, unsupported_operation
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.jobs.checks import unsupported_operations
+from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
+from tests.unit.sql.jobs.plans import aggregate, alias, column, count_of, source
 
-PLAN = (
-    ";\n~Aggregate [window#1], [count(1) AS n#2L, count(distinct user_id#30) AS u#40L]\n+- ~StreamingRelationV2 kafka.t"
-)
+PLAN = ";\n~Aggregate [count(distinct user_id#30) AS u#40L]\n+- ~StreamingRelationV2 kafka.t"
+USERS = column("user_id", 30)
+COUNTS = aggregate(source(user_id=30), (), alias(count_of(USERS, "DISTINCT"), "u"))
+
+
+class _Unsupported(AnalysisException):
+    def getCondition(self) -> str:
+        return "_LEGACY_ERROR_TEMP_3102"
 
 
 @pytest.mark.parametrize(
@@ -31,12 +41,17 @@ PLAN = (
         ("Sampling is not supported on streaming", "Sampling is not supported on streaming."),
     ],
 )
-def test_the_error_of_an_unsupported_operation(spark_message: str, message: str) -> None:
-    spark_error = AnalysisException(spark_message + PLAN)
-    assert is_unsupported_operation(spark_error)
-    error = unsupported_operation(spark_error, "INSERT INTO 't'", "t")
+def test_the_error_of_an_unsupported_operation(
+    monkeypatch: pytest.MonkeyPatch, spark_message: str, message: str
+) -> None:
+    monkeypatch.setattr(unsupported_operations, "read_plan", lambda rows: rows)
+    rows: Any = COUNTS
+    error = explain_unsupported(_Unsupported(spark_message + PLAN), rows, "INSERT INTO 't'", "t")
+    assert isinstance(error, UnsupportedSqlError)
     assert (error.table, str(error)) == ("t", f"[UNSUPPORTED_SQL] INSERT INTO 't': {message}")
 
 
-def test_errors_with_a_condition_are_kept() -> None:
-    assert not is_unsupported_operation(AnalysisException("[DATATYPE_MISMATCH] a type is not supported"))
+def test_errors_with_another_condition_are_kept() -> None:
+    error = AnalysisException("[DATATYPE_MISMATCH] a type is not supported")
+    rows: Any = None
+    assert explain_unsupported(error, rows, "SELECT") is error

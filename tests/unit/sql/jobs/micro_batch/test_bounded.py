@@ -10,8 +10,10 @@ import pytest
 
 from kafka_sql.options import connector as opt
 from kafka_sql.source.stream.stream_offset import StreamOffset, to_json
+from kafka_sql.sql.jobs.micro_batch import bounded as bounded_module
 from kafka_sql.sql.jobs.micro_batch.bounded import _EndListener, are_all_bounded, is_end_reached
 from tests.unit.sql.jobs.fake_session import Query
+from tests.unit.sql.jobs.plans import join, source
 from tests.waiting import wait_until
 
 
@@ -71,14 +73,15 @@ def bounded_table(mode: str) -> Any:
     return SimpleNamespace(provider=f"kafka.{mode}", definition=SimpleNamespace(options={opt.BOUNDED_MODE: mode}))
 
 
-def test_a_query_ends_if_all_its_streams_are_bounded() -> None:
+def test_a_query_ends_if_all_its_streams_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     bounded, unbounded = bounded_table(opt.LATEST), bounded_table(opt.UNBOUNDED)
-    plan = "== Analyzed Logical Plan ==\na: int\nStreamingRelation {}\n== Optimized Logical Plan ==\n"
-    assert are_all_bounded([bounded], lambda: plan.format("kafka.latest-offset, [a]"))
-    assert not are_all_bounded([bounded], lambda: plan.format("rate, [a]"))
-    assert not are_all_bounded([bounded], lambda: "no plan")
-    assert not are_all_bounded([bounded, unbounded], lambda: plan.format("kafka.latest-offset, [a]"))
-    assert not are_all_bounded([], lambda: plan.format("none, [a]"))
+    monkeypatch.setattr(bounded_module, "read_plan", lambda query: query)
+    query: Any = source("kafka.latest-offset", a=1)
+    other: Any = join(query, source("rate", a=2), None)
+    assert are_all_bounded([bounded], query)
+    assert not are_all_bounded([bounded], other)
+    assert not are_all_bounded([bounded, unbounded], query)
+    assert not are_all_bounded([], query)
 
 
 @pytest.mark.parametrize(

@@ -76,4 +76,4 @@ def test_an_aggregate_is_written_in_update_mode_to_an_upsert_table(monkeypatch: 
     ):
         start(monkeypatch, COUNTS)
     with pytest.raises(AnalysisException, match="another operation"):
-        start(monkeypatch, COUNTS, "k", reason="another operation")
+        start(monkeypatch, source(k=1), "k", reason="another operation")

@@ -1,0 +1,108 @@
+"""Find out whether Spark can run a query as a stream, and why not."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from kafka_sql.spark.internal import Internal, JavaClass, Text
+from kafka_sql.spark.jvm import jvm, query_execution
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, ATTRIBUTE, Operator
+from kafka_sql.spark.plan_reader import read_plan
+
+_CHECKER: Final = "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
+_WHY: Final = "a streaming query that Spark does not support is rejected before it starts"
+_FAILS: Final = "streaming INSERTs fail before they start"
+_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE"  # the start of conditions: the query may run in another mode
+_UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+_UNSUPPORTED_OPERATION: Final = "_LEGACY_ERROR_TEMP_3102"  # the checker's other errors; their parameter has the text
+
+# the start of the checker's texts
+DISTINCT: Final = "Distinct aggregations are not supported"
+EXCEPT: Final = "Except on a streaming"
+INTERSECT: Final = "Intersect of streaming"
+OFFSET: Final = "Offset is not supported"
+SORT: Final = "Sorting is not supported"
+STREAM_JOIN: Final = "Stream-stream "  # the type of the join follows
+
+INTERNALS: Final[tuple[Internal, ...]] = (
+    JavaClass(_CHECKER, _WHY, _FAILS, members=("checkForStreaming/2",)),
+    JavaClass("org.apache.spark.sql.streaming.OutputMode", _WHY, _FAILS, members=("Append/0", "Update/0")),
+    *(
+        Text(text, "the error says what to write instead", "the error has Spark's text", source=_CHECKER)
+        for text in (DISTINCT, EXCEPT, INTERSECT, OFFSET, SORT, STREAM_JOIN)
+    ),
+)
+
+
+def check_streaming(rows: DataFrame, is_updating: bool) -> None:
+    """Check whether Spark can run a query as a stream. Needs a classic session.
+
+    Args:
+        is_updating: whether in update mode, or else in append mode.
+
+    Raises:
+        AnalysisException: it cannot; see ``unsupported_operation`` and ``is_output_mode_error``.
+    """
+    java = jvm(rows.sparkSession)
+    update = java.org.apache.spark.sql.streaming.OutputMode.Update()
+    mode = update if is_updating else java.org.apache.spark.sql.streaming.OutputMode.Append()
+    checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(query_execution(rows).analyzed(), mode)
+
+
+def unsupported_operation(error: AnalysisException) -> str | None:
+    """Return Spark's text about an operation that it does not support in streams; None for other errors."""
+    if error.getCondition() != _UNSUPPORTED_OPERATION:
+        return None
+    text = str(error).removeprefix(f"[{_UNSUPPORTED_OPERATION}] ")
+    return text.partition("\n")[0].rstrip(";. ")  # the plan follows
+
+
+def is_output_mode_error(error: AnalysisException) -> bool:
+    """Return whether Spark does not support a query in this output mode, but may in another one."""
+    return (error.getCondition() or "").startswith(_OUTPUT_MODE)
+
+
+def needs_update_mode(error: AnalysisException, plan: Operator) -> bool:
+    """Return whether Spark does not support a query in append mode because an aggregate changes its rows."""
+    return error.getCondition() == _UNSUPPORTED_OUTPUT_MODE and has_aggregate(plan)
+
+
+def supports_append_mode(rows: DataFrame) -> bool:
+    """Return whether no row of a query changes later; true, too, if the query is not supported at all."""
+    try:
+        check_streaming(rows, is_updating=False)
+    except AnalysisException as e:
+        plan = read_plan(rows)
+        if (unsupported_operation(e) or "").startswith(DISTINCT):
+            return groups_by_event_time(plan)  # only Spark's own aggregate removes windows that have ended
+        return not needs_update_mode(e, plan)
+    return True
+
+
+def has_aggregate(plan: Operator) -> bool:
+    """Return whether a streaming plan has an aggregate or a DISTINCT."""
+    return any(operator.name in ("Aggregate", "Distinct") for operator in plan.walk())
+
+
+def groups_by_event_time(plan: Operator) -> bool:
+    """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
+    return any(
+        key.is_event_time and key.name in ("Alias", ATTRIBUTE)
+        for operator in plan.walk()
+        if operator.name == "Aggregate"
+        for key in operator.keys
+    )
+
+
+def distinct_column(plan: Operator) -> str | None:
+    """Return the column that COUNT(DISTINCT ...) counts; None if there is no such call of one column."""
+    for operator in plan.walk():
+        for call in operator.expressions:
+            if call.name == AGGREGATE_FUNCTION and call.text:
+                columns = [part.text for part in call.walk() if part.name == ATTRIBUTE]
+                return columns[0] if len(columns) == 1 and call.children[0].name == "Count" else None
+    return None
