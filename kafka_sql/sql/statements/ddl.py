@@ -1,4 +1,4 @@
-"""Execute CREATE TABLE, with or without LIKE or AS, and ALTER TABLE."""
+"""Execute CREATE TABLE, with or without LIKE or AS, ALTER TABLE and DROP TABLE."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.statement_types import DropTable
 from kafka_sql.table.declaration import Table
 
 
@@ -126,3 +127,21 @@ def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
             raise
         raise e.with_prefix(f"ALTER TABLE {'.'.join(alteration.name)}: ") from e
     tables.alter(entry, table)
+
+
+def drop(spark: SparkSession, tables: Tables, statement: DropTable, text: str, run: RunSql) -> DataFrame:
+    """Execute DROP TABLE; Spark drops a table that is not a Kafka table.
+
+    Raises:
+        TableNotFoundError: a temporary table does not exist.
+        StatementError: a temporary table hides the permanent one.
+    """
+    entry = resolve_table(tables, statement.name)
+    if entry is not None and tables.drop(strip_catalog(statement.name), statement.temporary):
+        return empty_dataframe(spark)
+    if not statement.temporary:
+        return run(text)
+    if statement.if_exists:  # Spark has no DROP TEMPORARY TABLE
+        return empty_dataframe(spark)
+    full_name = ".".join(statement.name)
+    raise TableNotFoundError(f"Temporary table '{full_name}' not found in this session.", table=full_name)

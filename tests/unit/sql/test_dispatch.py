@@ -12,6 +12,7 @@ from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlEr
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
+from kafka_sql.sql.statements import spark_objects
 from tests.unit.catalog.fake_spark import Spark, create_tables, declare
 
 HINT = "/*+ OPTIONS('topic' = 'u') */"
@@ -19,7 +20,7 @@ HINT = "/*+ OPTIONS('topic' = 'u') */"
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "empty_dataframe", lambda _: "nothing")
+    monkeypatch.setattr(spark_objects, "empty_dataframe", lambda _: "nothing")
     monkeypatch.setattr(query, "select_statement", lambda e: "SELECT hinted")
 
 

@@ -1,0 +1,95 @@
+"""Execute statements about tables, views and databases of Spark, some of which concern Kafka tables, too."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import TableNotFoundError
+from kafka_sql.sql.dataframes import RunSql, empty_dataframe
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.names import find_declared_table, strip_catalog
+from kafka_sql.sql.statements import spark_ddl
+from kafka_sql.sql.statements.unsupported import unsupported_statement
+
+
+def alter_table(spark: SparkSession, statement: st.AlterTable, text: str, run: RunSql) -> DataFrame:
+    """Execute ALTER TABLE for a table that is not a Kafka table.
+
+    Raises:
+        TableNotFoundError: the table does not exist, and Spark cannot parse the statement.
+    """
+    if statement.if_exists and not _exists_in_spark(spark, statement.name):
+        return empty_dataframe(spark)
+    if statement.is_flink_syntax:
+        raise _table_not_found(statement.name)
+    if statement.if_exists:  # Spark does not support IF EXISTS here
+        return run(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
+    return run(text)
+
+
+def catalog_name(name: str) -> str:
+    """Return Spark's name of a catalog of Flink."""
+    return "spark_catalog" if name.lower() == "default_catalog" else name
+
+
+def database_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
+    """Return Spark's name of a database in Flink's default catalog. A Spark database of that name is used as it is."""
+    if len(name) > 1:
+        return strip_catalog((*name, ""))[:-1] if len(name) == 2 else name
+    return name if spark.catalog.databaseExists(name[0]) else ("default",)
+
+
+def drop_temporary_view(spark: SparkSession, name: tuple[str, ...], if_exists: bool) -> DataFrame:
+    """Drop a temporary view. Spark's DROP VIEW would drop a permanent one instead if there is no temporary one."""
+    full_name = ".".join(name)
+    if not (len(name) == 1 and spark.catalog.dropTempView(name[0])) and not if_exists:
+        raise TableNotFoundError(f"Temporary view '{full_name}' not found in this session.", table=full_name)
+    return empty_dataframe(spark)
+
+
+def create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
+    """Return a CREATE VIEW for Spark. Reject one that would replace a Kafka table.
+
+    A temporary view may hide a permanent Kafka table.
+    """
+    if tables and not statement.keeps_tables:
+        entry = find_declared_table(tables, statement.name, statement.temporary)
+        if entry is not None:
+            raise unsupported_statement(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
+    return spark_ddl.rewrite_create_view(tables, text)
+
+
+def check_replaces_no_table(tables: Tables, text: str) -> None:
+    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table.
+
+    Raises:
+        UnsupportedSqlError: it would.
+    """
+    name = spark_ddl.replaced_table(text)
+    entry = find_declared_table(tables, name, temporary=False) if name else None
+    if entry is not None:
+        raise unsupported_statement(entry, st.UnsupportedStatement("REPLACE TABLE", name))
+
+
+def drop_kafka_tables(tables: Tables, database: tuple[str, ...]) -> None:
+    """Drop the Kafka tables of a database, before Spark drops the database with CASCADE."""
+    *name, _ = strip_catalog((*database, "any_table"))
+    if len(name) != 1 or name[0].lower() == "default":  # in another catalog, or the database that Spark never drops
+        return
+    for entry in [e for e in tables if e.name[0] == name[0].lower()]:
+        tables.remove(entry)
+
+
+def _table_not_found(name: tuple[str, ...]) -> TableNotFoundError:
+    full_name = ".".join(name)
+    return TableNotFoundError(
+        f"ALTER TABLE {full_name}: Kafka table '{full_name}' not found. SHOW TABLES lists all tables. Other tables "
+        "need Spark's syntax, such as SET TBLPROPERTIES (...).",
+        table=full_name,
+    )
+
+
+def _exists_in_spark(spark: SparkSession, name: tuple[str, ...]) -> bool:
+    return spark.catalog.tableExists(qualified_name(strip_catalog(name)))
