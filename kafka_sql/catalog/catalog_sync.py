@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 
@@ -124,7 +124,7 @@ class CatalogSync:
             if old is not None and _is_same(table, old):
                 return
             self._spark_catalog.spark_sql(f"CREATE DATABASE IF NOT EXISTS {quoted_name((name[0], ''))}")
-            entry = self._make_table(name, with_fields(table, name=name))
+            entry = self._make_table(name, replace(table, name=name))
             self._spark_catalog.put(entry, old)
         except (KafkaSqlError, PySparkException) as e:
             _LOG.warning("Catalog folder '%s': table %s is skipped: %s", store.path, ".".join(name), e)
@@ -134,4 +134,4 @@ class CatalogSync:
 
 def _is_same(table: Table, entry: CatalogTable) -> bool:
     """Return whether a declaration equals the entry's, apart from the name, which is that of the file."""
-    return with_fields(table, name=entry.table.name) == entry.table
+    return replace(table, name=entry.table.name) == entry.table

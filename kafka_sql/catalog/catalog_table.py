@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql.types import StructType
@@ -99,10 +98,10 @@ def make_changes_table(entry: CatalogTable) -> CatalogTable:
     """Return a table with the row kind and the order of each change as its last columns, and with its own provider."""
     row_kind = Column(ROW_KIND_NAME, "STRING", "STRING", metadata=ROW_KIND)
     row_order = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtual=True)
-    table = with_fields(entry.table, columns=(*entry.table.columns, row_kind, row_order))
-    definition = with_fields(entry.definition, table=table)
+    table = replace(entry.table, columns=(*entry.table.columns, row_kind, row_order))
+    definition = replace(entry.definition, table=table)
     data_source = make_data_source(changes_provider(entry), definition, spark_schema(definition))
-    return with_fields(entry, definition=definition, data_source=data_source)
+    return replace(entry, definition=definition, data_source=data_source)
 
 
 def changes_provider(entry: CatalogTable) -> str:
@@ -157,7 +156,7 @@ def _source_columns(definition: Definition) -> list[Column]:
     """
     shows_deletes = definition.has_changes and definition.has_row_kind_column
     may_be_incomplete = definition.is_changelog or definition.has_error_column or shows_deletes
-    return [with_fields(c, nullable=True) if may_be_incomplete else c for c in definition.table.source_columns]
+    return [replace(c, nullable=True) if may_be_incomplete else c for c in definition.table.source_columns]
 
 
 def _column_sql(column: Column) -> str:

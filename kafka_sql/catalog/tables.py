@@ -13,7 +13,7 @@ import itertools
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -190,8 +190,8 @@ class Tables:
                 f"ALTER TABLE {entry.definition.name} RENAME: a temporary table cannot be renamed.",
                 table=entry.definition.name,
             )
-        table = with_fields(entry.table, name=name if len(name) > 1 else (entry.name[0], *name))
-        self.create(with_fields(table, if_not_exists=False))
+        table = replace(entry.table, name=name if len(name) > 1 else (entry.name[0], *name))
+        self.create(replace(table, if_not_exists=False))
         self.remove(entry)
 
     def drop(self, name: tuple[str, ...], temporary: bool = False) -> bool:
@@ -239,7 +239,7 @@ class Tables:
             if (cached := self._find_hidden(key, entry)) is not None:
                 return cached
             table = _with_hint(entry, options)
-            definition = with_fields(self._validate(table), statement_options=frozenset(options))
+            definition = replace(self._validate(table), statement_options=frozenset(options))
             hinted = self._create_hidden(entry, definition)
             self._hinted[key] = entry, hinted
             return hinted
@@ -269,7 +269,7 @@ class Tables:
                     return derived
             names = {*hints, *(e.name for e in self)}
             name = view_hints.free_name(entry.name, names)
-            created = self._create(name, with_fields(table, name=name, if_not_exists=False), replace=False)
+            created = self._create(name, replace(table, name=name, if_not_exists=False), replace=False)
             assert created is not None
             hints[name] = dict(options)
             return created
@@ -296,7 +296,7 @@ class Tables:
         for name in view_hints.derived_names(entry.name, iter(hints)):
             derived = self._get(name)
             try:
-                table = with_fields(_with_hint(entry, hints[name]), name=name, if_not_exists=False)
+                table = replace(_with_hint(entry, hints[name]), name=name, if_not_exists=False)
                 # nor do the secrets of the hint follow the table
                 sent = derived.table.options if derived is not None else hints[name]
                 check_inherited_secrets(sent, table.options, table.options.keys() - hints[name].keys())
@@ -335,8 +335,8 @@ class Tables:
         with self._permanent.lock:
             if (cached := self._find_hidden(key, entry)) is not None:
                 return cached
-            table = with_fields(entry.table, columns=(*entry.table.columns, *columns))
-            extended = self._create_hidden(entry, with_fields(entry.definition, table=table))
+            table = replace(entry.table, columns=(*entry.table.columns, *columns))
+            extended = self._create_hidden(entry, replace(entry.definition, table=table))
             self._hinted[key] = entry, extended
             return extended
 
@@ -411,10 +411,10 @@ class Tables:
         return target
 
     def _validate(self, table: Table) -> Definition:
-        return with_fields(validate_table(table), accumulator_id=self._accumulator_id)
+        return replace(validate_table(table), accumulator_id=self._accumulator_id)
 
     def _make_table(self, name: TableName, table: Table) -> CatalogTable:
-        definition = self._validate(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
+        definition = self._validate(replace(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, table_name = name
         private_database, source_catalog = self._permanent.private_database, self._spark_catalog.source_catalog()
         if private_database is not None:
@@ -452,7 +452,7 @@ def _with_hint(entry: CatalogTable, options: Mapping[str, str]) -> Table:
     Raises:
         MissingOptionError: an option changes where the table's secrets are sent.
     """
-    table = with_fields(entry.table, options=view_hints.merge_options(entry.table, options))
+    table = replace(entry.table, options=view_hints.merge_options(entry.table, options))
     try:
         check_inherited_secrets(entry.table.options, table.options, options)
     except MissingOptionError as e:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
@@ -134,7 +133,7 @@ class Operator:
 
 def reference(column: Expression) -> Expression:
     """Return a reference to a column that an operator returns."""
-    return with_fields(column, name=ATTRIBUTE, children=())
+    return replace(column, name=ATTRIBUTE, children=())
 
 
 def resolve(expression: Expression, inputs: tuple[Operator, ...]) -> Expression:
@@ -150,11 +149,11 @@ def resolve(expression: Expression, inputs: tuple[Operator, ...]) -> Expression:
             resolved = _resolve_column(expression, operator)
             if resolved is not None:
                 return resolved
-        return with_fields(expression, name=SOURCE_COLUMN, id=None)
+        return replace(expression, name=SOURCE_COLUMN, id=None)
     children = tuple(resolve(child, inputs) for child in expression.children)
     if expression.name == "Alias":
         return children[0]
-    return with_fields(expression, children=children)
+    return replace(expression, children=children)
 
 
 def _resolve_column(column: Expression, operator: Operator) -> Expression | None:
@@ -166,7 +165,7 @@ def _resolve_column(column: Expression, operator: Operator) -> Expression | None
     for definition in operator.columns:
         if definition.id == column.id and definition.id is not None:
             if not operator.children:
-                return with_fields(definition, name=SOURCE_COLUMN, id=None)
+                return replace(definition, name=SOURCE_COLUMN, id=None)
             return resolve(definition, operator.children)
     if operator.columns:
         return None

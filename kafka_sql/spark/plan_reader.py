@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -189,7 +189,7 @@ class _PlanParser:
         if name == _V2_TABLE and plan is not None:
             table = plan.table()
             class_name = str(table.getClass().getSimpleName())
-            operator = with_fields(operator, table=str(table.name()), table_class=class_name)
+            operator = replace(operator, table=str(table.name()), table_class=class_name)
         return operator, times
 
     def _operator(self, name: str, node: Json, children: tuple[Operator, ...]) -> Operator:
@@ -221,9 +221,9 @@ def _mark_event_times(operator: Operator, used: frozenset[int], returned: frozen
     """
     if not used:
         return operator
-    return with_fields(
+    return replace(
         operator,
-        columns=tuple(with_fields(_mark(c, used), is_event_time=c.id in returned) for c in operator.columns),
+        columns=tuple(replace(_mark(c, used), is_event_time=c.id in returned) for c in operator.columns),
         keys=tuple(_mark(key, used) for key in operator.keys),
         condition=None if operator.condition is None else _mark(operator.condition, used),
     )
@@ -232,7 +232,7 @@ def _mark_event_times(operator: Operator, used: frozenset[int], returned: frozen
 def _mark(expression: Expression, ids: frozenset[int]) -> Expression:
     children = tuple(_mark(child, ids) for child in expression.children)
     is_event_time = expression.id in ids or (expression.name == "Alias" and children[0].is_event_time)
-    return with_fields(expression, children=children, is_event_time=is_event_time)
+    return replace(expression, children=children, is_event_time=is_event_time)
 
 
 def _is_stream(name: str, node: Json) -> bool:
@@ -245,45 +245,45 @@ def _with_expressions(operator: Operator, node: Json) -> Operator:
     children = operator.children
     match operator.name:
         case "Project":
-            return with_fields(operator, columns=_expressions(node["projectList"]))
+            return replace(operator, columns=_expressions(node["projectList"]))
         case "Aggregate":
             keys, columns = _expressions(node["groupingExpressions"]), _expressions(node["aggregateExpressions"])
-            return with_fields(operator, keys=keys, columns=columns)
+            return replace(operator, keys=keys, columns=columns)
         case "Expand":  # several rows per row, such as one per sliding window
             first, *others = node["projections"]
             columns = _aliases(_expressions(node["output"]), _expressions(first))
-            return with_fields(operator, columns=columns, others=_expressions(others))
+            return replace(operator, columns=columns, others=_expressions(others))
         case "Generate":  # several rows per row, such as one per element of an array
             generated = _expressions(node["generatorOutput"])
             columns = _aliases(generated, _expressions(node["generator"]) * len(generated))
-            return with_fields(operator, columns=(*map(reference, children[0].output), *columns))
+            return replace(operator, columns=(*map(reference, children[0].output), *columns))
         case "Window":
             columns = _expressions(node["windowExpressions"])
             others = _expressions([node["partitionSpec"], node["orderSpec"]])
-            return with_fields(operator, columns=(*map(reference, children[0].output), *columns), others=others)
+            return replace(operator, columns=(*map(reference, children[0].output), *columns), others=others)
         case "EventTimeWatermark":
-            return with_fields(operator, columns=tuple(map(reference, children[0].output)))
+            return replace(operator, columns=tuple(map(reference, children[0].output)))
         case "Filter":
-            return with_fields(operator, condition=_expressions(node["condition"])[0])
+            return replace(operator, condition=_expressions(node["condition"])[0])
         case "Join":
             join_type = node["joinType"]
             detail = str(join_type.get("object") or join_type.get("product-class")).rpartition(".")[2].rstrip("$")
             condition = next(iter(_expressions(node.get("condition"))), None)
-            return with_fields(operator, condition=condition, detail=_JOIN_TYPES.get(detail, detail))
+            return replace(operator, condition=condition, detail=_JOIN_TYPES.get(detail, detail))
         case "Deduplicate" | "DeduplicateWithinWatermark":
-            return with_fields(operator, keys=_expressions(node["keys"]))
+            return replace(operator, keys=_expressions(node["keys"]))
         case "SubqueryAlias":
             identifier = node["identifier"]
             qualifier = identifier.get("qualifier") or ""
             table = f"{qualifier[1:-1].replace(', ', '.')}.{identifier['name']}" if isinstance(qualifier, str) else ""
-            return with_fields(operator, detail=str(identifier["name"]), table=table.lstrip("."))
+            return replace(operator, detail=str(identifier["name"]), table=table.lstrip("."))
     if children:
         own = {"class", "num-children", "output"}
         columns = _expressions(node.get("output"))
         others = _expressions([value for key, value in node.items() if key not in own])
-        return with_fields(operator, columns=columns, others=others)
+        return replace(operator, columns=columns, others=others)
     detail = str(node["sourceName"]) if operator.name.startswith(STREAM) else operator.name
-    return with_fields(operator, columns=_expressions(node.get("output")), detail=detail)
+    return replace(operator, columns=_expressions(node.get("output")), detail=detail)
 
 
 def _expressions(value: Any) -> tuple[Expression, ...]:
@@ -296,4 +296,4 @@ def _expressions(value: Any) -> tuple[Expression, ...]:
 
 
 def _aliases(names: Iterable[Expression], values: Iterable[Expression]) -> tuple[Expression, ...]:
-    return tuple(with_fields(n, name="Alias", children=(v,)) for n, v in zip(names, values, strict=True))
+    return tuple(replace(n, name="Alias", children=(v,)) for n, v in zip(names, values, strict=True))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_fields
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
@@ -202,7 +201,7 @@ def _find_latest_rows(name: str, view: str, columns: Sequence[str]) -> _LatestRo
             "UNION around the subquery. It must return the columns of the key and the time.",
             table=name,
         )
-    return with_fields(latest, key=tuple(names[part] for part in latest.key), time=names[latest.time])
+    return replace(latest, key=tuple(names[part] for part in latest.key), time=names[latest.time])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ is rewritten so that it passes the row kind on, or computes it. What is not know
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 from typing import Final
 
 from pyspark.sql import functions as F
@@ -134,7 +134,7 @@ class PlanRewriter:
         if name in _TRANSPARENT:
             return inputs[0]
         if name == "EventTimeWatermark" and self._keeps_watermarks:
-            return with_fields(inputs[0], plan=self._with_inputs(plan, inputs))
+            return replace(inputs[0], plan=self._with_inputs(plan, inputs))
         if name in _REMOVED:
             return inputs[0]
         rewrite_operator = {
@@ -167,7 +167,7 @@ class PlanRewriter:
 
     def _project(self, relation: Relation, items: Sequence[Node], ids: Mapping[int, int]) -> Relation:
         """Return columns of a relation under other ids."""
-        return with_fields(
+        return replace(
             relation,
             plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
             key=relation.key and tuple(map_columns(ids, part) for part in relation.key),
@@ -212,7 +212,7 @@ class PlanRewriter:
     def _rewrite_project(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         (relation,) = inputs
         items = elements(plan.projectList())
-        return with_fields(
+        return replace(
             relation,
             plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
             key=project_key(items, relation.key),
@@ -235,7 +235,7 @@ class PlanRewriter:
         if relation.mode == Mode.RETRACT or is_fixed(condition, relation.fixed):
             change_filter = show(condition) if references(condition) & relation.of_change else relation.change_filter
             filtered = self.catalyst.with_inputs(plan, [relation.plan])
-            return with_fields(relation, plan=filtered, change_filter=change_filter)
+            return replace(relation, plan=filtered, change_filter=change_filter)
         passes = self.catalyst.column(condition)
         kept, deleted = F.lit(KINDS[UPDATE_AFTER]), F.lit(KINDS[DELETE])
         if relation.row_kind is None:
@@ -252,7 +252,7 @@ class PlanRewriter:
                 *self.catalyst.columns(order),
             )
         )
-        return with_fields(
+        return replace(
             relation,
             plan=filtered,
             row_kind=output(filtered)[len(relation.columns)],
@@ -299,7 +299,7 @@ class PlanRewriter:
         if relation.row_kind is None and relation.key is not None and _is_top_n(plan.generator()):
             # a group never has fewer rows than before, so each position is only overwritten
             position = column_id(elements(plan.generatorOutput())[0])
-            return with_fields(
+            return replace(
                 relation,
                 plan=self._with_inputs(plan, inputs),
                 key=(*relation.key, frozenset({position})),
@@ -313,7 +313,7 @@ class PlanRewriter:
         hidden = {column_id(column) for column in relation.hidden}
         columns = [column for column in output(generated) if column_id(column) not in hidden]
         plan = self.catalyst.project([*columns, *relation.hidden], generated)
-        return with_fields(relation, plan=plan, key=None, fixed=frozenset())
+        return replace(relation, plan=plan, key=None, fixed=frozenset())
 
     def _rewrite_union(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Return the rows of all inputs. No columns identify a row any more."""
@@ -377,7 +377,7 @@ class PlanRewriter:
                 "a group that no longer has a row in the table would stay in the result. Use LEFT JOIN, or join before "
                 "the aggregate",
             )
-        return with_fields(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
+        return replace(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
 
     def _rewrite_temporal_join(self, join: TemporalJoin, needed: frozenset[int] | None) -> Relation:
         if has_temporal_join(self._read(join.left)):
@@ -392,7 +392,7 @@ class PlanRewriter:
         if join.mark.key and right.is_insert_only:
             right = self._with_inserts(right)
             ids = {str(column.name()): column_id(column) for column in right.columns}
-            right = with_fields(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
+            right = replace(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
         self.states.append(described)

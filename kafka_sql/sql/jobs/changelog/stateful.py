@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ def add_old_rows(catalyst: Catalyst, relation: Relation) -> Relation:
     """Return upserts with the old row of each key, as Flink's ChangelogNormalize does."""
     assert relation.key is not None
     key = [next(iter(part)) for part in relation.key]
-    return with_fields(_apply(catalyst, relation, state.normalize, key), mode=Mode.RETRACT)
+    return replace(_apply(catalyst, relation, state.normalize, key), mode=Mode.RETRACT)
 
 
 def drop_unchanged(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
@@ -37,7 +37,7 @@ def find_newest_rows(catalyst: Catalyst, relation: Relation, key: Sequence[int])
         key: the ids of the sink's primary key.
     """
     newest = _apply(catalyst, relation, state.materialize, key)
-    return with_fields(newest, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
+    return replace(newest, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
 
 
 def _apply(
@@ -61,7 +61,7 @@ def _apply(
     by_name = {str(column.name()): column for column in output(plan)}
     hidden = [by_name[name] for name in (ROW_KIND_NAME, ROW_ORDER_NAME) if name in by_name]
     items = [catalyst.alias(by_name[names[column_id(column)]], column) for column in columns]
-    return with_fields(
+    return replace(
         relation,
         plan=catalyst.project([*items, *hidden], plan),
         row_kind=hidden[0],

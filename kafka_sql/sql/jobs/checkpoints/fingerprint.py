@@ -17,7 +17,7 @@ may be secrets::
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.definition import Definition
@@ -174,9 +174,9 @@ def _number_sources(plan: Operator) -> Operator:
         if not operator.is_streaming:
             return operator
         if operator.children:
-            return with_fields(operator, children=tuple(map(number, operator.children)))
+            return replace(operator, children=tuple(map(number, operator.children)))
         n = next(numbers)
-        return with_fields(operator, columns=tuple(with_fields(c, text=f"{n}.{c.text}") for c in operator.columns))
+        return replace(operator, columns=tuple(replace(c, text=f"{n}.{c.text}") for c in operator.columns))
 
     return number(plan) if len(leaves) > 1 else plan
 

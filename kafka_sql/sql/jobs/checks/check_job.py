@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -51,7 +51,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
     check_name(spark, name, sink)
     if spark_context(spark) is None:  # only the server can access the checkpoint and the brokers
         check_changelog_modes(plan.sources)
-        return with_fields(plan, checkpoint=JobCheckpoint(name, location, None))
+        return replace(plan, checkpoint=JobCheckpoint(name, location, None))
     checkpoint = Checkpoint(spark, location, sink)
     fingerprint = _make_fingerprint(plan)
     missing_topics = [source.definition.options[opt.MISSING_TOPICS] for source in plan.sources]
@@ -68,7 +68,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
                 check_query(write.target.definition, checkpoint.query_id())
         elif write.target.sink is Sink.FILES:
             check_file_sink(spark, write.target, location, resumes)
-    return with_fields(plan, checkpoint=JobCheckpoint(name, location, fingerprint))
+    return replace(plan, checkpoint=JobCheckpoint(name, location, fingerprint))
 
 
 def _make_fingerprint(plan: JobPlan) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -66,7 +66,7 @@ def plan_kafka_insert(
     if options.streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
-            rewrite = read_query(tables, statement.query, with_fields(options, watermarks=False))
+            rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
             query = run(rewrite.text)
         if query.isStreaming:
             return _plan_stream(spark, tables, entry, statement, rewrite, query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -57,7 +57,7 @@ def _plan_stream(
     prepare_static_sides(spark, name, rewrite, query)
     table, rows = analyze_insert(spark, statement, query)
     if needs_late_rows(rows, bool(table.primary_key)):
-        rewrite = read_query(tables, statement.query, with_fields(options, watermarks=False))
+        rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
         table, rows = analyze_insert(spark, statement, run(rewrite.text))
     is_upsert = bool(table.primary_key)
     check_conflict(statement, table.name, is_upsert)

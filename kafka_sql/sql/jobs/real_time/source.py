@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 from typing import Final
 
 import pyspark
@@ -83,8 +83,8 @@ def stream_reader(spark: SparkSession, tables: Tables, sink: CatalogTable) -> St
         rows.createOrReplaceTempView(view)
         tables.stream_views.add(view)
         # Spark would drop late records in aggregates; windows, which need a watermark, are rejected
-        definition = with_fields(definition, table=with_fields(definition.table, watermark=None))
-        return with_fields(entry, definition=definition, storage_name=("", view), source_catalog="")
+        definition = replace(definition, table=replace(definition.table, watermark=None))
+        return replace(entry, definition=definition, storage_name=("", view), source_catalog="")
 
     return read
 
@@ -106,7 +106,7 @@ def without_decoders(plan: Operator) -> Operator:
     """
     if plan.name == "SubqueryAlias" and plan.detail.endswith(SUFFIX):
         return Operator(plan.name, columns=tuple(map(reference, plan.output)), detail=SPARK_SOURCE)
-    return with_fields(plan, children=tuple(map(without_decoders, plan.children)))
+    return replace(plan, children=tuple(map(without_decoders, plan.children)))
 
 
 def describe_tables(sink: str, sources: Sequence[CatalogTable]) -> Json:

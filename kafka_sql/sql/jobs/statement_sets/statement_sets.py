@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -88,7 +88,7 @@ def _name_jobs(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
         if plan.is_continuous:
             sink = folder_name(plan.sink_name)
             names.append(unique_name(f"{pipeline}/{sink}" if pipeline else f"insert-into_{sink}", names))
-            plan = with_fields(plan, name=names[-1])
+            plan = replace(plan, name=names[-1])
         named.append(plan)
     return named
 
