@@ -33,7 +33,7 @@ from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, encode_header, schema_ids
 from kafka_sql.formats.protobuf.decoder import ProtobufReader as MessageReader
 from kafka_sql.formats.protobuf.encoder import ProtobufWriter as MessageWriter
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema as derive_proto
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options

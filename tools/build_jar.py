@@ -29,7 +29,7 @@ from kafka_sql.embedded.jar_lockfile import Jar, read_lockfile
 from kafka_sql.embedded.jars import cache_folder, ivy_settings
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
-from kafka_sql.options.masking import options_pattern, secrets_pattern
+from kafka_sql.options.statement_masking import options_pattern, secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder
 
 ROOT: Final = Path(__file__).parents[1]

@@ -32,16 +32,16 @@ def choose_reader(setting: str, config: Mapping[str, str]) -> ClientChoice:
     Raises:
         UnsupportedOptionError: 'scan.client' is 'direct', and the direct client does not support the settings.
     """
-    from kafka_sql.kafka.direct.eligibility import read_obstacle  # lazy: imports the clients; planners wait for it
+    from kafka_sql.kafka.direct.eligibility import find_read_obstacle  # lazy: imports the clients; planners wait for it
 
-    return _choose(SCAN_CLIENT, setting, read_obstacle(config))
+    return _choose(SCAN_CLIENT, setting, find_read_obstacle(config))
 
 
 def choose_writer(setting: str, config: Mapping[str, str]) -> ClientChoice:
     """Choose the client that writes a table. Parameters and errors are those of ``choose_reader``."""
-    from kafka_sql.kafka.direct.eligibility import write_obstacle  # lazy, as above
+    from kafka_sql.kafka.direct.eligibility import find_write_obstacle  # lazy, as above
 
-    return _choose(SINK_CLIENT, setting, write_obstacle(config))
+    return _choose(SINK_CLIENT, setting, find_write_obstacle(config))
 
 
 def _choose(option: Option[str], setting: str, obstacle: str | None) -> ClientChoice:

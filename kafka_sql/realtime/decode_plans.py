@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaRegistryError
-from kafka_sql.formats.avro.decode_plan import DecodePlan
+from kafka_sql.formats.avro.decode_plan import AvroDecodePlan
 from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.confluent.decoder import PayloadReader, WireFormatDecoder
 from kafka_sql.formats.payload import Payload
@@ -23,7 +23,7 @@ from kafka_sql.spark.callback_server import start_callback_server
 _served: Final[dict[tuple[Any, ...], tuple[str, Any]]] = {}  # names and functions that Java calls
 
 
-def plan_json(plan: DecodePlan) -> str:
+def plan_json(plan: AvroDecodePlan) -> str:
     """Return a plan as ``AvroReader.java`` reads it."""
     return json.dumps(
         {

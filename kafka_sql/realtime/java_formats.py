@@ -196,7 +196,7 @@ def _protobuf_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
 
 def _protobuf_confluent_encoder(java: JavaPayload) -> Any:
     from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
-    from kafka_sql.formats.protobuf_confluent.protoc import select_message
+    from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
     from kafka_sql.realtime.protobuf_plans import message_plan_json
 
     registered, options = _registry_encoder(java), java.payload.options

@@ -16,7 +16,7 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.checks import HEADER_KEYS, precision
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
-from kafka_sql.source.reader.bad_records import how_to_tolerate
+from kafka_sql.source.reader.bad_records import describe_tolerance
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.spark.jar import java_classes
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME
@@ -105,7 +105,7 @@ def _schema_id(payload: Column) -> Column:
 def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:
     java = _java_payload(rows, definition, payload, schema)
     name, part = ("key", " (key)") if payload is definition.key else ("value", "")
-    advice = f" ({how_to_tolerate(payload)})"
+    advice = f" ({describe_tolerance(payload)})"
     errors = java.classes.ErrorHandling(definition.name, part, advice, definition.options[opt.ERROR_HANDLING])
     decoder = create_decoder(java, errors)
     untyped: Any = rows

@@ -21,7 +21,7 @@ MAXIMUM_SIZE = 190_000_000
 PROGRAM = """
 import kafka_sql
 import pyspark_kafka_sql
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 kafka_sql.enable
 compile_schema('syntax = "proto3"; message M { int32 a = 1; }')
 print(kafka_sql.__file__)

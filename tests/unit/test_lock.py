@@ -146,7 +146,7 @@ def test_the_documented_installation(path: Path, tmp_path: Path) -> None:
         subprocess.run([python, "-m", *words, "--disable-pip-version-check", "--quiet"], cwd=tmp_path, check=True)
     subprocess.run([python, "-m", "pip", "check"], cwd=tmp_path, check=True)
     program = (
-        "from kafka_sql.formats.protobuf_confluent.protoc import compile_schema;"
+        "from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema;"
         "compile_schema('syntax = \"proto3\"; message M { int32 a = 1; }');"
         "import kafka_sql, pyspark; print(kafka_sql.__version__, pyspark.__version__)"
     )

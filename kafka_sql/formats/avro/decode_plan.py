@@ -50,7 +50,7 @@ class _Subroutine(NamedTuple):
 
 
 @dataclass
-class DecodePlan:
+class AvroDecodePlan:
     """The operations that decode a payload.
 
     Attributes:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.avro.decode_kernels import DETAIL, OPERATION, REASON, Batch, decode_rows
-from kafka_sql.formats.avro.decode_plan import DecodePlan
+from kafka_sql.formats.avro.decode_plan import AvroDecodePlan
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
@@ -69,7 +69,7 @@ class AvroReader:
         plan: the operations that decode a payload.
     """
 
-    def __init__(self, plan: DecodePlan) -> None:
+    def __init__(self, plan: AvroDecodePlan) -> None:
         self.plan, self._tables = plan, plan.tables()
         self._capacity = CapacityEstimate(plan.tree, plan.slot_count)
 

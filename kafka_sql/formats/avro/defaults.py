@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.avro import opcodes
-from kafka_sql.formats.avro.decode_plan import IS_NULL, DecodePlan, SchemaMismatch, child_path, non_null_branch
+from kafka_sql.formats.avro.decode_plan import IS_NULL, AvroDecodePlan, SchemaMismatch, child_path, non_null_branch
 from kafka_sql.formats.avro.logical_types import read_factor, represents
 from kafka_sql.formats.avro.schema import NO_DEFAULT, AvroField, AvroType, shorten
 from kafka_sql.formats.columnar.column_buffers import LIST, STRUCT, VARIABLE, ColumnNode
 
 
-def emit_missing(plan: DecodePlan, reader: AvroField, node: ColumnNode, path: str) -> None:
+def emit_missing(plan: AvroDecodePlan, reader: AvroField, node: ColumnNode, path: str) -> None:
     """Emit the default of a field.
 
     Raises:
@@ -29,7 +29,7 @@ def emit_missing(plan: DecodePlan, reader: AvroField, node: ColumnNode, path: st
     _emit_default(plan, reader.default, reader.type, node, path)
 
 
-def emit_null(plan: DecodePlan, node: ColumnNode, path: str) -> None:
+def emit_null(plan: AvroDecodePlan, node: ColumnNode, path: str) -> None:
     """Emit null, also for the fields of a ROW."""
     plan.emit(path, opcodes.NULL, node.slot, node.children[0].slot if node.width == LIST else 0)
     if node.width == STRUCT:
@@ -37,7 +37,7 @@ def emit_null(plan: DecodePlan, node: ColumnNode, path: str) -> None:
             emit_null(plan, child, path)
 
 
-def _emit_default(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
+def _emit_default(plan: AvroDecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
     if value is None:
         if not node.field.nullable:
             raise SchemaMismatch(f"field '{path}': the default {IS_NULL}")
@@ -57,7 +57,7 @@ def _emit_default(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNode
         _emit_scalar(plan, value, avro, node, path)
 
 
-def _emit_elements(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
+def _emit_elements(plan: AvroDecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
     """Emit the elements of an array, or the entries of a map."""
     for element in value:
         if isinstance(value, dict):
@@ -67,7 +67,7 @@ def _emit_elements(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNod
     plan.emit(path, opcodes.END_LIST, node.slot, node.children[0].slot)
 
 
-def _emit_scalar(plan: DecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
+def _emit_scalar(plan: AvroDecodePlan, value: Any, avro: AvroType, node: ColumnNode, path: str) -> None:
     column_type = node.field.type
     if not represents(avro, column_type):
         constant = None

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.avro import opcodes
-from kafka_sql.formats.avro.decode_plan import IS_NULL, DecodePlan, SchemaMismatch, child_path, non_null_branch
+from kafka_sql.formats.avro.decode_plan import IS_NULL, AvroDecodePlan, SchemaMismatch, child_path, non_null_branch
 from kafka_sql.formats.avro.defaults import emit_missing, emit_null
 from kafka_sql.formats.avro.logical_types import read_factor, represents
 from kafka_sql.formats.avro.schema import AvroType, shorten
@@ -24,7 +24,7 @@ from kafka_sql.formats.columnar.column_buffers import VARIABLE, ColumnNode, buil
 _NANOS_PER_DAY: Final = 86_400_000_000_000
 
 
-def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> DecodePlan:
+def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> AvroDecodePlan:
     """Return the plan that decodes payloads of ``writer`` as the schema's columns.
 
     Args:
@@ -35,7 +35,7 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
         SchemaTooLarge: the writer's schema has too many parts.
     """
     tree, slot_count = build_nodes(list(schema))
-    plan = DecodePlan(tree, slot_count)
+    plan = AvroDecodePlan(tree, slot_count)
     branches = writer.items if writer.type_name == "union" else (writer,)
     records = [branch for branch in branches if branch.type_name == "record"]
     if len(records) != 1:
@@ -54,7 +54,7 @@ def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> De
     return plan
 
 
-def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroType], None], path: str) -> None:
+def _resolve_union(plan: AvroDecodePlan, writer: AvroType, resolve: Callable[[AvroType], None], path: str) -> None:
     """Emit each branch of a union with ``resolve``. If a branch does not match, payloads that have it fail."""
     has_alternatives = sum(branch.type_name != "null" for branch in writer.items) > 1
     plan.alternatives += has_alternatives
@@ -77,7 +77,7 @@ def _resolve_union(plan: DecodePlan, writer: AvroType, resolve: Callable[[AvroTy
     plan.alternatives -= has_alternatives
 
 
-def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+def _resolve_value(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     if writer.type_name == "union":
         _resolve_union(plan, writer, lambda branch: _resolve_value(plan, branch, reader, node, path), path)
     elif writer.type_name == "null":
@@ -108,7 +108,9 @@ def _mismatch(writer: AvroType, node: ColumnNode) -> SchemaMismatch:
     return SchemaMismatch(f"found {writer}, expected a type that can be read as {node.field.type}")
 
 
-def _resolve_record(plan: DecodePlan, writer: AvroType, reader: AvroType, columns: list[ColumnNode], path: str) -> None:
+def _resolve_record(
+    plan: AvroDecodePlan, writer: AvroType, reader: AvroType, columns: list[ColumnNode], path: str
+) -> None:
     plan.count(len(writer.fields))
     positions = {name: index for index, f in enumerate(reader.fields) for name in (*f.aliases, f.name)}
     writer_names = {f.name for f in writer.fields}
@@ -131,7 +133,7 @@ def _resolve_record(plan: DecodePlan, writer: AvroType, reader: AvroType, column
             emit_missing(plan, reader_field, columns[index], child_path(path, reader_field.name))
 
 
-def _resolve_list(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+def _resolve_list(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     is_map = pt.is_map(node.field.type)
     if writer.type_name != ("map" if is_map else "array") or reader.type_name != writer.type_name:
         raise _mismatch(writer, node)
@@ -146,7 +148,7 @@ def _resolve_list(plan: DecodePlan, writer: AvroType, reader: AvroType, node: Co
     _emit_loop(plan, node.slot, node.children[0].slot, emit_body, path)
 
 
-def _emit_loop(plan: DecodePlan, slot: int, child_slot: int, emit_body: Callable[[], None], path: str) -> None:
+def _emit_loop(plan: AvroDecodePlan, slot: int, child_slot: int, emit_body: Callable[[], None], path: str) -> None:
     cell = plan.add_cell()
     start = plan.emit(path, opcodes.ARRAY, slot, child_slot, 0, cell)
     emit_body()
@@ -154,7 +156,7 @@ def _emit_loop(plan: DecodePlan, slot: int, child_slot: int, emit_body: Callable
     plan.operations[start][opcodes.B] = len(plan.operations)
 
 
-def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     arrow_type, type_name = node.field.type, writer.type_name
     is_int = int(type_name == "int")
     is_number = type_name in ("int", "long")
@@ -192,7 +194,7 @@ def _resolve_scalar(plan: DecodePlan, writer: AvroType, reader: AvroType, node: 
         raise _mismatch(writer, node)
 
 
-def _emit_decimal(plan: DecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:
+def _emit_decimal(plan: AvroDecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:
     arrow_type = node.field.type
     if writer.logical_type == "decimal" and writer.scale != arrow_type.scale:
         raise SchemaMismatch(
@@ -202,11 +204,11 @@ def _emit_decimal(plan: DecodePlan, writer: AvroType, node: ColumnNode, path: st
     plan.emit(path, opcode, node.slot, writer.size, 0, int(node.field.nullable))
 
 
-def _emit_enum(plan: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+def _emit_enum(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), plan.add_symbols(writer, reader))
 
 
-def _emit_skip(plan: DecodePlan, avro: AvroType, path: str) -> None:
+def _emit_skip(plan: AvroDecodePlan, avro: AvroType, path: str) -> None:
     is_reused = avro.is_reused
     while len(avro.parts) == 1:  # so that no operation is for less than a byte
         avro = avro.parts[0]
@@ -225,7 +227,7 @@ def _emit_skip(plan: DecodePlan, avro: AvroType, path: str) -> None:
         plan.emit(path, opcodes.SKIP_FIXED, -1, avro.minimum_size)
 
 
-def _emit_skip_parts(plan: DecodePlan, avro: AvroType, path: str) -> None:
+def _emit_skip_parts(plan: AvroDecodePlan, avro: AvroType, path: str) -> None:
     """Emit what skips a type that contains others."""
 
     def emit_element() -> None:

@@ -45,7 +45,7 @@ class PlanTables(NamedTuple):
 
 
 @dataclass
-class DecodePlan:
+class ProtobufDecodePlan:
     """The tables of a message and of the messages inside it.
 
     Attributes:
@@ -90,7 +90,7 @@ class DecodePlan:
 
 def plan_decoding(
     schema: pa.Schema, message: Descriptor, read_defaults: bool, allow_evolution: bool = False
-) -> DecodePlan:
+) -> ProtobufDecodePlan:
     """Return the plan that decodes messages as the schema's columns.
 
     Args:
@@ -101,14 +101,14 @@ def plan_decoding(
     """
     mappings = map_fields(schema, message, "", allow_evolution)
     tree, slot_count = build_nodes([mapping.wire for mapping in mappings])
-    plan = DecodePlan(tree, slot_count, columns_converter(schema, mappings), read_defaults)
+    plan = ProtobufDecodePlan(tree, slot_count, columns_converter(schema, mappings), read_defaults)
     plan.messages.append([])  # the payload's message comes first
     plan.messages[0] = _plan_message(plan, message, list(zip(mappings, tree, strict=True)), [], 1)
     return plan
 
 
 def _plan_message(
-    plan: DecodePlan,
+    plan: ProtobufDecodePlan,
     message: Descriptor,
     columns: list[tuple[FieldMapping, ColumnNode]],
     row_defaults: list[list[int]],
@@ -196,7 +196,7 @@ def _field_cells(
     return cells
 
 
-def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
+def _plan_single(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     operands = _enum_numbers(plan, mapping)
     if mapping.opcode == opcodes.MESSAGE:
         assert mapping.message is not None
@@ -214,7 +214,7 @@ def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, dept
     )
 
 
-def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
+def _plan_repeated(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     element = node.children[0]
     operands = _enum_numbers(plan, mapping.children[0])
     if mapping.opcode == opcodes.MESSAGE:
@@ -237,7 +237,7 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
 
 
 def _add_message(
-    plan: DecodePlan,
+    plan: ProtobufDecodePlan,
     message: Descriptor,
     columns: list[tuple[FieldMapping, ColumnNode]],
     row_defaults: list[list[int]],
@@ -250,7 +250,7 @@ def _add_message(
     return len(plan.messages) - 1
 
 
-def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
+def _enum_numbers(plan: ProtobufDecodePlan, mapping: FieldMapping) -> tuple[int, int]:
     """Return where the numbers of a closed enum start in the constants, and how many there are."""
     if mapping.opcode != opcodes.CLOSED_ENUM:
         return 0, 0
@@ -259,7 +259,7 @@ def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
     return len(plan.constants) - len(numbers), len(numbers)
 
 
-def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list[list[int]]:
+def _defaults(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode) -> list[list[int]]:
     """Return the defaults of a column's slots.
 
     They are appended when the column's message starts, and remain if the field is absent.
@@ -283,7 +283,7 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
     ]
 
 
-def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
+def _default_literal(plan: ProtobufDecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the literal with a field's default; 0 is the empty one."""
     default = b"" if mapping.is_well_known else mapping.descriptor.default_value
     literal = default.encode() if isinstance(default, str) else bytes(default)
@@ -294,7 +294,7 @@ def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
     return len(plan.literal_ranges) - 1
 
 
-def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
+def _default_constant(plan: ProtobufDecodePlan, mapping: FieldMapping) -> int:
     """Return the number of the constant with a field's default; 0 is zero."""
     bits = signed_bits(mapping, mapping.descriptor.default_value)
     if not bits:

@@ -28,7 +28,7 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
 
 def _infer_schema(options: Options) -> InferredSchema:
     from kafka_sql.formats.protobuf.schema_inference import infer_columns
-    from kafka_sql.formats.protobuf_confluent.protoc import select_message
+    from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
 
     def infer_message_columns(registered: RegisteredSchema) -> ColumnTypes:
         return infer_columns(select_message(registered, options.get(MESSAGE)))

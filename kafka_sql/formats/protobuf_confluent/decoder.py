@@ -28,7 +28,7 @@ from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
 from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, MAX_SIZE, decode_indexes, find_message
 from kafka_sql.formats.protobuf_confluent.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, REGISTRY
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 from kafka_sql.options import Options
 
 _MESSAGES: Final = 8  # of a buffer, other than the first one of a schema, that are found without a loop over payloads

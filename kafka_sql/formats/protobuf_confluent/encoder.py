@@ -11,7 +11,7 @@ from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.protobuf.encoder import ProtobufWriter
 from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, REGISTRY, WRITE_NULL_STRING_LITERAL
-from kafka_sql.formats.protobuf_confluent.protoc import select_message
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
 from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema
 from kafka_sql.options import Options
 

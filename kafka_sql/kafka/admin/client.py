@@ -17,7 +17,7 @@ from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableE
 from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, SOCKET_TIMEOUT, resolve_config
 from kafka_sql.kafka.error_codes import is_retriable
 from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE, AuthFailures, auth_error
-from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.librdkafka.message_masking import mask_message
 from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.retries import Retries, TimeLimit, api_limit, first_response_limit, request_timeout

@@ -98,20 +98,20 @@ SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
 KERBEROS: Final = "GSSAPI"  # needs the system's Kerberos library, see protocol.gssapi
 
 
-def write_obstacle(config: Mapping[str, str]) -> str | None:
+def find_write_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``DirectProducer`` does not support librdkafka's configuration ``config``; None if it does."""
-    obstacle = _obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_HONORED, UNSUPPORTED_VALUES)
+    obstacle = _find_obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_HONORED, UNSUPPORTED_VALUES)
     if obstacle is None and sasl_mechanism(config) == KERBEROS:
         return f"the direct client does not support 'properties.sasl.mechanism' = '{KERBEROS}' for writing"
     return obstacle
 
 
-def read_obstacle(config: Mapping[str, str]) -> str | None:
+def find_read_obstacle(config: Mapping[str, str]) -> str | None:
     """Return why ``read_columnar`` does not support librdkafka's configuration ``config``; None if it does."""
-    return _obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_ONLY, {})
+    return _find_obstacle(config, HONORED | NO_MEANING | READER_HONORED | WRITER_ONLY, {})
 
 
-def _obstacle(
+def _find_obstacle(
     config: Mapping[str, str], supported: frozenset[str], unsupported_values: Mapping[str, tuple[str, ...]]
 ) -> str | None:
     unsupported = [

@@ -60,7 +60,7 @@ class FetchSettings:
 
 
 def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:
-    """Return the settings in a configuration for which ``eligibility.read_obstacle`` returns None.
+    """Return the settings in a configuration for which ``eligibility.find_read_obstacle`` returns None.
 
     Args:
         max_bytes: maximum bytes of a batch of records.

@@ -252,7 +252,7 @@ def cached_direct_producer(
     """Yield a producer whose id and connections are cached per process.
 
     Args:
-        config: librdkafka's configuration, for which ``eligibility.write_obstacle`` returns None.
+        config: librdkafka's configuration, for which ``eligibility.find_write_obstacle`` returns None.
         topic: None if each record names its topic.
         table: the table's name, for error messages.
     """

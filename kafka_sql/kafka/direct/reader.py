@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka.client_cache import ClientCache
-from kafka_sql.kafka.direct.eligibility import read_obstacle
+from kafka_sql.kafka.direct.eligibility import find_read_obstacle
 from kafka_sql.kafka.direct.fetch_settings import FetchSettings, fetch_settings
 from kafka_sql.kafka.direct.fetch_wait import FetchWait
 from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, split_runs, to_records
@@ -78,7 +78,7 @@ def read_columnar_or_raise(
     Raises:
         UnsupportedReadError: the direct client cannot read it any further.
     """
-    obstacle = read_obstacle(config)
+    obstacle = find_read_obstacle(config)
     if obstacle is not None:
         raise UnsupportedReadError(split.start, obstacle, is_lasting=False)
     with _CACHE.lease(config) as brokers:

@@ -16,7 +16,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
 from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, resolve_config
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
-from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.librdkafka.message_masking import mask_message
 from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 
 _LOG = logging.getLogger("kafka_sql.librdkafka")

@@ -26,7 +26,7 @@ _MODE: Final = f"'{opt.ERROR_HANDLING.key}' = '{opt.IGNORE}' or '{opt.LOG}'"
 TO_TOLERATE: Final = f"to tolerate such records, set {_MODE}"
 
 
-def how_to_tolerate(payload: Payload) -> str:
+def describe_tolerance(payload: Payload) -> str:
     """Return advice for an error of a key or a value: which options make a query continue."""
     keys = {option.key.removeprefix(f"{payload.format.identifier}."): option for option in payload.format.options}
     ignore, strict = keys.get("ignore-parse-errors"), keys.get("fail-on-missing-field")

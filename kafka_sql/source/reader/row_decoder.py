@@ -16,7 +16,7 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_time_zone
-from kafka_sql.source.reader.bad_records import TO_TOLERATE, BadRecordHandler, how_to_tolerate
+from kafka_sql.source.reader.bad_records import TO_TOLERATE, BadRecordHandler, describe_tolerance
 from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value, row_payloads
 from kafka_sql.source.reader.metadata import (
     FORMAT_PREFIX,
@@ -69,9 +69,9 @@ class RowDecoder:
         self._has_row_kinds = definition.is_changelog
         format_metadata = [c.key.removeprefix(FORMAT_PREFIX) for c in self._format_columns]
         self.value = definition.value.create_decoder(schema, (*format_metadata, *[ROW_KIND] * self._has_row_kinds))
-        self._advice = {"": how_to_tolerate(definition.value)}
+        self._advice = {"": describe_tolerance(definition.value)}
         if definition.key is not None:
-            self._advice[_KEY] = how_to_tolerate(definition.key)
+            self._advice[_KEY] = describe_tolerance(definition.key)
         self._value_columns = definition.value.columns
         self._reads_records = definition.value.format.reads_records
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None

@@ -15,8 +15,8 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.masking import find_options_start, find_secrets, has_options, mask_statement
 from kafka_sql.options.secrets import MASK
+from kafka_sql.options.statement_masking import find_options_start, find_secrets, has_options, mask_statement
 from kafka_sql.sql.errors.from_text import error_from_message
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from kafka_sql.options.masking import secrets_pattern
 from kafka_sql.options.secrets import SECRET_ENDINGS, is_secret
+from kafka_sql.options.statement_masking import secrets_pattern
 
 SECRETS = re.compile(secrets_pattern())
 

@@ -14,7 +14,7 @@ from kafka_sql.formats.format import ColumnTypes
 from kafka_sql.formats.inferred_types import MAX_SIZE
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns as infer_json
 from kafka_sql.formats.protobuf.schema_inference import infer_columns as infer_protobuf
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 
 
 def avro(levels: int) -> ColumnTypes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.masking import mask_statement
+from kafka_sql.options.statement_masking import mask_statement
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.errors.spark_errors import mask_syntax_error

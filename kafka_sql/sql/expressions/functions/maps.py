@@ -95,18 +95,20 @@ def _str_to_map(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if len(arguments) == 2:
         raise UntranslatableError("STR_TO_MAP requires 1 or 3 arguments, but got 2")
     check_argument_type("STR_TO_MAP", arguments[0], "string")
-    of_pairs, of_keys = ",", "="
+    pair_delimiter, key_delimiter = ",", "="
     if len(arguments) == 3:
-        of_pairs, of_keys = (require_string_literal("STR_TO_MAP", value, "delimiter") for value in arguments[1:])
+        pair_delimiter, key_delimiter = (
+            require_string_literal("STR_TO_MAP", value, "delimiter") for value in arguments[1:]
+        )
 
     def build(p: str) -> str:
         # Java's split omits empty strings at the end
         length = f"coalesce(array_max(transform({p}, (x, i) -> if(x = '', 0, i + 1))), 0)"
-        halves = f"transform(slice({p}, 1, {length}), x -> split(x, {string_constant(of_keys)}, 2))"
+        halves = f"transform(slice({p}, 1, {length}), x -> split(x, {string_constant(key_delimiter)}, 2))"
         entries = f"transform({halves}, x -> named_struct('key', get(x, 0), 'value', get(x, 1)))"
         return f"if({p} IS NULL, NULL, {_map_of_entries(entries)})"
 
-    sql = bind(f"split({arguments[0].sql}, {string_constant(of_pairs)}, -1)", build)
+    sql = bind(f"split({arguments[0].sql}, {string_constant(pair_delimiter)}, -1)", build)
     return TypedExpression(sql, FlinkType("MAP", elements=(STRING, STRING)))
 
 

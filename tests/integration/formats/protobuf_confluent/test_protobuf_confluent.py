@@ -13,7 +13,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.protobuf_confluent import PROTOBUF_CONFLUENT
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 from kafka_sql.options import Options
 from tests.confluent_serializers import ProtobufDeserializer, ProtobufSerializer, registry_client, value_context
 from tests.registry_helpers import infer, latest_version, register

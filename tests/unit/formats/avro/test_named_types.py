@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro.decode_plan import MAX_SYMBOL_SIZE, DecodePlan, SchemaMismatch, SchemaTooLarge
+from kafka_sql.formats.avro.decode_plan import MAX_SYMBOL_SIZE, AvroDecodePlan, SchemaMismatch, SchemaTooLarge
 from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import MAX_DEPTH, parse_schema
@@ -39,7 +39,7 @@ def doubling(levels: int, last: Any, use: Callable[[Any], Any] = lambda t: t) ->
     return record("Top", x=inner, k="int")
 
 
-def plan(writer: Any, columns: pa.Schema = KEY, reader: Any = None) -> DecodePlan:
+def plan(writer: Any, columns: pa.Schema = KEY, reader: Any = None) -> AvroDecodePlan:
     reader = reader or record("Top", **dict.fromkeys(columns.names, "int"))
     return resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns)
 

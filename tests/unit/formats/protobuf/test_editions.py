@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError as MessageError
 from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 
 CLOSED = {
     "proto2": 'syntax = "proto2"; enum E {{ A = 0; B = 1; C = -5; }} {messages}',

@@ -20,7 +20,7 @@ from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown
 from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
-from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
+from kafka_sql.kafka.direct.eligibility import find_read_obstacle, find_write_obstacle
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from tests.certificates import create_authority, sign_certificate
@@ -263,7 +263,7 @@ def test_tls_1_2_can_be_disabled(
     assert outcomes(tls_1_2_only, properties) == (expected, expected)
     assert outcomes(certificates, properties) == ("TLS", "TLS")
     config = to_librdkafka({**SERVERS, PROTOCOL: "SSL", **properties})
-    assert read_obstacle(config) is write_obstacle(config) is None
+    assert find_read_obstacle(config) is find_write_obstacle(config) is None
 
 
 def test_suites_of_tls_1_2_do_not_enable_it(tls_1_2_only: Certificates) -> None:
@@ -284,7 +284,7 @@ def test_the_direct_client_refuses_settings_that_it_would_ignore(protocol: str, 
     value = "fips" if option == "ssl.providers" else "X25519"
     login = {MECHANISM: "PLAIN", "sasl.username": "user", "sasl.password": "password"}
     properties = {PROTOCOL: protocol, **login, option: value}
-    assert f"'properties.{option}'" in str(read_obstacle(to_librdkafka({**SERVERS, **properties})))
+    assert f"'properties.{option}'" in str(find_read_obstacle(to_librdkafka({**SERVERS, **properties})))
 
 
 @pytest.mark.parametrize("value", ["default,/tmp/evil.so", "evil", "default,,base", "", "legacy;x", "../default"])

@@ -14,7 +14,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.config.token_providers import HANDLER_KEYS, PARAMETERS, PROVIDER, describe_provider
-from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
+from kafka_sql.kafka.direct.eligibility import find_read_obstacle, find_write_obstacle
 
 LOGIN, CLIENT = HANDLER_KEYS
 MSK = "software.amazon.msk.auth.iam"
@@ -91,8 +91,8 @@ def test_java_handlers(name: str) -> None:
     mechanism = "sasl.mechanisms" if "sasl.mechanisms" in properties else "sasl.mechanism"
     assert login(config) == {mechanism: "OAUTHBEARER", PROVIDER: provider}
     assert login(resolve_config(config)) == login(config)
-    assert read_obstacle(config) is None
-    assert write_obstacle(config) is None
+    assert find_read_obstacle(config) is None
+    assert find_write_obstacle(config) is None
 
 
 def test_options_of_aws_in_the_jaas_string(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,8 +136,8 @@ def test_a_function() -> None:
         PROVIDER: "shop.tokens:create",
         "sasl.oauthbearer.config": "realm=shop",
     }
-    assert read_obstacle(config) is None
-    assert write_obstacle(config) is None
+    assert find_read_obstacle(config) is None
+    assert find_write_obstacle(config) is None
     assert describe_provider(config) == "shop.tokens:create"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.eligibility import read_obstacle, write_obstacle
+from kafka_sql.kafka.direct.eligibility import find_read_obstacle, find_write_obstacle
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
@@ -37,7 +37,7 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
     ],
 )
 def test_supported(properties: dict[str, str]) -> None:
-    assert write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
+    assert find_write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_supported(properties: dict[str, str]) -> None:
     ],
 )
 def test_not_supported(properties: dict[str, str], unsupported: str) -> None:
-    obstacle = write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    obstacle = find_write_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
     assert obstacle == f"the direct client does not support {unsupported}"
 
 
@@ -77,21 +77,21 @@ def test_not_supported(properties: dict[str, str], unsupported: str) -> None:
     ],
 )
 def test_readable(properties: dict[str, str]) -> None:
-    assert read_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
+    assert find_read_obstacle(to_librdkafka({"bootstrap.servers": "b:9092", **properties})) is None
 
 
 def test_not_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     config = to_librdkafka({"bootstrap.servers": "b:9092", "debug": "msg", "broker.address.family": "v4"})
     assert (
-        read_obstacle(config)
+        find_read_obstacle(config)
         == "the direct client does not support 'properties.broker.address.family', 'properties.debug'"
     )
     kerberos = {**config, "security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI"}
     del kerberos["debug"], kerberos["broker.address.family"]
     monkeypatch.setattr("kafka_sql.kafka.protocol.gssapi.load_library", lambda: None)
     expected = "the direct client needs MIT Kerberos' library for 'properties.sasl.mechanism' = 'GSSAPI'"
-    assert read_obstacle(kerberos) == expected
+    assert find_read_obstacle(kerberos) == expected
     monkeypatch.setattr("kafka_sql.kafka.protocol.gssapi.load_library", lambda: object())
-    assert read_obstacle(kerberos) is None
+    assert find_read_obstacle(kerberos) is None
     expected = "the direct client does not support 'properties.sasl.mechanism' = 'GSSAPI' for writing"
-    assert write_obstacle(kerberos) == expected
+    assert find_write_obstacle(kerberos) == expected

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.eligibility import read_obstacle
+from kafka_sql.kafka.direct.eligibility import find_read_obstacle
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError, check_oauth, fetch_token, unsecured_token
 from kafka_sql.kafka.protocol.sasl import get_credentials, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
@@ -127,7 +127,7 @@ def test_the_option_that_librdkafka_is_needed_for_is_named() -> None:
     grant_type = {f"{PREFIX}grant.type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}
     login = {"security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER", f"{PREFIX}method": "oidc"}
     expected = "the direct client does not support the value of 'properties.sasl.oauthbearer.grant.type'"
-    assert read_obstacle({**to_librdkafka({"bootstrap.servers": "b:9092"}), **login, **grant_type}) == expected
+    assert find_read_obstacle({**to_librdkafka({"bootstrap.servers": "b:9092"}), **login, **grant_type}) == expected
 
 
 def scram_server(algorithm: str, password: str, client_first: str, iterations: int) -> tuple[str, str, str]:

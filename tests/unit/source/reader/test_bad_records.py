@@ -25,7 +25,7 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
-from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, how_to_tolerate
+from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
 from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.sql.errors.from_text import error_from_message
@@ -234,7 +234,7 @@ MODE = "'error-handling.mode' = 'ignore' or 'log'"
 )
 def test_options_that_tolerate_a_record(options: dict[str, str], advice: str) -> None:
     definition = validate_table(Table(("t",), (N,), {**STRICT, **options}))
-    assert how_to_tolerate(definition.value) == f"to tolerate such records, {advice}"
+    assert describe_tolerance(definition.value) == f"to tolerate such records, {advice}"
 
 
 @pytest.mark.parametrize(

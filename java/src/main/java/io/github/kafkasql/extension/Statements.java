@@ -47,7 +47,7 @@ public final class Statements implements InvocationHandler {
             Statements.class.getClassLoader(), new Class<?>[] {ParserInterface.class}, new Statements(session, parser));
     }
 
-    /** Return a regular expression that kafka_sql/options/masking.py put into the jar when it was built. */
+    /** Return a regular expression that kafka_sql/options/statement_masking.py put into the jar when it was built. */
     static String readPattern(String name) {
         try (InputStream pattern = Statements.class.getResourceAsStream(name)) {
             return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);

@@ -16,7 +16,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.client import Admin, admin_config
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
-from kafka_sql.kafka.librdkafka.masking import mask_message
+from kafka_sql.kafka.librdkafka.message_masking import mask_message
 from kafka_sql.kafka.protocol.oauth import fetch_token
 
 EVENT = "Failed to acquire SASL OAUTHBEARER token: "

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.masking import mask_statement
 from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.statement_masking import mask_statement
 
 
 @pytest.mark.parametrize(

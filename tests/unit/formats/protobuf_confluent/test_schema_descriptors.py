@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
 from tests.documents import ROOT
 
 SCHEMA = 'syntax = "proto3"; message M {{ int32 {field} = 1; }}'
