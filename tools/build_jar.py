@@ -80,11 +80,19 @@ def java_test_command(spark_jars: Path) -> list[str]:
     Args:
         spark_jars: the folder of Spark's jars.
     """
-    tests, jars = build_test_jar(), read_lockfile(_LOCKFILE)
-    others = _download(jar for jar in jars if jar.artifact in (_TEST_RUNNER, *_NOT_IN_SPARK))
-    class_path = os.pathsep.join(map(str, [tests, JAR, spark_jars / "*", *others]))
-    runner = ["org.junit.platform.console.ConsoleLauncher", "execute", f"--scan-classpath={tests}"]
-    return [find_java(), "-cp", class_path, *runner, "--details=tree", "--disable-banner", "--disable-ansi-colors"]
+    tests, runner = build_test_jar(), _locked_jars(_TEST_RUNNER)
+    class_path = os.pathsep.join(map(str, [tests, JAR, spark_jars / "*", *jars_not_in_spark(), *runner]))
+    launch = ["org.junit.platform.console.ConsoleLauncher", "execute", f"--scan-classpath={tests}"]
+    return [find_java(), "-cp", class_path, *launch, "--details=tree", "--disable-banner", "--disable-ansi-colors"]
+
+
+def jars_not_in_spark() -> list[Path]:
+    """Return the paths of the libraries that classes use and Spark does not ship."""
+    return _locked_jars(*_NOT_IN_SPARK)
+
+
+def _locked_jars(*artifacts: str) -> list[Path]:
+    return _download(jar for jar in read_lockfile(_LOCKFILE) if jar.artifact in artifacts)
 
 
 def _build(jar: Path, sources: Path, dependencies: tuple[Path, ...], resources: Mapping[str, str]) -> Path:
