@@ -15,7 +15,8 @@ from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.checkpoints.fingerprint import VERSION, Json, describe_change
+from kafka_sql.sql.jobs.checkpoints.comparison import describe_change
+from kafka_sql.sql.jobs.checkpoints.fingerprint import VERSION, Json
 
 _JAVA_ERRORS: Final = (Py4JJavaError, PySparkException)  # PySpark converts some of them
 FINGERPRINT_FILE: Final = ".kafka_sql-fingerprint.json"  # in the checkpoint; Spark ignores it

@@ -45,8 +45,8 @@ class History:
     """The columns of a table that keeps the history of its rows (a slowly changing dimension of type 2).
 
     Attributes:
-        start: the time of the change since which a row is valid; the query returns it.
-        end: the time of the change until which a row is valid; NULL for a current row.
+        start: when a change made the row valid. The query returns it.
+        end: when the next change of the row came; NULL in a current row.
         current: whether a row is current; None if the table has no such column.
     """
 
