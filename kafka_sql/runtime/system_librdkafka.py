@@ -1,7 +1,7 @@
 """Use the system's librdkafka instead of the one in confluent-kafka's wheel, which lacks Kerberos.
 
 The dynamic linker resolves a symbol with the first library of the process that exports it. A librdkafka that is loaded
-before confluent_kafka therefore replaces the wheel's, without a compiler. confluent_kafka refuses one that is too old.
+before confluent_kafka therefore replaces the wheel's, without a compiler. confluent_kafka rejects one that is too old.
 """
 
 from __future__ import annotations

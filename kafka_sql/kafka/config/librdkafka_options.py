@@ -1,6 +1,6 @@
 """List the librdkafka options that tables may set, in addition to those with Java's names.
 
-Names: librdkafka 2.16, CONFIGURATION.md. An option that is not listed is refused, even if the installed librdkafka has
+Names: librdkafka 2.16, CONFIGURATION.md. An option that is not listed is rejected, even if the installed librdkafka has
 it: before an option of a new release is added here, check that it does not load code or write files. A file that
 librdkafka reads also belongs to the files that ``security`` checks.
 """

@@ -144,10 +144,8 @@ def _check_clauses(declaration: Declaration) -> None:
 
 
 _UNSUPPORTED_CLAUSES = {
-    "PARTITIONED BY": "it is a partitioned table, but the underlying DynamicTableSink doesn't implement the "
-    "SupportsPartitioning interface. Kafka partitions the topic. Remove PARTITIONED BY.",
-    "DISTRIBUTED": "it is distributed into buckets, but the underlying DynamicTableSink doesn't implement the "
-    "SupportsBucketing interface. The producer's partitioner distributes records. Remove DISTRIBUTED.",
+    "PARTITIONED BY": "PARTITIONED BY is not supported: Kafka partitions the topic, not the table. Remove the clause.",
+    "DISTRIBUTED": "DISTRIBUTED is not supported: the producer's partitioner distributes records. Remove the clause.",
     "USING CONNECTION": "the clause USING CONNECTION is not supported. Set the options in WITH (...).",
 }
 

@@ -78,10 +78,11 @@ class CallParser(TypeParser):
         return (exp.Floor if name == "FLOOR" else exp.Ceil)(this=value, to=self._read_unit("a unit such as HOUR"))
 
     def _read_unit(self, what: str) -> exp.Var:
-        return exp.Var(this=self.take_identifier(what).upper().removeprefix("SQL_TSI_"))
+        return exp.Var(this=self.take_identifier(what).upper())
 
     def _read_timestamp_function(self, name: str) -> exp.Expr:
-        arguments: list[exp.Expr] = [self._read_unit("a unit such as DAY")]
+        unit = self._read_unit("a unit such as DAY")
+        arguments: list[exp.Expr] = [exp.Var(this=unit.name.removeprefix("SQL_TSI_"))]
         while self._match(TokenType.COMMA):
             arguments.append(self.read_expression())
         return exp.Anonymous(this=name, expressions=arguments)

@@ -22,7 +22,7 @@ _TYPES: Final = {"STRING": STRING, "BOOLEAN": BOOLEAN, "INT": INT, "INTEGER": IN
 
 
 def is_json(s: str) -> str:
-    """Return SQL that is true for a text that is JSON, or starts with JSON, and false for others and for NULL."""
+    """Return SQL that is true for a text that starts with a JSON value, as in Flink; false for others and for NULL."""
     return f"(try_parse_json({s}) IS NOT NULL OR {_has_duplicate_keys(s)})"
 
 

@@ -50,7 +50,7 @@ from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER
 
 _SIGN, _ROWS = "sign", "rows"
 
-Refuse = Callable[[str, str], Exception]  # what is not supported, and what to write instead
+Unsupported = Callable[[str, str], Exception]  # what is not supported, and what to write instead
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Call:
 
 
 def aggregate_changes(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Refuse
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Unsupported
 ) -> Relation:
     """Return the result of an aggregate over old and new rows.
 
@@ -104,7 +104,7 @@ def aggregate_changes(
 
 
 def aggregate_values(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Refuse
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Unsupported
 ) -> Relation:
     """Return the result of any aggregate, with the old row of each group, by an operator that keeps all values.
 
@@ -163,7 +163,7 @@ def _calls(items: Sequence[Node]) -> list[Node]:
     return _distinct([part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION])
 
 
-def _check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: Refuse) -> None:
+def _check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: Unsupported) -> None:
     if changes.change_filter is not None:
         raise unsupported(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:

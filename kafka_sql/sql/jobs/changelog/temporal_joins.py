@@ -36,7 +36,7 @@ from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDA
 
 _TIME = "time"
 
-Refuse = Callable[[str, str], Exception]  # what is not supported, and what to write instead
+Unsupported = Callable[[str, str], Exception]  # what is not supported, and what to write instead
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def join_versions(
     left: Relation,
     right: Relation,
     needed: frozenset[int] | None,
-    unsupported: Refuse,
+    unsupported: Unsupported,
 ) -> tuple[Relation, Json]:
     """Return the rows of a temporal join, and its state as in a fingerprint.
 
@@ -198,7 +198,7 @@ def _types(columns: Sequence[Attribute]) -> dict[int, str]:
     return {column_id(column): _type(column) for column in columns}
 
 
-def _find_version_time(join: TemporalJoin, right: Relation, unsupported: Refuse) -> Attribute:
+def _find_version_time(join: TemporalJoin, right: Relation, unsupported: Unsupported) -> Attribute:
     times = [column for column in right.columns if is_event_time(column)]
     if join.mark.key and join.mark.version_time not in [str(column.name()) for column in times]:
         raise unsupported(
@@ -218,7 +218,7 @@ def _type(column: Attribute) -> str:
     return str(column.dataType().simpleString())
 
 
-def _check_time(join: TemporalJoin, left: Relation, version_time: Attribute, unsupported: Refuse) -> Attribute:
+def _check_time(join: TemporalJoin, left: Relation, version_time: Attribute, unsupported: Unsupported) -> Attribute:
     """Return the left table's time."""
     ids = [] if join.time is None else [column_id(join.time)]
     time = next((column for column in output(left.plan) if column_id(column) in ids), None)
@@ -256,7 +256,9 @@ def _split_condition(condition: Sequence[Node], left: Relation, key: Key) -> tup
     return pairs, others
 
 
-def _check_key(join: TemporalJoin, pairs: Sequence[tuple[Node, Node]], right: Relation, unsupported: Refuse) -> None:
+def _check_key(
+    join: TemporalJoin, pairs: Sequence[tuple[Node, Node]], right: Relation, unsupported: Unsupported
+) -> None:
     joined = [key_column(pair[1]) for pair in pairs]
     assert right.key is not None
     if all(part.intersection(joined) for part in right.key):

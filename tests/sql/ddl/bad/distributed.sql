@@ -1,2 +1,2 @@
--- error: UNSUPPORTED_SQL: CREATE TABLE t: it is distributed into buckets, but the underlying DynamicTableSink doesn't implement the SupportsBucketing interface
+-- error: UNSUPPORTED_SQL: CREATE TABLE t: DISTRIBUTED is not supported: the producer's partitioner distributes records
 CREATE TABLE t (id INT) DISTRIBUTED BY HASH(id) INTO 4 BUCKETS WITH ('connector' = 'kafka')

@@ -1,2 +1,2 @@
--- error: UNSUPPORTED_SQL: CREATE TABLE t: it is a partitioned table, but the underlying DynamicTableSink doesn't implement the SupportsPartitioning interface
+-- error: UNSUPPORTED_SQL: CREATE TABLE t: PARTITIONED BY is not supported: Kafka partitions the topic, not the table
 CREATE TABLE t (id INT) PARTITIONED BY (id) WITH ('connector' = 'kafka')

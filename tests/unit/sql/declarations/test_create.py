@@ -233,9 +233,9 @@ def test_invalid_columns(elements: str, error: type[KafkaSqlError], message: str
         (
             f"CREATE TABLE t (a INT) PARTITIONED BY (a) {WITH}",
             UnsupportedSqlError,
-            "doesn't implement the SupportsPartitioning interface",
+            "PARTITIONED BY is not supported",
         ),
-        (f"CREATE TABLE t (a INT) DISTRIBUTED BY HASH(a) {WITH}", UnsupportedSqlError, "SupportsBucketing interface"),
+        (f"CREATE TABLE t (a INT) DISTRIBUTED BY HASH(a) {WITH}", UnsupportedSqlError, "DISTRIBUTED is not supported"),
         (
             f"CREATE TABLE t (a INT) {WITH} LIKE s (INCLUDING ALL)",
             UnsupportedSqlError,
