@@ -9,7 +9,6 @@ from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql import read_kafka
 from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.plan.insert import plan_insert
@@ -21,11 +20,10 @@ from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query import ReadOptions, has_functions, needs_rewrite, rewrite_query, rewrite_statement
 from kafka_sql.sql.statements import ddl, explain, show, spark_objects
 from kafka_sql.sql.statements.spark_ctas import create_table_as
 from kafka_sql.sql.statements.unsupported import unsupported_flink_statement, unsupported_statement
-from kafka_sql.sql.windows.rewrite import rewrite_windows
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
@@ -35,9 +33,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
         run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as written.
     """
     refresh_streamed_tables(spark)
-    text = rewrite_windows(text, lambda: settings.is_streaming(spark))
-    text = read_kafka.replace_calls(tables, text, lambda: settings.is_streaming(spark))
-    statement = st.classify(text)
+    statement, text = _classify(spark, tables, text)
     match statement:
         case None:
             return _run_in_spark(spark, tables, text, run)
@@ -86,11 +82,27 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
     return run(text)
 
 
+def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statement | None, str]:
+    """Return a statement and its text, with Spark's form of Flink's windows and of ``read_kafka``.
+
+    Queries and INSERTs are rewritten later, together with their tables.
+    """
+    statement = st.classify(text)
+    is_rewritten_later = isinstance(statement, st.Insert | st.Execute | st.StatementSet) or (
+        statement is None and st.is_query(text)
+    )
+    if is_rewritten_later or not has_functions(text):
+        return statement, text
+    text = rewrite_statement(tables, text, settings.is_streaming(spark))
+    return st.classify(text), text
+
+
 def _run_in_spark(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
     """Execute a statement of Spark; its queries can read Kafka tables."""
-    if not tables:
+    is_query = st.is_query(text)
+    if not (tables or (is_query and has_functions(text))):
         return run(text)
-    if not st.is_query(text):
+    if not is_query:
         spark_objects.check_replaces_no_table(tables, text)
         return create_table_as(spark, tables, text, run)
     streaming = settings.is_streaming(spark)

@@ -19,9 +19,10 @@ from kafka_sql.sql.grammar.declaration import RenameTable
 from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.splitter import split
+from kafka_sql.sql.recognize.table_references import find_table_references
 from kafka_sql.sql.rewrite.hints import check_hint_positions, has_options_hint, parse_hint
-from kafka_sql.sql.rewrite.table_references import find_table_references
 from tests.fuzz.harness import require
 from tests.fuzz.mutation import lengthen, mutate_text
 
@@ -130,9 +131,9 @@ def read_as_spark_statement(sql: str) -> None:
     """Apply all parsers that also read Spark's statements."""
     is_query(sql)
     for parse in (
-        find_table_references,
-        has_options_hint,
-        lambda text: check_hint_positions(text, []),
+        lambda text: find_table_references(QueryText(text)),
+        lambda text: has_options_hint(QueryText(text)),
+        lambda text: check_hint_positions(QueryText(text), []),
         lambda text: parse_hint(text, 1),
     ):
         try:

@@ -18,8 +18,10 @@ from kafka_sql.definition import validate_options, validate_table
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.splitter import statements
-from kafka_sql.sql.windows.rewrite import rewrite_windows
+from kafka_sql.sql.rewrite.edits import apply_edits
+from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 from kafka_sql.table.declaration import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
 from tools import options_page, properties_page, spark_internals_page
@@ -91,8 +93,9 @@ def assert_parses(statement: str) -> None:
             else:
                 validate_options(Table(declaration.name, (), dict(declaration.options or ())))
     elif statement_type is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
-        query = rewrite_windows(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement), lambda: False)
-        assert sqlglot.parse_one(query, dialect="spark") is not None
+        query = QueryText(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement))
+        rewritten = apply_edits(query.text, rewrite_windows(query, streaming=False).edits)
+        assert sqlglot.parse_one(rewritten, dialect="spark") is not None
 
 
 def test_all_blocks_are_found() -> None:

@@ -27,6 +27,20 @@ class Token(NamedTuple):
         return self.text.upper() if self.type == WORD else ""
 
     @property
+    def word(self) -> str:
+        """The word in upper case, or the symbol; empty for literals and quoted names."""
+        return self.text if self.type == SYMBOL else self.upper
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether the token is a word or a quoted name."""
+        return self.type in (WORD, QUOTED)
+
+    def is_symbol(self, text: str) -> bool:
+        """Return whether the token is this symbol."""
+        return self.type == SYMBOL and self.text == text
+
+    @property
     def name(self) -> str:
         """The identifier of a word or a quoted name."""
         return self.text[1:-1].replace("``", "`") if self.type == QUOTED else self.text

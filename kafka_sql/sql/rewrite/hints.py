@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, UnsupportedSqlError
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.syntax_error import syntax_error
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
@@ -68,7 +69,7 @@ def parse_hint(sql: str, end: int) -> Hint | None:
     return Hint(options, start, cursor.end)
 
 
-def check_hint_positions(sql: str, table_hints: list[Hint]) -> None:
+def check_hint_positions(query: QueryText, table_hints: Sequence[Hint]) -> None:
     """Reject OPTIONS hints that do not directly follow a table name, because Spark would ignore them.
 
     Args:
@@ -78,9 +79,9 @@ def check_hint_positions(sql: str, table_hints: list[Hint]) -> None:
         UnsupportedSqlError: the text has another OPTIONS hint.
     """
     starts = {hint.start for hint in table_hints}
-    for token in lexer.tokenize_spark_with_hints(sql):
-        if token.type == lexer.HINT and token.start not in starts and _OPTIONS.match(token.text):
-            line = sql.count("\n", 0, token.start) + 1
+    for token in query.hints:
+        if token.start not in starts and _OPTIONS.match(token.text):
+            line = query.text.count("\n", 0, token.start) + 1
             raise UnsupportedSqlError(
                 f"OPTIONS hint in line {line} must directly follow the name of a Kafka table, before its alias: "
                 "FROM t /*+ OPTIONS('key' = 'value') */ AS a."
@@ -96,20 +97,16 @@ def check_insert_hint(prefix: str) -> None:
     Raises:
         UnsupportedSqlError: the text has such a hint.
     """
-    if any(token.type == lexer.HINT for token in lexer.tokenize_spark_with_hints(prefix)):
+    if QueryText(prefix).hints:
         raise UnsupportedSqlError(
             "OPTIONS hint: expected a single hint directly after the table name: "
             "INSERT INTO t /*+ OPTIONS('key' = 'value') */ (a, b) SELECT ..."
         )
 
 
-def has_options_hint(sql: str) -> bool:
+def has_options_hint(query: QueryText) -> bool:
     """Return whether a Spark statement contains an OPTIONS hint."""
-    if "/*+" not in sql:
-        return False
-    return any(
-        token.type == lexer.HINT and _OPTIONS.match(token.text) for token in lexer.tokenize_spark_with_hints(sql)
-    )
+    return "/*+" in query.text and any(_OPTIONS.match(token.text) for token in query.hints)
 
 
 def _raise_syntax_error(sql: str, cursor: TokenCursor, message: str) -> NoReturn:

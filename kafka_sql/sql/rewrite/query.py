@@ -6,11 +6,12 @@ All other text stays as written.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.catalog_table import quoted_name, select_statement
 from kafka_sql.catalog.sql_literals import quote
@@ -18,20 +19,15 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import ARGUMENT, ENCLOSED, FROM, QUERY, TableReference, find_relations
+from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix
+from kafka_sql.sql.rewrite.edits import Edit, Template, apply_edits, fill_template
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
+from kafka_sql.sql.rewrite.read_kafka import check_statement, create_table, has_format, select_call
+from kafka_sql.sql.rewrite.read_kafka_calls import Call, find_calls, may_have_calls
 from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
 from kafka_sql.sql.rewrite.stream_query import stream_query
-from kafka_sql.sql.rewrite.table_references import (
-    ARGUMENT,
-    ENCLOSED,
-    FROM,
-    QUERY,
-    Edit,
-    TableReference,
-    apply_edits,
-    find_table_references,
-)
 from kafka_sql.sql.rewrite.temporal_joins import (
     TimeAttribute,
     check_join,
@@ -40,7 +36,8 @@ from kafka_sql.sql.rewrite.temporal_joins import (
     replace_proctime,
 )
 from kafka_sql.sql.rewrite.versions import stream_versions, stream_view_versions, table_versions, view_versions
-from kafka_sql.sql.rewrite.views import ViewDefinition, find_view, view_columns
+from kafka_sql.sql.rewrite.views import find_view, view_columns
+from kafka_sql.sql.rewrite.windows.subqueries import may_have_windows, rewrite_windows
 
 # Queries in batch mode without any of these are passed to Spark unread.
 _MAY_NEED_REWRITE = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG|\bSYSTEM_TIME\b|\bPROCTIME\b", re.IGNORECASE)
@@ -90,17 +87,21 @@ class QueryRewrite:
     has_lookup_join: bool = False
 
 
-def may_need_rewrite(tables: Tables, query: str) -> bool:
-    """Return whether a batch query may need a rewrite: for STREAM, a hint, WITH (...) or Flink's catalog name.
-
-    The same for a table name with a database if Spark finds the tables as temporary views.
-    """
-    return _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
+def has_functions(text: str) -> bool:
+    """Return whether a statement may have Flink's windows or calls of ``read_kafka``."""
+    return may_have_windows(text) or may_have_calls(text)
 
 
 def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
-    """Return whether a query needs a rewrite in the runtime mode. Other queries are passed to Spark as written."""
-    return bool(tables) and (streaming or may_need_rewrite(tables, query))
+    """Return whether a query needs a rewrite in the runtime mode. Other queries are passed to Spark as written.
+
+    A batch query needs one for Flink's windows, ``read_kafka``, STREAM, a hint, WITH (...), Flink's catalog name or a
+    time attribute; and for a table name with a database if Spark finds the tables as temporary views.
+    """
+    if has_functions(query):
+        return True
+    may_need_it = streaming or _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
+    return may_need_it and bool(tables)
 
 
 def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:
@@ -109,7 +110,7 @@ def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> Que
     Raises:
         UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    return _rewrite(tables, query.text, options.streaming, None, False, options)
+    return _QueryRewriter(tables, query, options).rewrite()
 
 
 def rewrite_view_query(tables: Tables, query: QueryText) -> QueryRewrite:
@@ -118,144 +119,227 @@ def rewrite_view_query(tables: Tables, query: QueryText) -> QueryRewrite:
     Raises:
         UnsupportedSqlError: see ``rewrite_query``.
     """
-    return _rewrite(tables, query.text, False, None, True, ReadOptions(False))
+    return _QueryRewriter(tables, query, ReadOptions(False), is_view=True).rewrite()
 
 
-def _rewrite(
-    tables: Tables, query: str, streaming: bool, database: str | None, is_view: bool, options: ReadOptions
-) -> QueryRewrite:
-    """Rewrite a query.
-
-    Args:
-        database: the database of unqualified names if the query is the text of a view.
-        is_view: the result is to be stored as the text of a view.
-    """
-    stream_reader, joins_versions, watermarks = options.stream_reader, options.joins_versions, options.watermarks
-
-    def rewrite(query: str, streaming: bool, database: str | None) -> QueryRewrite:
-        return _rewrite(tables, query, streaming, database, False, options)
-
-    query = rewrite_row_numbers(query, streaming, lambda q: tables.spark_sql(rewrite(q, streaming, database).text))
-    result = QueryRewrite(query)
-    edits: list[Edit] = []
-    hints: list[Hint] = []
-    aliases: dict[tuple[str, ...], str] = {}
-    references = find_table_references(query)
-    for reference in references:
-        name = (database, *reference.name) if database and len(reference.name) == 1 else reference.name
-        entry = resolve_table(tables, name)
-        reads_stream = (streaming and reference.as_of is None) or reference.is_stream
-        hint = parse_hint(query, reference.end) if entry is not None else None
-        if hint is not None:
-            hints.append(hint)
-        if reference.as_of is not None:
-            temporal_edits = _edit_temporal_join(
-                tables, query, references, reference, hint, result, streaming, joins_versions
-            )
-            edits += temporal_edits or [(reference.as_of.start, reference.as_of.end, "")]
-            if temporal_edits:
-                continue
-        if entry is None:
-            edits += _rewrite_view(tables, name, reference, result, database, rewrite) if reads_stream else []
-            continue
-        result.kafka_tables.append(entry)
-        result.uses_stream_keyword |= reference.is_stream
-        _check_no_options(entry, reference)
-        if is_view and hint is not None and hint.options:
-            derived = tables.with_options_for_view(entry, hint.options)
-            edits += _replace_name(reference, hint.end, f"SELECT * FROM {quoted_name(derived.view_name)}")
-            aliases |= {} if reference.has_alias else dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
-            continue
-        edits += _edit_reference(tables, entry, reference, hint, reads_stream, name, stream_reader, watermarks)
-        read_tables = result.streamed_tables if reads_stream else result.static_tables
-        read_tables.append(tables.with_options(entry, hint.options) if hint is not None and hint.options else entry)
-        if not reference.has_alias:
-            alias = reference.name[-1]
-            aliases |= dict.fromkeys(_qualifiers_of(entry, name), alias)
-    if result.kafka_tables:
-        check_hint_positions(query, hints)
-    result.text = _apply_all_edits(query, edits, aliases, result)
-    return result
-
-
-def _apply_all_edits(
-    query: str, edits: list[Edit], aliases: Mapping[tuple[str, ...], str], result: QueryRewrite
-) -> str:
-    """Return the query with the edits of its tables, and with those that follow from them.
-
-    Args:
-        aliases: the names that qualifiers of columns get.
-    """
-    if result.kafka_tables or result.has_lookup_join:
-        edits += [e for e in replace_proctime(query) if not any(start <= e[0] < end for start, end, _ in edits)]
-    if result.has_lookup_join:
-        edits += remove_lookup_hints(query)
-    if edits and aliases:
-        spans = [(start, end) for start, end, _ in edits]
-        edits += shorten_qualifiers(query, aliases, spans)
-    return apply_edits(query, edits)
-
-
-def _edit_temporal_join(
-    tables: Tables,
-    query: str,
-    references: list[TableReference],
-    reference: TableReference,
-    hint: Hint | None,
-    result: QueryRewrite,
-    streaming: bool,
-    joins_versions: bool,
-) -> list[Edit]:
-    """Return the edits that replace a table with its versions at an event time; no edits for a lookup join.
+def rewrite_statement(tables: Tables, text: str, streaming: bool) -> str:
+    """Return a statement with Spark's form of its windows, and with tables for its calls of ``read_kafka``.
 
     Raises:
-        UnsupportedSqlError: Flink does not support the join, the table has no versions, or the query cannot join the
-            versions of a stream.
+        UnsupportedSqlError: the statement creates a permanent view or a function, which would outlive the tables.
+        KafkaSqlError: Flink would reject a window, Spark cannot run it, or the arguments of a call are invalid.
     """
-    as_of, name = reference.as_of, ".".join(reference.name)
-    assert as_of is not None
-    check_join(reference, as_of)
-    if find_time_attribute(tables, query, references, reference) is TimeAttribute.PROCESSING_TIME:
-        result.has_lookup_join = True
+    query = QueryText(text)
+    windows = rewrite_windows(query, streaming)
+    edits = list(windows.edits)
+    calls = find_calls(query, find_relations(query, windows.sources), streaming)
+    if calls:
+        check_statement(query)
+    for call in calls:
+        start, end = call.reference.start, call.reference.end
+        table = f"{'STREAM ' if call.reference.is_stream else ''}{quote(create_table(tables, call))}"
+        edits.append(Edit(start, end, select_call(call, table)))
+    return apply_edits(text, edits)
+
+
+@dataclass
+class _QueryRewriter:
+    """Collect the edits of one query.
+
+    Attributes:
+        database: the database of unqualified names if the query is the text of a view.
+        is_view: whether the result is to be stored as the text of a view.
+        aliases: the names that qualifiers of columns get.
+    """
+
+    tables: Tables
+    query: QueryText
+    options: ReadOptions
+    database: str | None = None
+    is_view: bool = False
+    result: QueryRewrite = field(default_factory=lambda: QueryRewrite(""))
+    edits: list[Edit] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)
+    aliases: dict[tuple[str, ...], str] = field(default_factory=dict)
+    references: list[TableReference] = field(default_factory=list)
+
+    def rewrite(self) -> QueryRewrite:
+        """Return the query after all edits."""
+        query, result, streaming = self.query, self.result, self.options.streaming
+        windows = rewrite_windows(query, streaming)
+        relations = find_relations(query, windows.sources)
+        calls = {call.reference.start: call for call in find_calls(query, relations, streaming)}
+        for relation in relations:
+            if relation.start in calls:
+                table = create_table(self.tables, calls[relation.start])
+                self.references.append(replace(relation, name=(table,), parenthesis=0))
+            elif not relation.parenthesis:
+                self.references.append(relation)
+        for reference in self.references:
+            call = calls.get(reference.start)
+            self.edits += self._edit_reference(reference) if call is None else self._edit_call(call, reference)
+        if result.kafka_tables:
+            check_hint_positions(query, self.hints)
+        proctime = replace_proctime(query)
+        reads_kafka = bool(result.kafka_tables) or result.has_lookup_join
+        self.edits += proctime if reads_kafka else []
+        self.edits += remove_lookup_hints(query) if result.has_lookup_join else []
+        self.edits += shorten_qualifiers(query, self.aliases) if self.edits and self.aliases else []
+        self.edits += windows.edits
+        row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, self._analyze))
+        self.edits += proctime if row_numbers and not reads_kafka else []
+        result.text = apply_edits(query.text, [*self.edits, *row_numbers])
+        return result
+
+    def _analyze(self, part: Template) -> DataFrame:
+        return self.tables.spark_sql(fill_template(self.query.text, self.edits, part))
+
+    def _edit_call(self, call: Call, reference: TableReference) -> list[Edit]:
+        """Return the edits that replace a call of ``read_kafka`` with its table, or with a query of the table."""
+        if has_format(call):
+            edits = self._edit_reference(reference)
+            return edits or [Edit(reference.start, reference.end, quote(reference.name[0]))]
+        inner = replace(reference, form=FROM, suffix=TableSuffix(0), alias_position=reference.end, as_of=None)
+        edits = self._edit_reference(inner, may_have_hint=False)
+        table = str(edits[0].replacement) if edits else quote(reference.name[0])
+        return [Edit(reference.start, reference.end, select_call(call, table))]
+
+    def _edit_reference(self, reference: TableReference, may_have_hint: bool = True) -> list[Edit]:
+        """Return the edits that replace a table name, its hint and its time."""
+        name = reference.name
+        if self.database and len(name) == 1:
+            name = (self.database, *name)
+        entry = resolve_table(self.tables, name)
+        hint = parse_hint(self.query.text, reference.end) if entry is not None and may_have_hint else None
+        if hint is not None:
+            self.hints.append(hint)
+        edits: list[Edit] = []
+        if reference.as_of is not None:
+            versions = self._join_versions(reference, hint)
+            if versions is not None:
+                return [versions]
+            edits.append(Edit(reference.as_of.start, reference.as_of.end, ""))
+        reads_stream = (self.options.streaming and reference.as_of is None) or reference.is_stream
+        if entry is None:
+            return [*edits, *(self._edit_view(name, reference) if reads_stream else [])]
+        self.result.kafka_tables.append(entry)
+        self.result.uses_stream_keyword |= reference.is_stream
+        _check_no_options(entry, reference)
+        if not reference.suffix.has_alias:
+            self.aliases |= dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
+        if self.is_view and hint is not None and hint.options:
+            derived = self.tables.with_options_for_view(entry, hint.options)
+            text = f"SELECT * FROM {quoted_name(derived.view_name)}"
+            return [*edits, *_replace_name(reference, hint.end, text)]
+        edits += self._edit_table(entry, reference, hint, reads_stream, name)
+        read = self.tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
+        (self.result.streamed_tables if reads_stream else self.result.static_tables).append(read)
+        return edits
+
+    def _edit_table(
+        self,
+        entry: CatalogTable,
+        reference: TableReference,
+        hint: Hint | None,
+        reads_stream: bool,
+        name: tuple[str, ...],
+    ) -> list[Edit]:
+        """Return the edits that replace the name of a Kafka table and its hint."""
+        end = hint.end if hint is not None else reference.end
+        options = hint.options if hint is not None else {}
+        if options or reads_stream:
+            self.tables.check_settings(entry)
+        if options:
+            entry = self.tables.with_options(entry, options)
+        elif not reads_stream and (len(name) == 1 or not entry.is_temporary_view):
+            is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
+            return [] if is_spark_name else [Edit(reference.start, end, quoted_name(entry.view_name))]
+        if not reads_stream:
+            return _replace_name(reference, end, select_statement(entry))
+        if self.options.stream_reader is not None:
+            entry = self.options.stream_reader(entry)
+        if _can_use_data_source(entry, reference):
+            return [Edit(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
+        with_watermark = self.options.watermarks and not reference.suffix.has_watermark
+        return _replace_name(reference, end, stream_query(self.tables, entry, with_watermark))
+
+    def _edit_view(self, name: tuple[str, ...], reference: TableReference) -> list[Edit]:
+        """Return the edits that replace a view over Kafka tables with its text, read as a stream; keep others."""
+        view = find_view(self.tables, name)
+        rewritten = self._rewrite_text(view.text, view.database, self.options) if view is not None else None
+        if rewritten is not None and rewritten.kafka_tables:
+            self._add_tables(rewritten)
+            self.result.has_lookup_join |= rewritten.has_lookup_join
+            columns = ", ".join(map(quote, view_columns(self.tables, name)))
+            text = f"SELECT * FROM ({rewritten.text}) AS {quote(name[-1])}({columns})"
+            return _replace_name(reference, reference.end, text)
+        if self.database and name != reference.name:
+            return [Edit(reference.start, reference.end, quoted_name((name[0], name[1])))]
         return []
-    streaming = streaming or any(r.is_stream for r in references)
-    if streaming and not joins_versions:
-        raise _no_stream_error(reference)
-    time = ".".join(map(quote, as_of.time))
-    entry = resolve_table(tables, reference.name)
-    view = find_view(tables, reference.name) if entry is None else None
-    if entry is not None:
-        result.kafka_tables.append(entry)
-        read = tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
-        if streaming:
-            result.streamed_tables.append(read)
-        text = stream_versions(tables, read, as_of.time) if streaming else table_versions(tables, read, time)
-    elif view is not None:
-        columns = view_columns(tables, reference.name)
-        if streaming:
-            text = stream_view_versions(
-                name, view.text, columns, as_of.time, functools.partial(_read_streams, tables, view, result)
-            )
+
+    def _rewrite_text(self, text: str, database: str | None, options: ReadOptions) -> QueryRewrite:
+        """Rewrite the text of a view, which is read as a stream."""
+        options = replace(options, streaming=True)
+        return _QueryRewriter(self.tables, QueryText(text), options, database).rewrite()
+
+    def _add_tables(self, rewritten: QueryRewrite) -> None:
+        self.result.kafka_tables += rewritten.kafka_tables
+        self.result.streamed_tables += rewritten.streamed_tables
+        self.result.static_tables += rewritten.static_tables
+
+    def _join_versions(self, reference: TableReference, hint: Hint | None) -> Edit | None:
+        """Return the edit that replaces a table with its versions at an event time; None for a lookup join.
+
+        Raises:
+            UnsupportedSqlError: Flink does not support the join, the table has no versions, or the query cannot join
+                the versions of a stream.
+        """
+        as_of = reference.as_of
+        assert as_of is not None
+        check_join(reference, as_of)
+        attribute = find_time_attribute(self.tables, self.query, self.references, reference)
+        if attribute is TimeAttribute.PROCESSING_TIME:
+            self.result.has_lookup_join = True
+            return None
+        streaming = self.options.streaming or any(other.is_stream for other in self.references)
+        if streaming and not self.options.joins_versions:
+            raise _no_stream_error(reference)
+        entry = resolve_table(self.tables, reference.name)
+        if entry is not None:
+            self.result.kafka_tables.append(entry)
+            read = self.tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
+            text = self._table_versions(read, as_of, streaming)
         else:
-            rows = _rewrite(tables, view.text, False, view.database, False, ReadOptions(False)).text
-            text = view_versions(name, rows, columns, time)
-    else:
-        raise UnsupportedSqlError(
-            f"Table '{name}' has no versions. FOR SYSTEM_TIME AS OF an event time needs an 'upsert-kafka' table, a "
-            "table with a changelog format, or a view of the latest row per key.",
-            table=name,
-        )
-    alias = "" if reference.has_alias else f" AS {quote(reference.name[-1])}"
-    return [(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")]
+            text = self._view_versions(reference, as_of, streaming)
+        alias = "" if reference.suffix.has_alias else f" AS {quote(reference.name[-1])}"
+        return Edit(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")
 
+    def _table_versions(self, table: CatalogTable, as_of: AsOf, streaming: bool) -> str:
+        if not streaming:
+            return table_versions(self.tables, table, ".".join(map(quote, as_of.time)))
+        self.result.streamed_tables.append(table)
+        return stream_versions(self.tables, table, as_of.time)
 
-def _read_streams(tables: Tables, view: ViewDefinition, result: QueryRewrite, query: str) -> str:
-    """Return a query over a view's tables that reads them as streams."""
-    rewritten = _rewrite(tables, query, True, view.database, False, ReadOptions(True))
-    result.kafka_tables += rewritten.kafka_tables
-    result.streamed_tables += rewritten.streamed_tables
-    result.static_tables += rewritten.static_tables
-    return rewritten.text
+    def _view_versions(self, reference: TableReference, as_of: AsOf, streaming: bool) -> str:
+        name = ".".join(reference.name)
+        view = find_view(self.tables, reference.name)
+        if view is None:
+            raise UnsupportedSqlError(
+                f"Table '{name}' has no versions. FOR SYSTEM_TIME AS OF an event time needs an 'upsert-kafka' table, a "
+                "table with a changelog format, or a view of the latest row per key.",
+                table=name,
+            )
+        columns = view_columns(self.tables, reference.name)
+        if not streaming:
+            rewriter = _QueryRewriter(self.tables, QueryText(view.text), ReadOptions(False), view.database)
+            return view_versions(name, rewriter.rewrite().text, columns, ".".join(map(quote, as_of.time)))
+
+        def read_streams(text: str) -> str:
+            rewritten = self._rewrite_text(text, view.database, ReadOptions(True))
+            self._add_tables(rewritten)
+            return rewritten.text
+
+        return stream_view_versions(name, view.text, columns, as_of.time, read_streams)
 
 
 def _no_stream_error(reference: TableReference) -> UnsupportedSqlError:
@@ -274,7 +358,7 @@ def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
     Raises:
         UnsupportedSqlError: it does.
     """
-    if reference.has_options:
+    if reference.suffix.has_options:
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
             f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
@@ -282,60 +366,32 @@ def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
         )
 
 
-def _edit_reference(
-    tables: Tables,
-    entry: CatalogTable,
-    reference: TableReference,
-    hint: Hint | None,
-    streaming: bool,
-    name: tuple[str, ...],
-    stream_reader: StreamReader | None,
-    watermarks: bool,
-) -> list[Edit]:
-    """Return the edits that replace a table name and its hint."""
-    end = hint.end if hint is not None else reference.end
-    options = hint.options if hint is not None else {}
-    if options or streaming:
-        tables.check_settings(entry)
-    if options:
-        entry = tables.with_options(entry, options)
-    elif not streaming and (len(name) == 1 or not entry.is_temporary_view):
-        is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
-        return [] if is_spark_name else [(reference.start, end, quoted_name(entry.view_name))]
-    if streaming and stream_reader is not None:
-        entry = stream_reader(entry)
-    if streaming and _can_use_data_source(entry, reference):
-        return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
-    with_watermark = watermarks and not reference.has_watermark
-    text = stream_query(tables, entry, with_watermark) if streaming else select_statement(entry)
-    return _replace_name(reference, end, text)
-
-
 def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
     """Return the edits that replace a name, whose hint ends at ``end``, with a query."""
     if reference.form == ENCLOSED:
-        return [(reference.start, end, text)]
-    if reference.form == ARGUMENT:
-        return [(reference.start, end, f"({text})")]
+        return [Edit(reference.start, end, text)]
     if reference.form == QUERY:
-        return [(reference.form_start, end, f"SELECT * FROM ({text})")]
-    if reference.has_alias:
-        return [(reference.start, end, f"({text})")]
+        return [Edit(reference.form_start, end, f"SELECT * FROM ({text})")]
+    if reference.form == ARGUMENT or reference.suffix.has_alias:
+        return [Edit(reference.start, end, f"({text})")]
     alias = f" AS {quote(reference.name[-1])}"
     if reference.alias_position <= end:
-        return [(reference.start, end, f"({text}){alias}")]
-    return [(reference.start, end, f"({text})"), (reference.alias_position, reference.alias_position, alias)]
+        return [Edit(reference.start, end, f"({text}){alias}")]
+    return [
+        Edit(reference.start, end, f"({text})"),
+        Edit(reference.alias_position, reference.alias_position, alias),
+    ]
 
 
 def _can_use_data_source(entry: CatalogTable, reference: TableReference) -> bool:
     """Return whether the data source can replace the name directly, without a subquery."""
     needs_query = bool(entry.table.computed_columns) or entry.table.watermark is not None
-    return not needs_query and reference.form == FROM and not reference.has_sample
+    return not needs_query and reference.form == FROM and not reference.suffix.has_sample
 
 
 def _alias_clause(entry: CatalogTable, reference: TableReference) -> str:
     """Return an alias clause that keeps column qualifiers valid, if the data source has a different name."""
-    if reference.has_alias or reference.has_watermark or not entry.is_view:
+    if reference.suffix.has_alias or reference.suffix.has_watermark or not entry.is_view:
         return ""
     return f" AS {quote(reference.name[-1])}"
 
@@ -344,27 +400,3 @@ def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str
     as_typed = tuple(part.lower() for part in name)
     qualified = [entry.name, ("spark_catalog", *entry.name)] if entry.name[0] else []
     return [n for n in (as_typed, *qualified) if len(n) > 1]
-
-
-def _rewrite_view(
-    tables: Tables,
-    name: tuple[str, ...],
-    reference: TableReference,
-    result: QueryRewrite,
-    database: str | None,
-    rewrite: Callable[[str, bool, str | None], QueryRewrite],
-) -> list[Edit]:
-    """Return the edits that replace a view over Kafka tables with its text, read as a stream; keep other relations."""
-    view = find_view(tables, name)
-    rewritten = rewrite(view.text, True, view.database) if view is not None else None
-    if rewritten is not None and rewritten.kafka_tables:
-        result.kafka_tables += rewritten.kafka_tables
-        result.streamed_tables += rewritten.streamed_tables
-        result.static_tables += rewritten.static_tables
-        result.has_lookup_join |= rewritten.has_lookup_join
-        columns = ", ".join(map(quote, view_columns(tables, name)))
-        text = f"SELECT * FROM ({rewritten.text}) AS {quote(name[-1])}({columns})"
-        return _replace_name(reference, reference.end, text)
-    if database and name != reference.name:
-        return [(reference.start, reference.end, quoted_name((name[0], name[1])))]
-    return []

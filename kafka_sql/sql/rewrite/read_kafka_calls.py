@@ -5,7 +5,7 @@ docs/read-kafka.md has the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,8 +22,9 @@ from kafka_sql.errors import (
 )
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import TableReference
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
-from kafka_sql.sql.rewrite.table_references import TableFunction, find_table_functions
 from kafka_sql.suggestions import did_you_mean
 
 FUNCTION: Final = "read_kafka"
@@ -54,75 +55,79 @@ _STARTUP_MODES: Final = {"earliest": opt.EARLIEST, "latest": opt.LATEST}
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the function: ``sql[start:end]``, including the keyword STREAM.
+    """A call of the function.
 
     Attributes:
         options: the options of a table with the same content. May contain secrets.
-        is_stream: whether the keyword STREAM precedes.
+        reference: the position of the call.
         has_headers: whether the table is to have a column with the headers.
     """
 
     options: Mapping[str, str] = field(repr=False)
-    start: int
-    end: int
-    is_stream: bool
+    reference: TableReference
     has_headers: bool
 
 
-def find_calls(sql: str, is_streaming: Callable[[], bool]) -> list[Call]:
+def may_have_calls(text: str) -> bool:
+    """Return whether a statement may have calls."""
+    return FUNCTION in text.lower()
+
+
+def find_calls(query: QueryText, relations: Sequence[TableReference], streaming: bool) -> list[Call]:
     """Return the calls in a statement, in text order.
 
     Args:
-        is_streaming: returns whether the runtime mode is streaming.
+        relations: the tables and calls of table functions in the statement.
+        streaming: whether the runtime mode is streaming.
 
     Raises:
         SqlSyntaxError, UnsupportedSqlError: the arguments are not names with literals.
         OptionError: an argument has an invalid value, or two arguments set the same option.
     """
-    if FUNCTION not in sql.lower():
+    if not may_have_calls(query.text):
         return []
-    functions = [function for function in find_table_functions(sql) if function.name.lower() == FUNCTION]
-    _check_positions(sql, {function.arguments_start for function in functions})
-    return [_parse_call(sql, function, function.is_stream or is_streaming()) for function in functions]
+    references = [r for r in relations if r.parenthesis and r.name[0].lower() == FUNCTION]
+    _check_positions(query, {reference.parenthesis for reference in references})
+    return [_parse_call(query, reference, reference.is_stream or streaming) for reference in references]
 
 
-def _check_positions(sql: str, in_from: Container[int]) -> None:
+def _check_positions(query: QueryText, in_from: Container[int]) -> None:
     """Reject calls outside FROM.
 
     Args:
-        in_from: the offsets of the opening parentheses of the calls in FROM.
+        in_from: the indexes of the opening parentheses of the calls in FROM.
 
     Raises:
         UnsupportedSqlError: the statement has another call.
     """
-    tokens = [None, *lexer.tokenize_spark(sql)]
-    for before, name, parenthesis, _, arrow in zip(tokens, *(tokens[n:] for n in range(1, 5)), strict=False):
-        is_call = name.name.lower() == FUNCTION and parenthesis.text == "(" and arrow.text == "=>"
-        if is_call and parenthesis.start not in in_from and (before is None or before.text != "."):
+    for index, name in enumerate(query.tokens):
+        is_call = name.name.lower() == FUNCTION and query.word(index + 1) == "(" and query.word(index + 3) == "=>"
+        if is_call and index + 1 not in in_from and query.word(index - 1) != ".":
             raise UnsupportedSqlError(
-                f"{FUNCTION} in line {sql.count(chr(10), 0, name.start) + 1}: it is only supported in FROM and JOIN: "
-                f"FROM {FUNCTION}(...) or FROM STREAM {FUNCTION}(...)."
+                f"{FUNCTION} in line {query.text.count(chr(10), 0, name.start) + 1}: it is only supported in FROM and "
+                f"JOIN: FROM {FUNCTION}(...) or FROM STREAM {FUNCTION}(...)."
             )
 
 
-def _parse_call(sql: str, function: TableFunction, reads_stream: bool) -> Call:
-    cursor = TokenCursor(lexer.tokenize_spark(sql, function.arguments_start))
+def _parse_call(query: QueryText, reference: TableReference, reads_stream: bool) -> Call:
+    cursor = TokenCursor(query.tokens[i] for i in range(reference.parenthesis, len(query.tokens)))
     arguments: dict[str, str] = {}
     cursor.take_symbol("(")
     while not cursor.take_symbol(")"):
         if arguments and not cursor.take_symbol(","):
-            raise _syntax_error(sql, cursor, "',' or ')' after an argument")
+            raise _syntax_error(query.text, cursor, "',' or ')' after an argument")
         name = cursor.take_identifier()
         if name is None or not cursor.take_symbol("=>"):
-            raise _syntax_error(sql, cursor, "an argument such as topic => 'orders', with backticks if it has a dot")
+            raise _syntax_error(
+                query.text, cursor, "an argument such as topic => 'orders', with backticks if it has a dot"
+            )
         if name in arguments:
             raise ConflictingOptionsError(f"{FUNCTION}: the argument '{name}' is set twice. Remove one.", option=name)
         arguments[name] = _take_literal(cursor, name)
     headers = [arguments.pop(name) for name in list(arguments) if name.lower() == _INCLUDE_HEADERS.lower()]
     if any(value.lower() not in ("true", "false") for value in headers):
         raise InvalidOptionError(f"{FUNCTION}: '{_INCLUDE_HEADERS}' must be TRUE or FALSE.", option=_INCLUDE_HEADERS)
-    options = _to_options(arguments, reads_stream)
-    return Call(options, function.start, cursor.end, function.is_stream, "true" in map(str.lower, headers))
+    return Call(_to_options(arguments, reads_stream), reference, "true" in map(str.lower, headers))
 
 
 def _take_literal(cursor: TokenCursor, name: str) -> str:

@@ -17,127 +17,118 @@ comes first, as in Flink.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Token
-from kafka_sql.sql.rewrite.query_blocks import (
-    QueryBlock,
-    closing_parenthesis,
-    depth_change,
-    find_query_blocks,
-    is_single_relation,
-)
+from kafka_sql.sql.recognize.query_blocks import QueryBlock
+from kafka_sql.sql.recognize.query_text import QueryText, Span
+from kafka_sql.sql.rewrite.edits import Edit, Template
 from kafka_sql.sql.rewrite.rankings import Ranking, parse_ranking, selected_column
-from kafka_sql.sql.rewrite.table_references import Edit, apply_edits
-from kafka_sql.sql.rewrite.window_time import END, START, WindowTimes
+from kafka_sql.sql.rewrite.windows.window_blocks import END, START, WindowBlocks
 
 ORDER_COLUMN: Final = "__order"  # the columns of ORDER BY, with a number
 TOP_ROWS: Final = "__top_rows"  # the column with the first n rows of a group
 _ROW_NUMBER: Final = re.compile(r"\bROW_NUMBER\s*\(", re.IGNORECASE)
-_PROCTIME: Final = re.compile(r"\bPROCTIME\s*\(\s*\)", re.IGNORECASE)
 
 
-def rewrite_row_numbers(sql: str, streaming: bool, analyze: Callable[[str], DataFrame]) -> str:
-    """Return a query with an aggregate for each deduplication and Top-N over a stream; other text stays as written.
+def rewrite_row_numbers(
+    query: QueryText, windows: WindowBlocks, streaming: bool, analyze: Callable[[Template], DataFrame]
+) -> Iterator[Edit]:
+    """Yield the edits that write each deduplication and Top-N over a stream as an aggregate.
 
     Args:
+        windows: the blocks of the query with its windows.
         streaming: whether all tables are read as streams; otherwise those with the keyword STREAM.
-        analyze: returns the result of a query, unread.
+        analyze: returns the result of a query, unread. The query is given by its parts, before edits.
 
     Raises:
         UnsupportedSqlError: Spark has no aggregate for the order or the condition.
     """
-    if not _ROW_NUMBER.search(sql):
-        return sql
-    tokens = list(lexer.tokenize_spark(sql))
-    blocks = find_query_blocks(tokens)
-    times = WindowTimes(tokens, blocks)
-    edits: list[Edit] = []
-    for outer in blocks:
-        relation = outer.clause("FROM")
-        inner = next((b for b in blocks if relation and b.start == relation.start + 1), None)
-        if inner is None or tokens[relation.start].text != "(" or not is_single_relation(tokens, relation):
+    if not _ROW_NUMBER.search(query.text):
+        return
+    rankings = {block: ranking for block in query.blocks if (ranking := parse_ranking(query, block)) is not None}
+    for inner, ranking in rankings.items():
+        outer = windows.outer.get(inner)
+        relation = outer.clause("FROM") if outer is not None else range(0)
+        if outer is None or inner.start != relation.start + 1 or query.word(relation.start) != "(":
             continue
-        ranking = parse_ranking(sql, tokens, inner)
-        if ranking is None or not (streaming or any(tokens[i].upper == "STREAM" for i in inner.clause("FROM"))):
+        is_stream = streaming or any(query.word(i) == "STREAM" for i in inner.clause("FROM"))
+        if not (is_stream and query.is_single_relation(relation)):
             continue
-        if any(inner.start < b.start < inner.end and parse_ranking(sql, tokens, b) for b in blocks):
+        if any(inner.start < other.start < inner.end for other in rankings):
             raise UnsupportedSqlError(
                 "ROW_NUMBER in a stream: a Top-N or deduplication of another one is not supported. Write the inner one "
                 "into an 'upsert-kafka' table."
             )
-        if closing_parenthesis(tokens, relation.start) != inner.end:
-            raise UnsupportedSqlError("ROW_NUMBER in a stream: write it in a subquery without UNION or LIMIT.")
-        columns = _body(sql, tokens, inner, ranking, f"1 AS {quote(ranking.name)}")
-        rows = analyze(_prefix(sql, tokens, inner) + columns)
-        if not rows.isStreaming:
+        if query.closing(relation.start) == len(query.tokens):  # Spark reports the missing parenthesis
             continue
-        limit, condition = _parse_limit(tokens, outer, ranking)
-        text = _aggregate(sql, tokens, inner, ranking, limit, rows.columns, times)
-        edits.append((tokens[inner.start].start, tokens[inner.end].start, text))  # with a hint after the last token
-        edits.append((tokens[condition.start].start, tokens[condition.stop - 1].end, "TRUE"))
-    return apply_edits(sql, edits)
+        if query.closing(relation.start) != inner.end:
+            raise UnsupportedSqlError("ROW_NUMBER in a stream: write it in a subquery without UNION or LIMIT.")
+        item, body = query.span(ranking.item), _body(query, inner)
+        ctes = _common_table_expressions(query, inner)
+        number = f"1 AS {quote(ranking.name)}"
+        rows = analyze([*ctes, Span(body.start, item.start), number, Span(item.end, body.end)])
+        if rows.isStreaming:
+            limit, condition = _parse_limit(query, outer, ranking)
+            yield from _aggregate(query, inner, ranking, limit, rows.columns, windows)
+            yield Edit(*query.span(condition), "TRUE")
 
 
-def _prefix(sql: str, tokens: Sequence[Token], block: QueryBlock) -> str:
+def _body(query: QueryText, block: QueryBlock) -> Span:
+    """Return the position of a block in parentheses, with a hint after its last token."""
+    return Span(query.tokens[block.start].start, query.tokens[block.end].start)
+
+
+def _common_table_expressions(query: QueryText, block: QueryBlock) -> Template:
     """Return the common table expressions (WITH) that a block can read."""
-    depth, start, end = 0, None, None
-    for index in range(block.start):
-        depth += depth_change(tokens[index])
-        if depth == 0 and tokens[index].upper == "WITH" and start is None:
+    start, end, index = None, None, 0
+    while index < block.start:
+        if query.word(index) == "WITH" and start is None:
             start = index
-        if depth == 0 and start is not None and tokens[index].text == ")":
-            following = tokens[index + 1]
-            if following.text == "," or following.upper in ("SELECT", "FROM", "VALUES", "INSERT"):
+        if query.word(index) == "(" and query.closing(index) < block.start:
+            index = query.closing(index)
+            if start is not None and query.word(index + 1) in (",", "SELECT", "FROM", "VALUES", "INSERT"):
                 end = index
-    return f"{sql[tokens[start].start : tokens[end].end]} " if start is not None and end is not None else ""
+        elif query.word(index) == "(":
+            break
+        index += 1
+    return [query.span(range(start, end + 1)), " "] if start is not None and end is not None else []
 
 
-def _parse_orders(sql: str, tokens: Sequence[Token], orders: Sequence[range]) -> tuple[list[str], bool]:
+def _parse_orders(query: QueryText, orders: Sequence[range]) -> tuple[list[Span], bool]:
     """Return the expressions of ORDER BY, and whether they are descending.
 
     Raises:
         UnsupportedSqlError: there is no order, or there are several directions, or NULLS FIRST or LAST.
     """
-    texts, directions = [], set()
+    expressions, directions = [], set()
     for order in orders:
-        last = tokens[order.stop - 1].upper
+        last = query.word(order.stop - 1)
         if last in ("FIRST", "LAST"):
             raise UnsupportedSqlError("ROW_NUMBER in a stream: remove NULLS FIRST or LAST. NULL is the least value.")
         directions.add(last == "DESC")
-        end = order.stop - 1 - (last in ("ASC", "DESC"))
-        texts.append(_PROCTIME.sub("current_timestamp()", sql[tokens[order.start].start : tokens[end].end]))
+        expressions.append(query.span(order[:-1] if last in ("ASC", "DESC") else order))
     if len(directions) != 1:
         raise UnsupportedSqlError(
             "ROW_NUMBER in a stream: ORDER BY must have columns of one direction, all ASC or all DESC. For a number, "
             "write its negative with the other direction."
         )
-    return texts, directions == {True}
+    return expressions, directions == {True}
 
 
-def _parse_limit(tokens: Sequence[Token], block: QueryBlock, ranking: Ranking) -> tuple[int, range]:
+def _parse_limit(query: QueryText, block: QueryBlock, ranking: Ranking) -> tuple[int, range]:
     """Return n of ``rn <= n`` in WHERE, and the tokens of this condition.
 
     Raises:
         UnsupportedSqlError: there is no such condition.
     """
-    where = block.clause("WHERE")
-    depth, start, parts = 0, where.start, []
-    for index in where:
-        depth += depth_change(tokens[index])
-        if depth == 0 and tokens[index].upper == "AND":
-            parts.append(range(start, index))
-            start = index + 1
-    parts.append(range(start, where.stop))
-    for part in parts if not any(tokens[i].upper == "OR" for i in where) else ():
-        text = "".join(tokens[i].name for i in part).upper()
-        name = re.escape(ranking.name.upper())
+    where, name = block.clause("WHERE"), re.escape(ranking.name.upper())
+    for part in query.split(where, "AND") if not any(query.word(i) == "OR" for i in where) else ():
+        text = "".join(query.tokens[i].name for i in part).upper()
         match = re.fullmatch(rf"(?:\w+\.)?{name}(<=|<|=)(\d+)", text) or re.fullmatch(
             rf"(?P<n>\d+)(>=|>|=)(?:\w+\.)?{name}", text
         )
@@ -145,7 +136,7 @@ def _parse_limit(tokens: Sequence[Token], block: QueryBlock, ranking: Ranking) -
             continue
         number = int(next(group for group in match.groups() if group.isdigit()))
         operator = next(group for group in match.groups() if not group.isdigit())
-        limit = number - (operator in ("<", ">"))
+        limit = number - 1 if operator in ("<", ">") else number
         if limit >= 1 and (operator != "=" or limit == 1):
             return limit, part
     raise UnsupportedSqlError(
@@ -154,51 +145,46 @@ def _parse_limit(tokens: Sequence[Token], block: QueryBlock, ranking: Ranking) -
     )
 
 
-def _body(sql: str, tokens: Sequence[Token], block: QueryBlock, ranking: Ranking, item: str, *others: Edit) -> str:
-    """Return a block with another item instead of the row number."""
-    start, end = tokens[block.start].start, tokens[block.end].start
-    edits = [(tokens[ranking.item.start].start, tokens[ranking.item.stop - 1].end, item), *others]
-    return apply_edits(sql[start:end], [(first - start, last - start, text) for first, last, text in edits])
-
-
 def _aggregate(
-    sql: str,
-    tokens: Sequence[Token],
-    block: QueryBlock,
-    ranking: Ranking,
-    limit: int,
-    columns: Sequence[str],
-    times: WindowTimes,
-) -> str:
-    """Return the query that replaces a block with ROW_NUMBER.
+    query: QueryText, block: QueryBlock, ranking: Ranking, limit: int, columns: Sequence[str], windows: WindowBlocks
+) -> Iterator[Edit]:
+    """Yield the edits around a block, which stays where it is, and that of its row number.
 
     Args:
         columns: the columns of the block.
     """
-    texts, is_descending = _parse_orders(sql, tokens, ranking.orders)
-    sources = {key: selected_column(tokens, block, key) for key in ranking.keys}
-    keys = {f"__key{i}": text for i, text in enumerate(ranking.keys, 1)}
-    orders = {f"{ORDER_COLUMN}{i}": text for i, text in enumerate(texts, 1)}
-    others: list[Edit] = []
-    if {START, END} <= {name.upper() for name in sources.values()} and times.reads_windows(block):
+    orders, is_descending = _parse_orders(query, ranking.orders)
+    keys: dict[str, str | Span] = {f"__key{i}": query.span(key) for i, key in enumerate(ranking.keys, 1)}
+    sources = {selected_column(query, block, key): f"__key{i}" for i, key in enumerate(ranking.keys, 1)}
+    order_columns = {f"{ORDER_COLUMN}{i}": order for i, order in enumerate(orders, 1)}
+    if {START, END} <= {name.upper() for name in sources} and windows.reads_windows(block):
         keys["__window_time"] = "window_time"  # the event time by which Spark closes the window
-        others = list(times.select_window_time(block))
-    hidden = ", ".join(f"{text} AS {name}" for name, text in (keys | orders).items())
-    body = _body(sql, tokens, block, ranking, hidden, *others)
-    number = ranking.name.lower()
-    values = [quote(c) for c in columns if c.lower() != number]
-    row, order = f"struct({', '.join(values)})", f"struct({', '.join(orders)})"
+        yield from windows.select_window_time(block)
+    hidden = [part for name, text in (keys | order_columns).items() for part in (", ", text, f" AS {name}")][1:]
+    yield Edit(*query.span(ranking.item), hidden)
+    values = [quote(c) for c in columns if c.lower() != ranking.name.lower()]
+    row, order = f"struct({', '.join(values)})", f"struct({', '.join(order_columns)})"
     function = "max_by" if is_descending else "min_by"
-    selected, group = "".join(f"{name}, " for name in keys), f" GROUP BY {', '.join(keys)}" if keys else ""
     if limit > 1:
         top = f"{function}({row}, {order}, {limit}) AS {TOP_ROWS}"
         explode = f" LATERAL VIEW posexplode({TOP_ROWS}) AS __position, __row"
     else:  # of rows with equal orders, max_by returns the last one, and min_by with n the first one
         top = f"max_by({row}, {order}) AS __row" if is_descending else f"min_by({row}, {order}, 1)[0] AS __row"
         explode = ""
-    by_column = {sources[text]: name for name, text in keys.items() if text in sources}
+    items = ", ".join(_select_items(columns, ranking, limit, sources))
+    selected, group = "".join(f"{name}, " for name in keys), f" GROUP BY {', '.join(keys)}" if keys else ""
+    start, end = _body(query, block)
+    yield Edit(start, start, f"SELECT {items} FROM (SELECT {selected}{top} FROM (")
+    yield Edit(end, end, f"){group}){explode}")
+
+
+def _select_items(columns: Sequence[str], ranking: Ranking, limit: int, keys: Mapping[str, str]) -> Iterator[str]:
+    """Yield the columns of a block from its aggregate.
+
+    Args:
+        keys: the keys of the aggregate by columns of the block, in lower case.
+    """
     rank = f"CAST({'__position + 1' if limit > 1 else '1'} AS BIGINT)"
-    values_by_column = {c: by_column.get(c.lower(), f"__row.{quote(c)}") for c in columns}
-    values_by_column |= {c: rank for c in columns if c.lower() == number}
-    items = [f"{value} AS {quote(column)}" for column, value in values_by_column.items()]
-    return f"SELECT {', '.join(items)} FROM (SELECT {selected}{top} FROM ({body}){group}){explode}"
+    for column in columns:
+        value = keys.get(column.lower(), f"__row.{quote(column)}")
+        yield f"{rank if column.lower() == ranking.name.lower() else value} AS {quote(column)}"

@@ -13,10 +13,11 @@ from typing import Final
 
 from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import resolve_table
-from kafka_sql.sql.rewrite.as_of import AsOf
-from kafka_sql.sql.rewrite.table_references import Edit, TableReference, find_table_references
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import TableReference, find_table_references
+from kafka_sql.sql.recognize.table_suffix import AsOf
+from kafka_sql.sql.rewrite.edits import Edit
 from kafka_sql.sql.rewrite.views import find_view
 
 PROCTIME: Final = "PROCTIME"
@@ -32,22 +33,18 @@ class TimeAttribute(Enum):
     EVENT_TIME = "event time"
 
 
-def replace_proctime(sql: str) -> list[Edit]:
+def replace_proctime(query: QueryText) -> list[Edit]:
     """Return the edits that replace Flink's ``PROCTIME()`` with Spark's time of the query or micro-batch."""
-    if not _PROCTIME_CALL.search(sql):
+    if not _PROCTIME_CALL.search(query.text):
         return []
-    tokens = list(lexer.tokenize_spark(sql))
-    return [
-        (name.start, end.end, _CURRENT_TIMESTAMP)
-        for name, start, end in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if name.upper == PROCTIME and start.text == "(" and end.text == ")"
-    ]
+    names = [i for i, token in enumerate(query.tokens) if token.upper == PROCTIME]
+    calls = [range(i, i + 3) for i in names if (query.word(i + 1), query.word(i + 2)) == ("(", ")")]
+    return [Edit(*query.span(call), _CURRENT_TIMESTAMP) for call in calls]
 
 
-def remove_lookup_hints(sql: str) -> list[Edit]:
+def remove_lookup_hints(query: QueryText) -> list[Edit]:
     """Return the edits that remove Flink's hint ``/*+ LOOKUP('table' = 't', ...) */``, which Spark cannot parse."""
-    tokens = lexer.tokenize_spark_with_hints(sql)
-    return [(t.start, t.end, "") for t in tokens if t.type == lexer.HINT and _LOOKUP_HINT.fullmatch(t.text)]
+    return [Edit(hint.start, hint.end, "") for hint in query.hints if _LOOKUP_HINT.fullmatch(hint.text)]
 
 
 def check_join(reference: TableReference, as_of: AsOf) -> None:
@@ -71,7 +68,7 @@ def check_join(reference: TableReference, as_of: AsOf) -> None:
 
 
 def find_time_attribute(
-    tables: Tables, query: str, references: Sequence[TableReference], reference: TableReference
+    tables: Tables, query: QueryText, references: Sequence[TableReference], reference: TableReference
 ) -> TimeAttribute:
     """Return whether the time of a temporal join is a processing time or an event time.
 
@@ -95,8 +92,9 @@ def find_time_attribute(
         if entry is not None:
             entries.append(entry)
         elif view is not None:
-            texts.append(view.text)
-            for inner in find_table_references(view.text):
+            text = QueryText(view.text)
+            texts.append(text)
+            for inner in find_table_references(text):
                 inner_entry = resolve_table(tables, inner.name)
                 entries += [inner_entry] if inner_entry is not None else []
     if any(_is_proctime_column(entry, column) for entry in entries) or any(_defines(text, column) for text in texts):
@@ -113,7 +111,7 @@ def find_time_attribute(
 
 
 def _alias(reference: TableReference) -> str:
-    return (reference.alias or reference.name[-1]).lower()
+    return (reference.suffix.alias or reference.name[-1]).lower()
 
 
 def _is_proctime_column(entry: CatalogTable, column: str) -> bool:
@@ -122,13 +120,12 @@ def _is_proctime_column(entry: CatalogTable, column: str) -> bool:
     )
 
 
-def _defines(sql: str, column: str) -> bool:
+def _defines(query: QueryText, column: str) -> bool:
     """Return whether a text has ``PROCTIME() AS column``; in the text of a view, Spark's function replaces it."""
-    tokens = list(lexer.tokenize_spark(sql))
-    for i, token in enumerate(tokens):
-        if token.upper in (PROCTIME, "CURRENT_TIMESTAMP") and [t.text for t in tokens[i + 1 : i + 3]] == ["(", ")"]:
-            following = tokens[i + 3 : i + 5]
-            alias = following[1:] if following and following[0].upper == "AS" else following[:1]
-            if alias and alias[0].type in (lexer.WORD, lexer.QUOTED) and alias[0].name.lower() == column:
+    for i, token in enumerate(query.tokens):
+        if token.upper in (PROCTIME, "CURRENT_TIMESTAMP") and (query.word(i + 1), query.word(i + 2)) == ("(", ")"):
+            first = i + 4 if query.word(i + 3) == "AS" else i + 3
+            alias = query.tokens[first : first + 1]
+            if alias and alias[0].is_identifier and alias[0].name.lower() == column:
                 return True
     return False

@@ -16,10 +16,8 @@ from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Token
-from kafka_sql.sql.rewrite.query_blocks import closing_parenthesis, find_query_blocks, is_single_relation
-from kafka_sql.sql.rewrite.rankings import parse_ranking, selected_column
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.rankings import name_if_selected, parse_ranking, selected_column
 from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.table.changelog import DELETE as DELETE_KIND
 from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_BEFORE
@@ -192,7 +190,7 @@ def _find_latest_rows(name: str, view: str, columns: Sequence[str]) -> _LatestRo
     Raises:
         UnsupportedSqlError: see ``view_versions``.
     """
-    latest = _parse_latest_rows(view, list(lexer.tokenize_spark(view)))
+    latest = _parse_latest_rows(QueryText(view))
     names = {column.lower(): column for column in columns}
     if latest is None or not {*latest.key, latest.time} <= names.keys():
         raise UnsupportedSqlError(
@@ -221,38 +219,36 @@ class _LatestRows:
     unranked_rows: str
 
 
-def _parse_latest_rows(sql: str, tokens: Sequence[Token]) -> _LatestRows | None:
+def _parse_latest_rows(query: QueryText) -> _LatestRows | None:
     """Return the parts of a query if it returns the latest row of each key.
 
     Whatever removes rows outside of the subquery, such as a join, would remove versions, so that earlier ones would
     stay valid for too long.
     """
-    blocks = find_query_blocks(tokens)
-    outer = next((block for block in blocks if block.end == len(tokens)), None)
-    if outer is None or not (outer.start == 0 or _follows_common_table_expressions(tokens, outer.start)):
+    outer = next((block for block in query.blocks if block.end == len(query.tokens)), None)
+    is_whole = outer is not None and (outer.start == 0 or _follows_common_table_expressions(query, outer.start))
+    if outer is None or not is_whole:
         return None
     relation, where = outer.clause("FROM"), outer.clause("WHERE")
-    inner = next((block for block in blocks if block.start == relation.start + 1), None)
-    ranking = parse_ranking(sql, tokens, inner) if inner is not None else None
+    inner = next((block for block in query.blocks if block.start == relation.start + 1), None)
+    ranking = parse_ranking(query, inner) if inner is not None else None
     if inner is None or ranking is None or len(ranking.orders) != 1:
         return None
-    is_whole_subquery = tokens[relation.start].text == "(" and inner.end == closing_parenthesis(tokens, relation.start)
-    has_column_names = any(tokens[i].text == "(" for i in range(inner.end, relation.stop))
-    condition = "".join(tokens[i].name for i in where)
+    is_whole_subquery = query.word(relation.start) == "(" and inner.end == query.closing(relation.start)
+    has_column_names = any(query.tokens[i].text == "(" for i in range(inner.end, relation.stop))
+    condition = "".join(query.tokens[i].name for i in where)
     is_latest = re.fullmatch(rf"(?:\w+\.)?{re.escape(ranking.name)}=1", condition, re.IGNORECASE)
-    *order, direction = ranking.orders[0]
-    if not (is_whole_subquery and is_single_relation(tokens, relation)) or has_column_names:
+    if not (is_whole_subquery and query.is_single_relation(relation)) or has_column_names:
         return None
-    if not is_latest or where.stop < len(tokens) or not order or tokens[direction].upper != "DESC":
+    order = ranking.orders[0]
+    if not is_latest or where.stop < len(query.tokens) or len(order) < 2 or query.word(order[-1]) != "DESC":
         return None
-    expressions = (*ranking.keys, sql[tokens[order[0]].start : tokens[order[-1]].end])
-    selected = [selected_column(tokens, inner, expression) for expression in expressions]
-    *key, time = (selected_column(tokens, outer, quote(column)) if column else "" for column in selected)
-    end = tokens[where.start - 1].start
-    first, last = tokens[ranking.item.start], tokens[ranking.item.stop - 1]
-    unranked = f"{sql[: first.start]}1 AS {quote(ranking.name)}{sql[last.end : end]}"
-    return _LatestRows(tuple(key), time, sql[:end], unranked) if all((*key, time)) else None
+    selected = [selected_column(query, inner, expression) for expression in (*ranking.keys, order[:-1])]
+    *key, time = (name_if_selected(query, outer, column) if column else "" for column in selected)
+    item, end = query.span(ranking.item), query.tokens[where.start - 1].start
+    unranked = f"{query.text[: item.start]}1 AS {quote(ranking.name)}{query.text[item.end : end]}"
+    return _LatestRows(tuple(key), time, query.text[:end], unranked) if all((*key, time)) else None
 
 
-def _follows_common_table_expressions(tokens: Sequence[Token], index: int) -> bool:
-    return tokens[0].upper == "WITH" and tokens[index - 1].text == ")"
+def _follows_common_table_expressions(query: QueryText, index: int) -> bool:
+    return query.word(0) == "WITH" and query.word(index - 1) == ")"

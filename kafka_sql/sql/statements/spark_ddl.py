@@ -8,10 +8,10 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import find_table_references
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.hints import has_options_hint
 from kafka_sql.sql.rewrite.query import needs_rewrite, rewrite_view_query
-from kafka_sql.sql.rewrite.table_references import find_table_references
 from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
@@ -67,7 +67,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
     start = _query_start(text, "VIEW") if needs_rewrite(tables, text, streaming=False) else None
     if start is None:
         return text
-    query = text[start:]
+    query = QueryText(text[start:])
     has_hint = has_options_hint(query)
     references = find_table_references(query)
     temporal = [".".join(reference.name) for reference in references if reference.as_of is not None]
@@ -90,7 +90,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
             "streaming mode, the table is a stream in every query of the view.",
             table=streamed[0],
         )
-    rewrite = rewrite_view_query(tables, QueryText(query))
+    rewrite = rewrite_view_query(tables, query)
     return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 

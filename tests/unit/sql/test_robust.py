@@ -14,8 +14,10 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import find_table_references
 from kafka_sql.sql.rewrite.hints import parse_hint
-from kafka_sql.sql.rewrite.table_references import find_table_references
+from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 from tests.fuzz.statements import is_passed_through
 from tests.hypothesis_examples import examples
 
@@ -55,7 +57,9 @@ LONG = {
 PARSERS: tuple[Callable[[str], object], ...] = (
     classify,
     is_query,
-    find_table_references,
+    lambda text: find_table_references(QueryText(text)),
+    lambda text: QueryText(text).blocks,
+    lambda text: rewrite_windows(QueryText(text), True),
     parse_create,
     parse_alteration,
 )

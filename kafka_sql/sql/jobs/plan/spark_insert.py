@@ -39,12 +39,11 @@ def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, te
         return _plan_stream(spark, tables, statement, rewrite, options, run)
     if rewrite.kafka_tables:
         check_conflict(statement, name, False)  # a batch appends
-        text = statement.prefix + rewrite.text
     elif tables and options.streaming:
         check_no_hidden_stream(tables, name, run(rewrite.text))
     if not statement.overwrite:
         check_batch_insert(spark, strip_catalog(statement.name))
-    return JobPlan(JobMode.BATCH, text)
+    return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
 
 
 def _plan_stream(

@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.hints import check_hint_positions, parse_hint
 
 QUERY = "SELECT * FROM t"
@@ -58,6 +59,6 @@ def test_a_misplaced_hint_is_rejected() -> None:
     sql = "SELECT /*+ BROADCAST(t) */ '/*+ OPTIONS(x) */' FROM t /*+ OPTIONS('a' = 'b') */ -- /*+ OPTIONS() */"
     hint = parse_hint(sql, sql.index("FROM t") + 6)
     assert hint is not None
-    check_hint_positions(sql, [hint])
+    check_hint_positions(QueryText(sql), [hint])
     with pytest.raises(UnsupportedSqlError, match="line 1 must directly follow the name"):
-        check_hint_positions(sql, [])
+        check_hint_positions(QueryText(sql), [])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.edits import Edit, apply_edits
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
-from kafka_sql.sql.rewrite.table_references import apply_edits
 
 ALIASES = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t", ("db", "u v"): "u v"}
 
@@ -26,10 +27,10 @@ ALIASES = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t", ("db", "u v"): "
     ],
 )
 def test_qualifiers_of_columns(sql: str, expected: str) -> None:
-    assert apply_edits(sql, shorten_qualifiers(sql, ALIASES, ())) == expected
+    assert apply_edits(sql, shorten_qualifiers(QueryText(sql), ALIASES)) == expected
 
 
 def test_the_table_names_themselves_are_not_columns() -> None:
     sql = "SELECT db.t.a FROM db.t.x"
-    start = sql.index("db.t.x")
-    assert apply_edits(sql, shorten_qualifiers(sql, ALIASES, [(start, len(sql))])) == "SELECT `t`.a FROM db.t.x"
+    table = Edit(sql.index("db.t.x"), len(sql), "u")
+    assert apply_edits(sql, [*shorten_qualifiers(QueryText(sql), ALIASES), table]) == "SELECT `t`.a FROM u"

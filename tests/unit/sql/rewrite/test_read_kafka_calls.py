@@ -11,16 +11,23 @@ from kafka_sql.errors import (
     UnknownOptionError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.rewrite.read_kafka_calls import find_calls
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import find_relations
+from kafka_sql.sql.rewrite.read_kafka_calls import Call, find_calls
 
 SERVERS = "properties.bootstrap.servers"
 BATCH = {"connector": "kafka", "scan.startup.mode": "earliest-offset"}
 STREAM = {"connector": "kafka", "scan.startup.mode": "latest-offset"}
 
 
+def calls(sql: str, streaming: bool = False) -> list[Call]:
+    query = QueryText(sql)
+    return find_calls(query, find_relations(query), streaming)
+
+
 def options(arguments: str, streaming: bool = False) -> dict[str, str]:
     """Return the options of the one call in a query."""
-    (call,) = find_calls(f"SELECT * FROM read_kafka({arguments})", lambda: streaming)
+    (call,) = calls(f"SELECT * FROM read_kafka({arguments})", streaming)
     return dict(call.options)
 
 
@@ -59,15 +66,15 @@ def test_arguments_become_options(arguments: str, expected: dict[str, str]) -> N
 
 def test_a_stream_starts_at_the_end_by_default() -> None:
     assert options("topic => 'x'", streaming=True) == {**STREAM, "topic": "x"}
-    (call,) = find_calls("SELECT * FROM STREAM read_kafka(topic => 'x')", lambda: False)
-    assert (dict(call.options), call.is_stream) == ({**STREAM, "topic": "x"}, True)
+    (call,) = calls("SELECT * FROM STREAM read_kafka(topic => 'x')")
+    assert (dict(call.options), call.reference.is_stream) == ({**STREAM, "topic": "x"}, True)
 
 
 def test_positions_and_headers() -> None:
     sql = "SELECT ')' FROM STREAM `Read_Kafka` (includeheaders => TRUE) r, x JOIN read_kafka(topic => ')') /* ) */"
-    first, second = find_calls(sql, lambda: False)
-    assert sql[first.start : first.end] == "STREAM `Read_Kafka` (includeheaders => TRUE)"
-    assert sql[second.start : second.end] == "read_kafka(topic => ')')"
+    first, second = calls(sql)
+    assert sql[first.reference.start : first.reference.end] == "STREAM `Read_Kafka` (includeheaders => TRUE)"
+    assert sql[second.reference.start : second.reference.end] == "read_kafka(topic => ')')"
     assert (first.has_headers, second.has_headers) == (True, False)
 
 
@@ -83,7 +90,7 @@ def test_positions_and_headers() -> None:
     ],
 )
 def test_other_names_are_not_calls(sql: str) -> None:
-    assert find_calls(sql, lambda: False) == []
+    assert calls(sql) == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_other_names_are_not_calls(sql: str) -> None:
 )
 def test_errors_name_the_argument(arguments: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        find_calls(f"SELECT * FROM\nread_kafka({arguments})", lambda: False)
+        calls(f"SELECT * FROM\nread_kafka({arguments})")
 
 
 def test_errors_do_not_show_values() -> None:
@@ -114,7 +121,7 @@ def test_errors_do_not_show_values() -> None:
         with pytest.raises((SqlSyntaxError, UnsupportedSqlError)) as error:
             options(arguments)
         assert "hunter2" not in str(error.value)
-    (call,) = find_calls("SELECT * FROM read_kafka(`kafka.sasl.password` => 'hunter2')", lambda: False)
+    (call,) = calls("SELECT * FROM read_kafka(`kafka.sasl.password` => 'hunter2')")
     assert "hunter2" not in repr(call)
 
 
@@ -124,7 +131,7 @@ def test_errors_do_not_show_values() -> None:
 )
 def test_calls_outside_of_from_are_rejected(sql: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=r"read_kafka in line 1: it is only supported in FROM and JOIN"):
-        find_calls(sql, lambda: False)
+        calls(sql)
 
 
 @pytest.mark.parametrize(

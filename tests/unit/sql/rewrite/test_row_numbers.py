@@ -9,14 +9,34 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.edits import Template, apply_edits, fill_template
 from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
+from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
+from kafka_sql.sql.rewrite.windows.window_blocks import WindowBlocks
 
 COLUMNS = ["a", "k", "ts", "rn"]
 
 
 def rewrite(sql: str, streaming: bool = True, is_streaming: bool = True) -> str:
     analyzed: Any = SimpleNamespace(columns=COLUMNS, isStreaming=is_streaming)
-    return rewrite_row_numbers(sql, streaming, lambda query: analyzed)
+    query = QueryText(sql)
+    edits = rewrite_row_numbers(query, WindowBlocks(query), streaming, lambda _: analyzed)
+    return apply_edits(sql, [*replace_proctime(query), *edits])
+
+
+def analyzed_part(sql: str) -> str:
+    """Return the part of a query that is analyzed."""
+    analyzed: list[Template] = []
+
+    def analyze(part: Template) -> Any:
+        analyzed.append(part)
+        return SimpleNamespace(columns=COLUMNS, isStreaming=True)
+
+    text = QueryText(sql)
+    list(rewrite_row_numbers(text, WindowBlocks(text), True, analyze))
+    (part,) = analyzed
+    return fill_template(sql, (), part)
 
 
 def query(over: str = "PARTITION BY k ORDER BY ts DESC", where: str = "rn = 1", source: str = "t") -> str:
@@ -92,17 +112,9 @@ def test_rejected(sql: str, message: str) -> None:
 
 
 def test_common_table_expressions_are_analyzed_with_the_block() -> None:
-    analyzed = []
-
-    def analyze(sql: str) -> Any:
-        analyzed.append(sql)
-        return SimpleNamespace(columns=COLUMNS, isStreaming=True)
-
     ctes = "WITH u AS (SELECT 1), v AS (SELECT * FROM (SELECT 2))"
-    rewrite_row_numbers(f"{ctes} {query(source='v')}", True, analyze)
-    rewrite_row_numbers(f"{ctes}, w AS ({query(source='u')}) SELECT * FROM w", True, analyze)
-    rewrite_row_numbers(query(), True, analyze)
-    assert analyzed == [
+    queries = [f"{ctes} {query(source='v')}", f"{ctes}, w AS ({query(source='u')}) SELECT * FROM w", query()]
+    assert list(map(analyzed_part, queries)) == [
         f"{ctes} SELECT *, 1 AS `rn` FROM v",
         f"{ctes} SELECT *, 1 AS `rn` FROM u",
         "SELECT *, 1 AS `rn` FROM t",

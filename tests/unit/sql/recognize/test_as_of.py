@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.sql.rewrite.table_references import find_table_references
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import find_table_references
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,9 @@ from kafka_sql.sql.rewrite.table_references import find_table_references
 )
 def test_clause(clause: str, time: str | None, alias: str, join: str) -> None:
     sql = f"SELECT * FROM orders AS o {clause}"
-    left, right = find_table_references(sql)
-    assert (left.name, left.alias, left.as_of) == (("orders",), "o", None)
-    assert right.alias == alias
+    left, right = find_table_references(QueryText(sql))
+    assert (left.name, left.suffix.alias, left.as_of) == (("orders",), "o", None)
+    assert right.suffix.alias == alias
     if time is None:
         assert right.as_of is None
         return
@@ -41,8 +42,8 @@ def test_clause(clause: str, time: str | None, alias: str, join: str) -> None:
 def test_several_joins() -> None:
     sql = """SELECT * FROM o JOIN a FOR SYSTEM_TIME AS OF o.t AS a ON o.x = left(a.x, 2)
         LEFT JOIN b FOR SYSTEM_TIME AS OF o.t ON o.y = b.y, c WHERE a.z = 1"""
-    references = find_table_references(sql)
-    assert [(r.name[0], r.alias, r.as_of is not None) for r in references] == [
+    references = find_table_references(QueryText(sql))
+    assert [(r.name[0], r.suffix.alias, r.as_of is not None) for r in references] == [
         ("o", "", False),
         ("a", "a", True),
         ("b", "", True),

@@ -7,91 +7,60 @@ examined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.rewrite.as_of import AsOf, join_words
-from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
+from kafka_sql.sql.recognize.lexer import Token
+from kafka_sql.sql.recognize.query_blocks import SET_OPERATORS, WORDS_BEFORE_BY
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix, join_words, parse_table_suffix
 
 FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argument"
-
-Edit = tuple[int, int, str]  # start, end, replacement
 
 
 @dataclass(frozen=True)
 class TableReference:
-    """A table name in a query.
+    """A table name in a query, or a call of a table function.
 
     In ``SELECT * FROM STREAM db.t AS x``, for example, the name is ``("db", "t")``, the position is that of
-    ``STREAM db.t``, and ``is_stream`` and ``has_alias`` are True.
+    ``STREAM db.t``, ``is_stream`` is True, and the suffix has an alias.
 
     Attributes:
         name: the parts of the name.
-        start, end: position of the name, including the keyword STREAM: ``sql[start:end]``.
+        start, end: position of the name or the call, including the keyword STREAM: ``text[start:end]``.
         is_stream: whether the keyword STREAM precedes: ``STREAM t`` or ``STREAM(t)``.
-        has_alias: an alias follows.
-        has_watermark: ``WATERMARK ... DELAY OF INTERVAL ...`` follows.
-        has_sample: ``TABLESAMPLE (...)`` follows.
-        has_options: Spark's ``WITH (...)`` follows.
+        suffix: the clauses that follow.
         alias_position: offset in the text where an alias is or could be.
         form: syntactic context: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
         form_start: offset of the keyword TABLE if the form is QUERY.
         as_of: ``FOR SYSTEM_TIME AS OF column`` follows.
-        alias: the alias that follows, or empty.
+        parenthesis: index of the token that opens the arguments of a call; 0 for a table.
     """
 
     name: tuple[str, ...]
     start: int
     end: int
     is_stream: bool = False
-    has_alias: bool = False
-    has_watermark: bool = False
-    has_sample: bool = False
-    has_options: bool = False
+    suffix: TableSuffix = field(default=TableSuffix(0), compare=False)
     alias_position: int = 0
     form: str = FROM
     form_start: int = 0
     as_of: AsOf | None = None
-    alias: str = ""
+    parenthesis: int = 0
 
 
-@dataclass(frozen=True)
-class TableFunction:
-    """The start of a call of a table function in FROM, such as ``STREAM f(`` in ``SELECT * FROM STREAM f(a => 1)``.
+def find_table_references(query: QueryText, sources: Sequence[range] = ()) -> list[TableReference]:
+    """Return the table names in a query, in text order.
 
-    Attributes:
-        name: of the function.
-        start: offset of the name, or of the keyword STREAM before it.
-        arguments_start: offset of the opening parenthesis.
-        is_stream: whether the keyword STREAM precedes.
+    Args:
+        sources: the relations that windows read, which will be relations in the FROM of a subquery.
     """
-
-    name: str
-    start: int
-    arguments_start: int
-    is_stream: bool
+    return [reference for reference in find_relations(query, sources) if not reference.parenthesis]
 
 
-def find_table_references(sql: str) -> list[TableReference]:
-    """Return the table names in a query, in text order."""
-    return _ReferenceFinder(list(lexer.tokenize_spark(sql))).find()
-
-
-def find_table_functions(sql: str) -> list[TableFunction]:
-    """Return the calls of table functions without a database in a statement, in text order."""
-    finder = _ReferenceFinder(list(lexer.tokenize_spark(sql)))
-    finder.find()
-    return finder.functions
-
-
-def apply_edits(sql: str, edits: Iterable[Edit]) -> str:
-    """Return the text with each ``sql[start:end]`` replaced. Edits must not overlap."""
-    parts, last = [], 0
-    for start, end, text in sorted(edits):
-        parts += [sql[last:start], text]
-        last = end
-    return "".join(parts) + sql[last:]
+def find_relations(query: QueryText, sources: Sequence[range] = ()) -> list[TableReference]:
+    """Return the table names in a query, and the calls of table functions without a database, in text order."""
+    return _ReferenceFinder(query, sources).find()
 
 
 @dataclass
@@ -112,42 +81,40 @@ class _Frame:
     ctes: set[str] = field(default_factory=set)
 
 
-_SET_OPERATORS = {"UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS"}
 _QUERIES = {"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("}
 # Words before a parenthesis that are not function names.
 _NOT_FUNCTIONS = set(
     """ALL AND ANY AS BY CASE DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT JOIN LATERAL MATERIALIZED MINUS NOT
     ON OR SELECT SETMINUS SOME STREAM TABLE THEN UNION USING VALUES WHEN WHERE""".split()  # noqa: SIM905
 )
-_WORDS_BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
 
 
 class _ReferenceFinder:
     """Find references in one pass over the tokens, with a stack of frames."""
 
-    def __init__(self, tokens: list[lexer.Token]) -> None:
-        self._tokens = tokens
+    def __init__(self, query: QueryText, sources: Sequence[range]) -> None:
+        self._query, self._tokens = query, query.tokens
+        self._source_starts = {source.start for source in sources}
+        self._source_ends = {source.stop for source in sources}
         self._index = 0
         self._frames = [_Frame()]
         self._references: list[TableReference] = []
-        self.functions: list[TableFunction] = []
 
     def find(self) -> list[TableReference]:
         while self._index < len(self._tokens):
-            self._handle_token(self._tokens[self._index], self._frames[-1])
+            frame = self._frames[-1]
+            if self._index in self._source_starts:
+                frame.expects_relation, frame.form = True, FROM
+            self._handle_token(self._tokens[self._index], frame)
         return self._references
 
     def _text(self, offset: int) -> str:
-        """Return the word or symbol ``offset`` tokens ahead, in upper case; empty outside the text and for literals."""
-        index = self._index + offset
-        if not 0 <= index < len(self._tokens):
-            return ""
-        token = self._tokens[index]
-        return token.upper or (token.text if token.type == lexer.SYMBOL else "")
+        """Return the word or symbol ``offset`` tokens ahead."""
+        return self._query.word(self._index + offset)
 
-    def _handle_token(self, token: lexer.Token, frame: _Frame) -> None:
+    def _handle_token(self, token: Token, frame: _Frame) -> None:
         word = self._text(0)
-        is_name = token.type in (lexer.WORD, lexer.QUOTED)
+        is_name = token.is_identifier
         if frame.expects_cte_name and is_name:
             self._read_cte_name(token, frame)
         elif word == "(":
@@ -155,7 +122,7 @@ class _ReferenceFinder:
         elif word == ")":
             self._close_parenthesis()
         elif self._text(-1) != "." and self._handle_clause(word, frame):
-            frame.query_may_start = word in _SET_OPERATORS or (frame.query_may_start and word in ("ALL", "DISTINCT"))
+            frame.query_may_start = word in SET_OPERATORS or (frame.query_may_start and word in ("ALL", "DISTINCT"))
             self._index += 1
         elif frame.expects_relation and is_name:
             self._read_relation(frame)
@@ -206,10 +173,10 @@ class _ReferenceFinder:
     def _ends_from(self, word: str) -> bool:
         if word == "WINDOW":
             return self._text(2) == "AS"
-        if word in _WORDS_BEFORE_BY:
+        if word in WORDS_BEFORE_BY:
             return self._text(1) == "BY"
         return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or (
-            word in _SET_OPERATORS and not self._is_star_except(0)
+            word in SET_OPERATORS and not self._is_star_except(0)
         )
 
     def _is_star_except(self, offset: int) -> bool:
@@ -222,13 +189,9 @@ class _ReferenceFinder:
         inner = _Frame(expects_relation=frame.expects_relation, in_from=frame.expects_relation)
         if frame.form != FROM and frame.expects_relation:
             inner.form, frame.form = ENCLOSED, FROM
-        previous = self._tokens[self._index - 1] if self._index else None
         inner.query_may_start = not self._is_star_except(-1)
-        inner.is_call = (
-            previous is not None
-            and previous.type in (lexer.WORD, lexer.QUOTED)
-            and previous.upper not in _NOT_FUNCTIONS
-        )
+        previous = self._tokens[self._index - 1] if self._index else None
+        inner.is_call = previous is not None and previous.is_identifier and previous.upper not in _NOT_FUNCTIONS
         self._frames.append(inner)
         frame.expects_relation = frame.query_may_start = False
         self._index += 1
@@ -241,9 +204,10 @@ class _ReferenceFinder:
             frame.ctes.add(closed.cte)
             frame.expects_cte_name = self._text(0) == ","
             frame.query_may_start = not frame.expects_cte_name
-            self._index += frame.expects_cte_name
+            if frame.expects_cte_name:
+                self._index += 1
 
-    def _read_cte_name(self, token: lexer.Token, frame: _Frame) -> None:
+    def _read_cte_name(self, token: Token, frame: _Frame) -> None:
         """Read ``name [(columns)] [MAX RECURSION LEVEL n] AS [[NOT] MATERIALIZED] (``."""
         self._index += 1
         if token.upper == "RECURSIVE" and self._text(0) not in ("AS", "("):
@@ -263,40 +227,33 @@ class _ReferenceFinder:
         """Read the name of a table or table function; add a table to the references."""
         frame.query_may_start = frame.expects_relation = False
         form, frame.form = frame.form, FROM
-        start = self._index
-        streaming = self._text(0) == "STREAM" and self._is_stream_keyword()
-        self._index += streaming
-        enclosed = streaming and self._text(0) == "("
-        self._index += enclosed
+        start, is_stream, is_enclosed = self._index, False, False
+        if self._text(0) == "STREAM" and self._is_stream_keyword():
+            is_stream, is_enclosed = True, self._text(1) == "("
+            self._index += 2 if is_enclosed else 1
         name = [self._tokens[self._index].name]
         while self._text(1) == "." and self._index + 2 < len(self._tokens):
             self._index += 2
             name.append(self._tokens[self._index].name)
-        self._index += 1 + enclosed
-        if self._text(0) == "(":
-            if len(name) == 1:
-                parenthesis = self._tokens[self._index].start
-                self.functions.append(TableFunction(name[0], self._tokens[start].start, parenthesis, streaming))
+        self._index += 2 if is_enclosed else 1
+        parenthesis = self._index if self._text(0) == "(" else 0
+        is_cte = not is_stream and not parenthesis and len(name) == 1 and self._is_cte(name[0])
+        if is_cte or (parenthesis and len(name) > 1):
             return
-        if not streaming and len(name) == 1 and self._is_cte(name[0]):
-            return
-        end = self._end_of(self._index)
-        suffix = parse_table_suffix(self._tokens, self._index)
+        after = self._query.closing(parenthesis) + 1 if parenthesis else self._index
+        suffix = TableSuffix(after) if after in self._source_ends else parse_table_suffix(self._query, after)
         self._references.append(
             TableReference(
                 tuple(name),
                 self._tokens[start].start,
-                end,
-                is_stream=streaming,
-                has_alias=suffix.has_alias,
-                has_watermark=suffix.has_watermark,
-                has_sample=suffix.has_sample,
-                has_options=suffix.has_options,
+                self._end_of(after),
+                is_stream,
+                suffix,
                 alias_position=self._end_of(suffix.end),
                 form=form,
                 form_start=frame.form_start if form == QUERY else 0,
-                as_of=suffix.as_of and replace(suffix.as_of, join=join_words(self._tokens, start)),
-                alias=suffix.alias,
+                as_of=suffix.as_of and replace(suffix.as_of, join=join_words(self._query, start)),
+                parenthesis=parenthesis,
             )
         )
 
@@ -306,11 +263,11 @@ class _ReferenceFinder:
 
     def _is_stream_keyword(self) -> bool:
         """Return whether the word STREAM is the keyword and not a table name."""
-        index = self._index + 1
         if self._text(1) == "(":
-            index += 1
-            return self._text(3) in (")", ".") and self._tokens[index].type in (lexer.WORD, lexer.QUOTED)
-        return parse_table_suffix(self._tokens, index).has_alias and self._text(1) != "AS"
+            return self._text(3) in (")", ".") and self._tokens[self._index + 2].is_identifier
+        if self._index + 1 in self._source_ends:
+            return False
+        return parse_table_suffix(self._query, self._index + 1).has_alias and self._text(1) != "AS"
 
     def _is_cte(self, name: str) -> bool:
         return any(name.lower() in frame.ctes for frame in self._frames)

@@ -1,12 +1,10 @@
-"""Replace calls of ``read_kafka(...)`` in a statement with temporary tables that have the options of the calls."""
+"""Create the temporary tables that calls of ``read_kafka(...)`` read. They have the options of the calls."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options import connector as opt
@@ -14,11 +12,10 @@ from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.parser import parse_declaration
-from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.classify import CreateView, classify
+from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
-from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call, find_calls
-from kafka_sql.sql.rewrite.table_references import apply_edits
+from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call
 from kafka_sql.table.declaration import Table
 
 _FORMAT_KEYS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
@@ -37,31 +34,56 @@ _RAW_SELECT: Final = """`key`, `value`, `topic`, `partition`, `offset`, `timesta
     WHEN 'CreateTime' THEN 0 WHEN 'LogAppendTime' THEN 1 ELSE -1 END AS `timestampType`"""
 
 
-def replace_calls(tables: Tables, text: str, is_streaming: Callable[[], bool]) -> str:
-    """Return the statement with each call replaced by a table or, without a format, by a query of Databricks' columns.
+def create_table(tables: Tables, call: Call) -> str:
+    """Create the table of a call, and return its name."""
+    if has_format(call):
+        if call.has_headers:
+            raise UnsupportedSqlError(
+                f"{FUNCTION}: 'includeHeaders' is not supported with a format. Declare the table with CREATE TABLE and "
+                "a column METADATA FROM 'header-list'."
+            )
+        declaration = add_inferred_columns(Declaration((FUNCTION,), temporary=True, options=[*call.options.items()]))
+        return _create(tables, call, declaration)
+    columns = f"{_RAW_COLUMNS}, {_HEADERS}" if call.has_headers else _RAW_COLUMNS
+    declaration = Declaration(
+        (FUNCTION,),
+        temporary=True,
+        columns=parse_declaration(f"CREATE TABLE t ({columns})").columns,
+        options=[*{**call.options, **_RAW_OPTIONS}.items()],
+    )
+    return _create(tables, call, declaration)
+
+
+def has_format(call: Call) -> bool:
+    """Return whether the columns are those of a format, and not those of Databricks' function."""
+    return any(key in call.options for key in _FORMAT_KEYS)
+
+
+def select_call(call: Call, table: str) -> str:
+    """Return the relation that replaces a call.
 
     Args:
-        is_streaming: returns whether the runtime mode is streaming.
+        table: the table of the call, as a relation in SQL.
+    """
+    if has_format(call):
+        return table
+    headers = ", `headers`" if call.has_headers else ""
+    return f"(SELECT {_RAW_SELECT}{headers} FROM {table})"
+
+
+def check_statement(query: QueryText) -> None:
+    """Check that a statement with calls does not outlive their tables.
 
     Raises:
-        UnsupportedSqlError: the statement creates a permanent view or a function, which would outlive the table.
-        KafkaSqlError: the arguments are invalid, or the columns cannot be inferred.
+        UnsupportedSqlError: it creates a permanent view or a function.
     """
-    calls = find_calls(text, is_streaming)
-    if not calls:
-        return text
-    _check_statement(text)
-    return apply_edits(text, [(call.start, call.end, _replace(tables, call)) for call in calls])
-
-
-def _check_statement(text: str) -> None:
-    statement = st.classify(text)
-    if isinstance(statement, st.CreateView) and not statement.temporary:
+    statement = classify(query.text)
+    if isinstance(statement, CreateView) and not statement.temporary:
         raise UnsupportedSqlError(
             f"CREATE VIEW {'.'.join(statement.name)}: {FUNCTION}(...) is only supported in a temporary view. Use "
             "CREATE TEMPORARY VIEW, or declare the table with CREATE TABLE."
         )
-    cursor = TokenCursor(lexer.tokenize_spark(text))
+    cursor = TokenCursor(iter(query.tokens))
     if cursor.take_words("CREATE"):
         cursor.take_words("OR", "REPLACE")
         cursor.take_words("TEMPORARY")
@@ -70,31 +92,6 @@ def _check_statement(text: str) -> None:
                 f"CREATE FUNCTION: {FUNCTION}(...) is not supported in a function. Declare the table with CREATE "
                 "TABLE, and use its name."
             )
-
-
-def _replace(tables: Tables, call: Call) -> str:
-    """Create the table of a call, and return the relation that replaces the call."""
-    stream = "STREAM " if call.is_stream else ""
-    if any(key in call.options for key in _FORMAT_KEYS):
-        if call.has_headers:
-            raise UnsupportedSqlError(
-                f"{FUNCTION}: 'includeHeaders' is not supported with a format. Declare the table with CREATE TABLE and "
-                "a column METADATA FROM 'header-list'."
-            )
-        declaration = add_inferred_columns(Declaration((FUNCTION,), temporary=True, options=[*call.options.items()]))
-        return stream + quote(_create(tables, call, declaration))
-    columns, select = (
-        (f"{_RAW_COLUMNS}, {_HEADERS}", f"{_RAW_SELECT}, `headers`")
-        if call.has_headers
-        else (_RAW_COLUMNS, _RAW_SELECT)
-    )
-    declaration = Declaration(
-        (FUNCTION,),
-        temporary=True,
-        columns=parse_declaration(f"CREATE TABLE t ({columns})").columns,
-        options=[*{**call.options, **_RAW_OPTIONS}.items()],
-    )
-    return f"(SELECT {select} FROM {stream}{quote(_create(tables, call, declaration))})"
 
 
 def _create(tables: Tables, call: Call, declaration: Declaration) -> str:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.rewrite.query_blocks import find_query_blocks
+from kafka_sql.sql.recognize.query_text import QueryText
 
 
 def clauses(sql: str) -> list[dict[str, str]]:
-    tokens = list(lexer.tokenize_spark(sql))
-    return [
-        {
-            name: sql[tokens[part.start].start : tokens[part.stop - 1].end]
-            for name, part in block.clauses.items()
-            if part
-        }
-        for block in find_query_blocks(tokens)
-    ]
+    query = QueryText(sql)
+    return [{name: query.part(part) for name, part in block.clauses.items() if part} for block in query.blocks]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ import re
 import pytest
 
 from kafka_sql.errors import SqlSyntaxError, StatementError, UnsupportedSqlError
-from kafka_sql.sql.windows.rewrite import rewrite_windows
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.edits import apply_edits
+from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 
 
 def rewrite(sql: str, streaming: bool = False) -> str:
-    return rewrite_windows(sql, lambda: streaming)
+    query = QueryText(sql)
+    return apply_edits(sql, rewrite_windows(query, streaming).edits)
 
 
 def windows(sql: str) -> list[str]:

@@ -12,59 +12,65 @@ event time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.sql.expressions.interval import Interval, sum_intervals
-from kafka_sql.sql.rewrite.window_time import LAST_INSTANT
-from kafka_sql.sql.windows.window_call import MILLISECOND, WindowCall
+from kafka_sql.sql.recognize.query_text import Span
+from kafka_sql.sql.rewrite.edits import Template
+from kafka_sql.sql.rewrite.windows.window_blocks import LAST_INSTANT
+from kafka_sql.sql.rewrite.windows.window_call import MILLISECOND, WindowCall
 
 SESSION_COLUMN: Final = "__session"
 _ONE_MILLISECOND: Final = "INTERVAL '0.001' SECOND"
 
 
-def spark_subquery(call: WindowCall) -> str:
-    """Return the rows of a call as a subquery: the columns of its source, window_start, window_end and window_time."""
+def window_layers(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
+    """Return the select lists of the subqueries around the source of a call, the innermost first.
+
+    The outermost one returns the columns of the source, window_start, window_end and window_time.
+
+    Args:
+        keys: the columns of PARTITION BY.
+    """
     match call.function:
+        case _ if call.is_aggregated:
+            return [[f"*, session_window({quote(call.time_column)}, {_duration(call.size)}) AS {SESSION_COLUMN}"]]
         case "CUMULATE":
-            rows, hidden, start, end = _cumulate(call), "__step, __window, __end", "__window.start", "__end"
+            layers, hidden, start, end = _cumulate(call), "__step, __window, __end", "__window.start", "__end"
         case "SESSION":
-            rows, hidden, start, end = _session(call), "__time, __starts, __number, __start, __end", "__start", "__end"
+            layers, hidden = _session(call, keys), "__time, __starts, __number, __start, __end"
+            start, end = "__start", "__end"
         case _:
-            window = _window(call.time_column, call.size, call.step, call.offset)
-            rows, hidden = f"SELECT *, {window} AS __window FROM {call.source}", "__window"
-            start, end = "__window.start", "__window.end"
-    last = f"SELECT *, {end} - {_ONE_MILLISECOND} AS {LAST_INSTANT} FROM ({rows})"
+            layers = [[f"*, {_window(call.time_column, call.size, call.step, call.offset)} AS __window"]]
+            hidden, start, end = "__window", "__window.start", "__window.end"
     times = f"{start} AS window_start, {end} AS window_end, {_window_time(call)} AS window_time"
-    return f"(SELECT * EXCEPT ({hidden}, {LAST_INSTANT}), {times} FROM ({last}))"
+    last = f"*, {end} - {_ONE_MILLISECOND} AS {LAST_INSTANT}"
+    return [*layers, [last], [f"* EXCEPT ({hidden}, {LAST_INSTANT}), {times}"]]
 
 
-def session_rows(call: WindowCall) -> str:
-    """Return the rows of a SESSION with the column ``__session``, by which a stream is aggregated."""
-    gap = _duration(call.size)
-    return f"(SELECT *, session_window({quote(call.time_column)}, {gap}) AS {SESSION_COLUMN} FROM {call.source})"
-
-
-def _cumulate(call: WindowCall) -> str:
+def _cumulate(call: WindowCall) -> list[Template]:
     """Return each row once for each end of a step from its own step to the end of its window."""
-    step = _window(call.time_column, call.step, call.step, call.offset % call.step)
-    window = _window(call.time_column, call.size, call.size, call.offset)
-    steps = f"SELECT *, {step} AS __step FROM {call.source}"
-    windows = f"SELECT *, {window} AS __window FROM ({steps})"
-    return f"SELECT *, explode(sequence(__step.end, __window.end, {_interval(call.step)})) AS __end FROM ({windows})"
+    return [
+        [f"*, {_window(call.time_column, call.step, call.step, call.offset % call.step)} AS __step"],
+        [f"*, {_window(call.time_column, call.size, call.size, call.offset)} AS __window"],
+        [f"*, explode(sequence(__step.end, __window.end, {_interval(call.step)})) AS __end"],
+    ]
 
 
-def _session(call: WindowCall) -> str:
+def _session(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
     """Return each row with its session, whose rows are at most the gap apart."""
-    partition = ", ".join(call.partition_keys)
-    by_key, and_key = (f"PARTITION BY {partition} ", f"{partition}, ") if partition else ("", "")
     gap = _interval(call.size)
-    rows = f"SELECT *, {_window(call.time_column, MILLISECOND, MILLISECOND, 0)}.start AS __time FROM {call.source}"
-    is_near = f"__time <= lag(__time) OVER ({by_key}ORDER BY __time) + {gap}"
-    starts = f"SELECT *, if({is_near}, 0, 1) AS __starts FROM ({rows})"
-    numbers = f"SELECT *, sum(__starts) OVER ({by_key}ORDER BY __time) AS __number FROM ({starts})"
-    session = f"OVER (PARTITION BY {and_key}__number)"
-    return f"SELECT *, min(__time) {session} AS __start, max(__time) {session} + {gap} AS __end FROM ({numbers})"
+    columns = [part for key in keys for part in (", ", key)][1:]
+    by_key = ["PARTITION BY ", *columns, " "] if keys else []
+    session = ["OVER (PARTITION BY ", *columns, ", " if keys else "", "__number)"]
+    return [
+        [f"*, {_window(call.time_column, MILLISECOND, MILLISECOND, 0)}.start AS __time"],
+        ["*, if(__time <= lag(__time) OVER (", *by_key, f"ORDER BY __time) + {gap}, 0, 1) AS __starts"],
+        ["*, sum(__starts) OVER (", *by_key, "ORDER BY __time) AS __number"],
+        ["*, min(__time) ", *session, " AS __start, max(__time) ", *session, f" + {gap} AS __end"],
+    ]
 
 
 def _window(column: str, size: int, step: int, offset: int) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_suffix import parse_table_suffix
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,7 @@ from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
     ],
 )
 def test_clauses(suffix: str, expected: str) -> None:
-    tokens = list(lexer.tokenize_spark(f"t {suffix}"))
-    parsed = parse_table_suffix(tokens, 1)
+    parsed = parse_table_suffix(QueryText(f"t {suffix}"), 1)
     matches = {
         "alias": parsed.has_alias,
         "options": parsed.has_options,
@@ -48,5 +47,5 @@ def test_clauses(suffix: str, expected: str) -> None:
 
 
 def test_the_position_of_the_alias() -> None:
-    tokens = list(lexer.tokenize_spark("t WATERMARK (a + (b)) DELAY OF INTERVAL '5' SECOND x"))
-    assert tokens[parse_table_suffix(tokens, 1).end].text == "x"
+    query = QueryText("t WATERMARK (a + (b)) DELAY OF INTERVAL '5' SECOND x")
+    assert query.tokens[parse_table_suffix(query, 1).end].text == "x"

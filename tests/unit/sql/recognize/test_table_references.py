@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.sql.rewrite.table_references import TableReference, apply_edits, find_table_references
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.table_references import TableReference, find_table_references
+from kafka_sql.sql.rewrite.edits import Edit, apply_edits
 
 
 def referenced_tables(sql: str) -> list[str]:
-    return [".".join(r.name) for r in find_table_references(sql)]
+    return [".".join(r.name) for r in find_table_references(QueryText(sql))]
 
 
 @pytest.mark.parametrize(
@@ -115,9 +117,13 @@ def test_referenced_tables(sql: str, tables: list[str]) -> None:
     ],
 )
 def test_clauses_around_the_name(suffix: str, is_stream: bool, has_alias: bool, has_watermark: bool) -> None:
-    first = find_table_references(f"SELECT * FROM {suffix}")[0]
+    first = find_table_references(QueryText(f"SELECT * FROM {suffix}"))[0]
     assert first.name[-1] == "orders"
-    assert (first.is_stream, first.has_alias, first.has_watermark) == (is_stream, has_alias, has_watermark)
+    assert (first.is_stream, first.suffix.has_alias, first.suffix.has_watermark) == (
+        is_stream,
+        has_alias,
+        has_watermark,
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,19 +131,21 @@ def test_clauses_around_the_name(suffix: str, is_stream: bool, has_alias: bool, 
 )
 def test_position_includes_the_stream_keyword(text: str) -> None:
     sql = f"SELECT 'é' FROM {text} AS o"
-    (reference,) = find_table_references(sql)
+    (reference,) = find_table_references(QueryText(sql))
     assert sql[reference.start : reference.end] == text
 
 
 def test_apply_edits() -> None:
     sql = "SELECT * FROM a JOIN /* a */ b ON a.x = b.x"
-    edits = [(r.start, r.end, f"<{r.name[0]}>") for r in find_table_references(sql)]
+    edits = [Edit(r.start, r.end, f"<{r.name[0]}>") for r in find_table_references(QueryText(sql))]
     assert apply_edits(sql, reversed(edits)) == "SELECT * FROM <a> JOIN /* a */ <b> ON a.x = b.x"
     assert apply_edits(sql, []) == sql
 
 
 def test_all_fields_of_a_reference() -> None:
-    assert find_table_references("TABLE db.t") == [TableReference(("db", "t"), 6, 10, alias_position=10, form="query")]
+    assert find_table_references(QueryText("TABLE db.t")) == [
+        TableReference(("db", "t"), 6, 10, alias_position=10, form="query")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +163,7 @@ def test_all_fields_of_a_reference() -> None:
     ],
 )
 def test_form_and_alias_position(sql: str, form: str, alias_after: str) -> None:
-    reference = find_table_references(sql)[0]
+    reference = find_table_references(QueryText(sql))[0]
     assert reference.form == form
     assert reference.alias_position == sql.index(alias_after) + len(alias_after)
     if form == "query":
@@ -194,10 +202,10 @@ def queries(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[str]]:
 @given(queries())
 def test_finds_every_table_and_nothing_else(query: tuple[str, list[str]]) -> None:
     sql, tables = query
-    assert [sql[r.start : r.end] for r in find_table_references(sql)] == tables
+    assert [sql[r.start : r.end] for r in find_table_references(QueryText(sql))] == tables
 
 
 @given(st.text(alphabet="() ,.;'`\"abFROMSELECTWITHJOIN\n-*/", max_size=60))
 def test_never_raises(sql: str) -> None:
-    for reference in find_table_references(sql):
+    for reference in find_table_references(QueryText(sql)):
         assert 0 <= reference.start < reference.end <= len(sql)

@@ -1,0 +1,150 @@
+"""Return the edits that write the windows of a statement as subqueries in Spark SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.recognize.query_blocks import QueryBlock
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.edits import Edit
+from kafka_sql.sql.rewrite.hints import parse_hint
+from kafka_sql.sql.rewrite.windows.group_windows import find_group_windows
+from kafka_sql.sql.rewrite.windows.spark_form import SESSION_COLUMN, window_layers
+from kafka_sql.sql.rewrite.windows.window_blocks import END, START, TIME, TimeReference, WindowBlocks, add_window_time
+from kafka_sql.sql.rewrite.windows.window_call import WindowCall, find_window_calls
+
+_MAY_HAVE_WINDOWS: Final = re.compile(
+    r"\b(?:TUMBLE|HOP|CUMULATE|SESSION)(?:_(?:START|END|ROWTIME|PROCTIME))?\s*\(", re.IGNORECASE
+)
+_SESSION_TIMES: Final = {
+    START: "CAST({session}.start AS TIMESTAMP_NTZ)",
+    END: "CAST({session}.end AS TIMESTAMP_NTZ)",
+    TIME: "({session}.end - INTERVAL '0.001' SECOND)",
+}
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a statement.
+
+    Attributes:
+        blocks: the blocks of the statement, with those that the windows become.
+        edits: what writes the windows in Spark SQL.
+    """
+
+    blocks: WindowBlocks
+    edits: Sequence[Edit] = ()
+
+    @property
+    def sources(self) -> list[range]:
+        """The relations that the windows read."""
+        return [call.source for call in self.blocks.windows.values()]
+
+
+def may_have_windows(text: str) -> bool:
+    """Return whether a statement may have windows."""
+    return _MAY_HAVE_WINDOWS.search(text) is not None
+
+
+def rewrite_windows(query: QueryText, streaming: bool) -> Windows:
+    """Return the windows of a statement.
+
+    Args:
+        streaming: whether tables are read as streams, also without the keyword STREAM.
+
+    Raises:
+        SqlSyntaxError, StatementError, UnsupportedSqlError: Flink would reject a window, or Spark cannot run it.
+    """
+    if not may_have_windows(query.text):
+        return Windows(WindowBlocks(query))
+    groups, functions = find_group_windows(query)
+    calls = [
+        replace(call, is_aggregated=call.function == "SESSION" and (streaming or _reads_stream(query, call.source)))
+        for call in (*groups, *find_window_calls(query))
+    ]
+    blocks = WindowBlocks(query, calls, functions)
+    edits: list[Edit] = []
+    for block, call in blocks.windows.items():
+        edits += _write_subquery(query, blocks, block)
+        if call.is_aggregated:
+            edits += _aggregate_sessions(query, blocks, blocks.outer.get(block), call)
+        elif call.group_key:
+            edits.append(Edit(*query.span(call.group_key), "window_start, window_end"))
+    edits += (Edit(*query.span(f.tokens), f.name.lower()) for f in functions.values())
+    return Windows(blocks, [*edits, *add_window_time(query, blocks)])
+
+
+def _reads_stream(query: QueryText, source: range) -> bool:
+    return any(query.word(index) == "STREAM" for index in source)
+
+
+def _write_subquery(query: QueryText, blocks: WindowBlocks, block: QueryBlock) -> Iterator[Edit]:
+    """Yield the edits before and after the source of a window, which stays where it is."""
+    call = blocks.windows[block]
+    source, tokens = query.span(call.source), query.span(call.tokens)
+    hint = parse_hint(query.text, source.end)
+    source_end = hint.end if hint is not None else source.end
+    layers = window_layers(call, [query.span(key) for key in call.partition_keys])
+    before = [part for layer in reversed(layers) for part in ("(SELECT ", *layer, " FROM ")]
+    alias = ""
+    last = query.tokens[call.source.stop - 1]
+    if call.group_key and call.source.stop == blocks.outer[block].clause("FROM").stop and last.text != ")":
+        alias = f" AS {quote(last.name)}"  # qualifiers of columns stay valid
+    yield Edit(tokens.start, source.start, before)
+    yield Edit(source_end, max(tokens.end, source_end), ")" * len(layers) + alias)
+
+
+def _aggregate_sessions(
+    query: QueryText, blocks: WindowBlocks, block: QueryBlock | None, call: WindowCall
+) -> Iterator[Edit]:
+    """Yield the edits that make Spark aggregate the sessions of a stream.
+
+    Spark merges rows into sessions as part of an aggregate only, with the other grouping columns as key.
+
+    Args:
+        block: the block that reads the sessions.
+
+    Raises:
+        UnsupportedSqlError: the query does not aggregate them, or does so by columns other than those of PARTITION BY.
+    """
+    group = block.clause("GROUP") if block is not None else range(0)
+    elements = query.split(group)
+    references = {element: _reference(blocks, element) for element in elements}
+    names = {reference.name: reference for reference in references.values() if reference is not None}
+    if call.group_key:
+        names |= dict.fromkeys((START, END), TimeReference(START, call.group_key))
+    others = [e for e in elements if e != call.group_key and references[e] is None]
+    keys = {query.tokens[element.stop - 1].name.lower() for element in others}
+    partition = {_last_name(query, key) for key in call.partition_keys}
+    if block is None or START not in names or END not in names or keys != partition:
+        expected = ", ".join([*map(query.part, call.partition_keys), "window_start", "window_end"])
+        raise UnsupportedSqlError(
+            "SESSION in a stream: Spark computes sessions only for an aggregate by the columns of PARTITION BY. "
+            f"Write GROUP BY {expected}; or write GROUP BY session_window({call.time_column}, ...) yourself."
+        )
+    texts = [part for element in others for part in (", ", query.span(element))]
+    yield Edit(*query.span(group), [names[START].qualifier + SESSION_COLUMN, *texts])
+    items = set(query.split(block.clause("SELECT")))
+    outside = [i for i in blocks.own_tokens(block) if i not in group and i not in block.clause("FROM")]
+    for reference in blocks.references(outside):
+        if query.word(reference.tokens.start - 1) == "AS":  # an alias of that name
+            continue
+        text = _SESSION_TIMES[reference.name].format(session=reference.qualifier + SESSION_COLUMN)
+        alias = f" AS {reference.name.lower()}" if reference.tokens in items else ""
+        yield Edit(*query.span(reference.tokens), text + alias)
+
+
+def _reference(blocks: WindowBlocks, element: range) -> TimeReference | None:
+    """Return the reference to the time of a window that an element of GROUP BY is."""
+    references = [r for r in blocks.references(element) if r.tokens.stop == element.stop]
+    return references[-1] if references and references[-1].tokens == element else None
+
+
+def _last_name(query: QueryText, key: range) -> str:
+    names = [query.tokens[index].name.lower() for index in key if query.tokens[index].is_identifier]
+    return names[-1] if names else ""
