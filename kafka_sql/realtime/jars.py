@@ -17,7 +17,7 @@ _CONNECTOR: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 def add_connector(context: Any, sink: str) -> Any:
     """Add the connector to the driver and the executors, unless the application has it. Return the class loader.
 
-    The jars (9 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
+    The jars (10 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
 
     Args:
         context: the SparkContext.

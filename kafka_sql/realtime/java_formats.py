@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from json import dumps
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.csv import options as csv
+from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json import options as json
 from kafka_sql.formats.json.fallback import has_decimal
 from kafka_sql.formats.json_confluent.options import RENAMED_JSON_OPTIONS
@@ -26,16 +28,6 @@ from kafka_sql.formats.raw import options as raw
 from kafka_sql.options import Options
 from kafka_sql.realtime.decode_plans import plan_json, serve_plans
 from kafka_sql.realtime.java_charsets import java_charset
-
-_IS_CSV_FLAG: Final = {
-    "TRIM_SPACES": csv.TRIM_SPACES,
-    "ALLOW_COMMENTS": csv.ALLOW_COMMENTS,
-    "IGNORE_ERRORS": csv.IGNORE_PARSE_ERRORS,
-    "IGNORE_EXTRA": csv.IGNORE_TRAILING_UNMAPPABLE,
-    "ALLOW_TRAILING_COMMA": csv.ALLOW_TRAILING_COMMA,
-    "FAIL_ON_MISSING": csv.FAIL_ON_MISSING_COLUMNS,
-    "EMPTY_STRING_AS_NULL": csv.EMPTY_STRING_AS_NULL,
-}
 
 
 @dataclass(frozen=True)
@@ -62,6 +54,11 @@ class JavaPayload:
     def classes(self) -> Any:
         """The package of the classes."""
         return self.gateway.jvm.io.github.kafkasql.realtime
+
+    @property
+    def formats(self) -> Any:
+        """The package of the decoders and encoders."""
+        return self.gateway.jvm.io.github.kafkasql.formats
 
     @property
     def java_types(self) -> Any:
@@ -92,53 +89,51 @@ def create_encoder(java: JavaPayload) -> Any:
 
 
 def _json_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.classes.JsonDecoder(java.java_types, _json_rules(java, java.payload.options), errors)
+    return java.formats.json.JsonDecoder(java.java_types, _json_options(java, java.payload.options), errors)
 
 
 def _json_encoder(java: JavaPayload) -> Any:
-    rules = _json_rules(java, java.payload.options)
-    return java.classes.JsonEncoder(java.java_types, java.java_precisions, rules)
+    options = _json_options(java, java.payload.options)
+    return java.formats.json.JsonEncoder(java.java_types, java.java_precisions, options)
 
 
 def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
     java.payload.create_decoder(java.table_schema)  # checks the columns and the options
-    rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
-    return java.classes.JsonConfluentDecoder(java.java_types, rules, errors)
+    options = _json_options(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
+    return java.formats.json.JsonConfluentDecoder(java.java_types, options, errors)
 
 
 def _json_confluent_encoder(java: JavaPayload) -> Any:
-    rules = _json_rules(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
-    encoder = java.classes.JsonEncoder(java.java_types, java.java_precisions, rules)
+    options = _json_options(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
+    encoder = java.formats.json.JsonEncoder(java.java_types, java.java_precisions, options)
     return _with_header(java, _registry_encoder(java), encoder)
 
 
-def _json_rules(java: JavaPayload, options: Options) -> Any:
-    return java.classes.JsonRules(
-        options[json.FAIL_ON_MISSING_FIELD],
-        options[json.IGNORE_PARSE_ERRORS],
-        options[json.TIMESTAMP_FORMAT],
-        options.key(json.FAIL_ON_MISSING_FIELD),
-        any(has_decimal(field.type) for field in java.schema),
-        options[json.DECIMAL_AS_PLAIN_NUMBER],
-        options[json.IGNORE_NULL_FIELDS],
-    )
+def _json_options(java: JavaPayload, options: Options) -> Any:
+    values = {
+        "fail_on_missing": options[json.FAIL_ON_MISSING_FIELD],
+        "ignore_errors": options[json.IGNORE_PARSE_ERRORS],
+        "standard": TimestampStandard(options[json.TIMESTAMP_FORMAT]).name,
+        "missing_option": options.key(json.FAIL_ON_MISSING_FIELD),
+        "has_decimals": any(has_decimal(field.type) for field in java.schema),
+        "plain_decimals": options[json.DECIMAL_AS_PLAIN_NUMBER],
+        "skip_nulls": options[json.IGNORE_NULL_FIELDS],
+    }
+    return java.formats.json.JsonOptions.parse(dumps(values))
 
 
 def _csv_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.classes.CsvDecoder(java.java_types, _csv_rules(java), errors)
+    return java.formats.csv.CsvDecoder(java.java_types, _csv_options(java), errors)
 
 
 def _csv_encoder(java: JavaPayload) -> Any:
-    return java.classes.CsvEncoder(java.java_types, java.java_precisions, _csv_rules(java))
+    return java.formats.csv.CsvEncoder(java.java_types, java.java_precisions, _csv_options(java))
 
 
-def _csv_rules(java: JavaPayload) -> Any:
-    options, rules = java.payload.options, java.classes.CsvRules
-    dialect = csv.parse_dialect(options)
-    flags = sum(getattr(rules, name) for name, option in _IS_CSV_FLAG.items() if options[option])
-    flags += 0 if options.get(csv.SCIENTIFIC) else rules.PLAIN_DECIMALS
-    quote, escape = (ord(character) if character else -1 for character in (dialect.quote, dialect.escape))
-    return rules(ord(dialect.separator), ord(dialect.element_separator), quote, escape, dialect.null_literal, flags)
+def _csv_options(java: JavaPayload) -> Any:
+    options = java.payload.options
+    values = {**asdict(csv.parse_dialect(options)), "plain_decimals": not options.get(csv.SCIENTIFIC)}
+    return java.formats.csv.CsvOptions.parse(dumps(values))
 
 
 def _avro_decoder(java: JavaPayload, errors: Any) -> Any:
@@ -222,19 +217,21 @@ def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any,
 
 
 def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
-    options = java.payload.options
-    return java.classes.RawDecoder(java.java_types, *_raw_rules(java), options.get(raw.LINE_DELIMITER), errors)
+    return java.formats.raw.RawDecoder(java.java_types, _raw_options(java), errors)
 
 
 def _raw_encoder(java: JavaPayload) -> Any:
-    line_end = java.payload.options.get(raw.LINE_DELIMITER) or ""
-    return java.classes.RawEncoder(java.java_types, *_raw_rules(java), line_end)
+    return java.formats.raw.RawEncoder(java.java_types, _raw_options(java))
 
 
-def _raw_rules(java: JavaPayload) -> tuple[str, bool]:
+def _raw_options(java: JavaPayload) -> Any:
     options = java.payload.options
-    charset = java_charset(options[raw.CHARSET].name) or ""  # see check_source
-    return charset, options[raw.ENDIANNESS] == raw.BIG_ENDIAN
+    values = {
+        "charset": java_charset(options[raw.CHARSET].name),  # not None: see check_source
+        "is_big_endian": options[raw.ENDIANNESS] == raw.BIG_ENDIAN,
+        "line_delimiter": options.get(raw.LINE_DELIMITER),
+    }
+    return java.formats.raw.RawOptions.parse(dumps(values))
 
 
 _FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[JavaPayload], Any]]]] = {

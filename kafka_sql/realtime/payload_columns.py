@@ -106,7 +106,7 @@ def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
     java = _java_payload(rows, definition, payload, schema)
     name, part = ("key", " (key)") if payload is definition.key else ("value", "")
     advice = f" ({describe_tolerance(payload)})"
-    errors = java.classes.ErrorHandling(definition.name, part, advice, definition.options[opt.ERROR_HANDLING])
+    errors = java.formats.ErrorHandling(definition.name, part, advice, definition.options[opt.ERROR_HANDLING])
     decoder = create_decoder(java, errors)
     untyped: Any = rows
     record = java.gateway.new_array(java.gateway.jvm.org.apache.spark.sql.Column, 4)

@@ -27,7 +27,7 @@ _SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
 _ESCAPES: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
 _LINE_ENDS: Final = "\r\n"
 _END: Final = ""  # in place of a character, at the end of the text
-_DATE: Final = re.compile(r"(\+?\d+|-0+)-([+-]?\d{1,2}|[+-]\d)-([+-]?\d{1,2}|[+-]\d)")
+_DATE: Final = re.compile(r"(\+?\d+)-([+-]?\d{1,2}|[+-]\d)-([+-]?\d{1,2}|[+-]\d)")
 _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _LAST_JULIAN: Final = (1582, 10, 4)
 

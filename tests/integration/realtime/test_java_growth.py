@@ -68,7 +68,7 @@ def decoder(spark: Any, columns: str, **options: str) -> tuple[Any, list[str]]:
     schema = spark_schema(definition)
     gateway, fields = spark.sparkContext._gateway, arrow_schema(schema)
     java = JavaPayload(gateway, definition.value, schema, fields, fields, [6] * len(fields))
-    return create_decoder(java, java.classes.ErrorHandling("t", "", "", "ignore")), fields.names
+    return create_decoder(java, java.formats.ErrorHandling("t", "", "", "ignore")), fields.names
 
 
 def check_decoder(meter: Any, decoder: Any, shapes: dict[str, Bytes], largest: int = LARGEST) -> None:

@@ -1,5 +1,7 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.ErrorHandling;
+import org.apache.spark.sql.catalyst.InternalRow;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.types.StructType;
@@ -11,7 +13,7 @@ public final class AvroConfluentDecoder extends WireFormatDecoder {
         super(type, table, errors);
     }
 
-    void decodeRows(byte[] payload, List rows) {
+    protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload == null) return;
         checkHeader(payload);
         AvroReader reader = (AvroReader) findReader(schemaId(payload));

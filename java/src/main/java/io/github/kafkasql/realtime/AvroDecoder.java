@@ -1,5 +1,8 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadDecoder;
+import io.github.kafkasql.formats.ErrorHandling;
+import org.apache.spark.sql.catalyst.InternalRow;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
@@ -13,7 +16,7 @@ public final class AvroDecoder extends PayloadDecoder {
         this.reader = new AvroReader(type, PlanTables.parse(plan));
     }
 
-    void decodeRows(byte[] payload, List rows) {
+    protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload != null) rows.add(reader.read(payload, 0));
     }
 }

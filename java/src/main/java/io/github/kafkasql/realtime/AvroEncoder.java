@@ -1,5 +1,8 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadEncoder;
+import io.github.kafkasql.formats.Failures;
+import io.github.kafkasql.formats.Times;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
 import org.apache.avro.Schema;
@@ -33,7 +36,7 @@ public final class AvroEncoder extends PayloadEncoder {
         this.precisions = precisions;
     }
 
-    byte[] encodeRow(InternalRow row) {
+    public byte[] encodeRow(InternalRow row) {
         ByteArrayOutputStream out = new ByteArrayOutputStream(128);
         if (branch >= 0) writeNumber(branch, out);
         for (int i = 0; i < fields.length; i++) write(row, i, fields[i], precisions[i], out);

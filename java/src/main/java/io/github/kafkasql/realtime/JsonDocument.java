@@ -13,13 +13,12 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Parses the first JSON value of a payload, and writes values as compact JSON.
+ * Parses the first JSON value of a payload,.
  *
  * <p>A value is a Map, a List, a String, a Number, a Boolean or null. Of repeated names, the last one counts.
  */
@@ -127,83 +126,6 @@ public final class JsonDocument {
         if (token == JsonToken.VALUE_FALSE) return Boolean.FALSE;
         if (token == JsonToken.VALUE_NULL) return null;
         throw new IOException("is not valid JSON");
-    }
-
-    /** Writes a value without white space. asDecimals: numbers with a fraction are BigDecimals without trailing zeros. */
-    public static String compact(Object value, boolean asDecimals) {
-        StringBuilder out = new StringBuilder();
-        write(value, asDecimals, out);
-        return out.toString();
-    }
-
-    private static void write(Object value, boolean asDecimals, StringBuilder out) {
-        if (value instanceof Map) {
-            String separator = "{";
-            for (Iterator i = ((Map) value).entrySet().iterator(); i.hasNext(); ) {
-                Map.Entry entry = (Map.Entry) i.next();
-                out.append(separator);
-                quote((String) entry.getKey(), out);
-                out.append(':');
-                write(entry.getValue(), asDecimals, out);
-                separator = ",";
-            }
-            out.append(((Map) value).isEmpty() ? "{}" : "}");
-        } else if (value instanceof List) {
-            String separator = "[";
-            for (Iterator i = ((List) value).iterator(); i.hasNext(); ) {
-                out.append(separator);
-                write(i.next(), asDecimals, out);
-                separator = ",";
-            }
-            out.append(((List) value).isEmpty() ? "[]" : "]");
-        } else if (value instanceof String) {
-            quote((String) value, out);
-        } else if (value instanceof Number) {
-            Number number = (Number) value;
-            if (number.isIntegral) {
-                out.append(number.text.equals("-0") ? "0" : number.text);
-            } else if (asDecimals) {
-                new DecimalText(number.text).write(out);
-            } else {
-                writeDouble(Double.toString(Double.parseDouble(number.text)), out);
-            }
-        } else {
-            out.append(String.valueOf(value));
-        }
-    }
-
-    /** Writes the text of a FLOAT or DOUBLE; in quotes if it is not finite. */
-    static void writeDouble(String text, StringBuilder out) {
-        char last = text.charAt(text.length() - 1);
-        boolean isFinite = last >= '0' && last <= '9';
-        if (!isFinite) out.append('"');
-        out.append(text);
-        if (!isFinite) out.append('"');
-    }
-
-    static void quote(String text, StringBuilder out) {
-        out.append('"');
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-            } else if (c >= ' ') {
-                out.append(c);
-            } else if (c == '\b') {
-                out.append("\\b");
-            } else if (c == '\t') {
-                out.append("\\t");
-            } else if (c == '\n') {
-                out.append("\\n");
-            } else if (c == '\f') {
-                out.append("\\f");
-            } else if (c == '\r') {
-                out.append("\\r");
-            } else {
-                out.append(c < 16 ? "\\u000" : "\\u00").append(Integer.toHexString(c).toUpperCase());
-            }
-        }
-        out.append('"');
     }
 
     private JsonDocument() {}

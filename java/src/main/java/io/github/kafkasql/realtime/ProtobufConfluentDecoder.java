@@ -1,5 +1,8 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.Mismatch;
+import io.github.kafkasql.formats.ErrorHandling;
+import org.apache.spark.sql.catalyst.InternalRow;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +32,7 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder {
         this.ignoresErrors = ignoresErrors;
     }
 
-    void decodeRows(byte[] payload, List rows) {
+    protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload == null) return;
         try {
             checkHeader(payload);

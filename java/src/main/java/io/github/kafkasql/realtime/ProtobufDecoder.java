@@ -1,5 +1,9 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadDecoder;
+import io.github.kafkasql.formats.Mismatch;
+import io.github.kafkasql.formats.ErrorHandling;
+import org.apache.spark.sql.catalyst.InternalRow;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
@@ -15,7 +19,7 @@ public final class ProtobufDecoder extends PayloadDecoder {
         this.ignoresErrors = ignoresErrors;
     }
 
-    void decodeRows(byte[] payload, List rows) {
+    protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload == null) return;
         try {
             rows.add(reader.read(payload, 0));

@@ -1,5 +1,8 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadEncoder;
+import io.github.kafkasql.formats.Failures;
+import io.github.kafkasql.formats.Times;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -31,7 +34,7 @@ public final class ProtobufEncoder extends PayloadEncoder {
         this.nullLiteral = nullLiteral.getBytes(StandardCharsets.UTF_8);
     }
 
-    byte[] encodeRow(InternalRow row) {
+    public byte[] encodeRow(InternalRow row) {
         ProtobufOutput out = new ProtobufOutput();
         writeFields(message, row, precisions, out);
         return out.toBytes();

@@ -1,5 +1,6 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.Mismatch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;

@@ -1,5 +1,6 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.Mismatch;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.MathContext;

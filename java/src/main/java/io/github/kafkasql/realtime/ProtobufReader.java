@@ -1,5 +1,6 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.Mismatch;
 import java.io.ByteArrayOutputStream;
 import java.io.Serializable;
 import java.util.ArrayList;

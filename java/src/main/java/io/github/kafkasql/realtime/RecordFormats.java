@@ -1,5 +1,6 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadDecoder;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;

@@ -1,5 +1,7 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadEncoder;
+import io.github.kafkasql.formats.Failures;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructField;
@@ -20,7 +22,7 @@ public final class RowEncoder implements Serializable {
     /** Encodes a row, whose columns that are not nullable are checked. */
     public byte[] encode(InternalRow row) {
         try {
-            StructField[] fields = encoder.type.fields();
+            StructField[] fields = encoder.type().fields();
             for (int i = 0; i < fields.length; i++) {
                 if (!fields[i].nullable() && row.isNullAt(i)) {
                     throw Failures.encode("column '" + columns[i] + "' is declared NOT NULL, but a row has NULL.");
@@ -28,7 +30,7 @@ public final class RowEncoder implements Serializable {
             }
             return encoder.encodeRow(row);
         } catch (Failures.Unencodable e) {
-            throw Failures.encode("Table '" + table + "': " + e.reason);
+            throw Failures.encode("Table '" + table + "': " + e.reason());
         }
     }
 }

@@ -1,5 +1,8 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadDecoder;
+import io.github.kafkasql.formats.Mismatch;
+import io.github.kafkasql.formats.ErrorHandling;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.types.StructType;
@@ -9,8 +12,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * <p>The driver's Python process asks the registry, and resolves each schema against the table's columns.
  */
-abstract class WireFormatDecoder extends PayloadDecoder {
-    static final int HEADER_SIZE = 5; // a zero byte and the schema's id
+public abstract class WireFormatDecoder extends PayloadDecoder {
+    public static final int HEADER_SIZE = 5; // a zero byte and the schema's id
     // readers of this JVM, by table and schema; the schema of an id never changes
     private static final ConcurrentHashMap READERS = new ConcurrentHashMap();
 
@@ -29,7 +32,7 @@ abstract class WireFormatDecoder extends PayloadDecoder {
     abstract Object createReader(Map plan);
 
     /** Throws Mismatch if a payload has no header. */
-    static void checkHeader(byte[] payload) {
+    public static void checkHeader(byte[] payload) {
         if (payload.length < HEADER_SIZE || payload[0] != 0) {
             throw new Mismatch(
                 "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a "

@@ -1,5 +1,6 @@
 package io.github.kafkasql.realtime;
 
+import io.github.kafkasql.formats.PayloadEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
@@ -14,7 +15,7 @@ public final class WireFormatEncoder extends PayloadEncoder {
         this.encoder = encoder;
     }
 
-    byte[] encodeRow(InternalRow row) {
+    public byte[] encodeRow(InternalRow row) {
         byte[] body = encoder.encodeRow(row);
         byte[] payload = new byte[header.length + body.length];
         System.arraycopy(header, 0, payload, 0, header.length);

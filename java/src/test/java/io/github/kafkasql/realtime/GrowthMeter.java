@@ -1,6 +1,7 @@
 package io.github.kafkasql.realtime;
 
 import com.sun.management.ThreadMXBean;
+import io.github.kafkasql.formats.PayloadDecoder;
 import java.lang.management.ManagementFactory;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;

@@ -1,9 +1,10 @@
-package io.github.kafkasql.realtime;
+package io.github.kafkasql.formats;
 
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -13,34 +14,34 @@ public abstract class PayloadDecoder implements Serializable {
     private final ErrorHandling errors;
     private transient SkippedRecords skipped; // a task has its own copy of the decoder
 
-    PayloadDecoder(ErrorHandling errors) {
+    protected PayloadDecoder(ErrorHandling errors) {
         this.errors = errors;
     }
 
     /** Adds the rows of a payload, which is null if the record has none. Throws Mismatch if it is not decodable. */
-    abstract void decodeRows(byte[] payload, List rows);
+    protected abstract void decodeRows(byte[] payload, List<InternalRow> rows);
 
     /** Returns the rows of a record's payload. */
     public ArrayData decode(byte[] payload, UTF8String topic, int partition, long offset) {
-        List rows = new ArrayList(1);
+        List<InternalRow> rows = new ArrayList<>(1);
         try {
             decodeRows(payload, rows);
         } catch (Mismatch e) {
             rows.clear();
-            String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
-            String message = topic + "[" + partition + "]@" + offset + errors.part + field + ": " + e.reason;
-            if (errors.mode.equals("fail")) throw Failures.decode(message + errors.advice);
+            String field = e.path().isEmpty() ? "" : ", field '" + e.path() + "'";
+            String message = topic + "[" + partition + "]@" + offset + errors.part() + field + ": " + e.reason();
+            if (errors.mode().equals("fail")) throw Failures.decode(message + errors.advice());
             if (skipped == null) skipped = new SkippedRecords(errors, topic, partition, offset);
             skipped.add(message, offset);
         }
         return new GenericArrayData(rows.toArray());
     }
 
-    static String excerpt(byte[] payload) {
+    public static String excerpt(byte[] payload) {
         return shorten(new String(payload, 0, Math.min(100, payload.length), StandardCharsets.UTF_8));
     }
 
-    static String shorten(String text) {
+    public static String shorten(String text) {
         return text.length() <= 60 ? text : text.substring(0, 57) + "...";
     }
 }

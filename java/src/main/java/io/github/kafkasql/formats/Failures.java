@@ -1,22 +1,26 @@
-package io.github.kafkasql.realtime;
+package io.github.kafkasql.formats;
 
 /** Errors of tasks that the driver converts to the errors of kafka_sql.errors, by their text. */
 public final class Failures {
     /** A row that cannot be encoded. */
-    static final class Unencodable extends RuntimeException {
-        final String reason;
+    public static final class Unencodable extends RuntimeException {
+        private final String reason;
 
         Unencodable(String reason) {
             super("kafka_sql.errors.EncodeError: [ENCODE] " + oneLine(reason));
             this.reason = reason;
         }
+
+        public String reason() {
+            return reason;
+        }
     }
 
-    static RuntimeException decode(String message) {
+    public static RuntimeException decode(String message) {
         return new RuntimeException("kafka_sql.errors.DecodeError: [DECODE] " + oneLine(message));
     }
 
-    static RuntimeException encode(String reason) {
+    public static RuntimeException encode(String reason) {
         return new Unencodable(reason);
     }
 

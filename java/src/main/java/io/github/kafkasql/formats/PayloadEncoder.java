@@ -1,4 +1,4 @@
-package io.github.kafkasql.realtime;
+package io.github.kafkasql.formats;
 
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -6,12 +6,16 @@ import org.apache.spark.sql.types.StructType;
 
 /** Encodes a row as a payload. */
 public abstract class PayloadEncoder implements Serializable {
-    final StructType type;
+    protected final StructType type;
 
-    PayloadEncoder(StructType type) {
+    protected PayloadEncoder(StructType type) {
         this.type = type;
     }
 
+    public StructType type() {
+        return type;
+    }
+
     /** Returns the payload; null for a record without one. Throws Failures.encode if a value cannot be represented. */
-    abstract byte[] encodeRow(InternalRow row);
+    public abstract byte[] encodeRow(InternalRow row);
 }

@@ -1,4 +1,4 @@
-package io.github.kafkasql.realtime;
+package io.github.kafkasql.formats;
 
 import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -30,14 +30,14 @@ final class SkippedRecords implements TaskCompletionListener {
 
     void add(String message, long offset) {
         last = offset;
-        if (++count <= MAX_LOGGED && errors.mode.equals("log")) {
-            LOG.warn("table '" + errors.table + "': skipped a record: [DECODE] " + Failures.oneLine(message));
+        if (++count <= MAX_LOGGED && errors.mode().equals("log")) {
+            LOG.warn("table '" + errors.table() + "': skipped a record: [DECODE] " + Failures.oneLine(message));
         }
     }
 
     public void onTaskCompletion(TaskContext task) {
         LOG.warn(
-            "table '" + errors.table + "': " + count + " records of " + topic + "[" + partition + "]" + errors.part
+            "table '" + errors.table() + "': " + count + " records of " + topic + "[" + partition + "]" + errors.part()
                 + " between offsets " + first + " and " + last + " could not be decoded and were skipped");
     }
 }
