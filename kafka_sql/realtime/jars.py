@@ -12,16 +12,20 @@ from kafka_sql.spark.jar import add_jar, load_class
 
 LOCKFILE: Final = Path(__file__).with_name("connector.lock")
 _CONNECTOR: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_CLASSES: Final = {"jackson-dataformat-csv": "com.fasterxml.jackson.dataformat.csv.CsvFactory"}  # of other jars
 
 
 def add_connector(context: Any, sink: str) -> Any:
-    """Add the connector to the driver and the executors, unless the application has it. Return the class loader.
+    """Add the connector and libraries of formats to the driver and the executors, unless the application has them.
 
     The jars (10 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
 
     Args:
         context: the SparkContext.
         sink: the table that is written, for the error.
+
+    Returns:
+        the class loader of the driver's jars.
 
     Raises:
         UnsupportedSqlError: the driver's class loader does not accept jars.
@@ -34,10 +38,10 @@ def add_connector(context: Any, sink: str) -> Any:
             "does not accept. Start the session with pyspark or spark-submit.",
             table=sink,
         )
-    if load_class(loader, _CONNECTOR) is None:
-        jvm, is_local = context._jvm, context._jsc.sc().isLocal()
-        for jar in kafka_jars(find_java(), LOCKFILE):
-            loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
-            if not is_local:
+    missing = {name for name in (_CONNECTOR, *_CLASSES.values()) if load_class(loader, name) is None}
+    for jar in kafka_jars(find_java(), LOCKFILE) if missing else ():
+        if _CLASSES.get(jar.name.rpartition("-")[0], _CONNECTOR) in missing:
+            loader.addURL(context._jvm.java.io.File(str(jar)).toURI().toURL())
+            if not context._jsc.sc().isLocal():
                 context._jsc.addJar(str(jar))
     return loader
