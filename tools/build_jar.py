@@ -46,10 +46,10 @@ _MANIFEST: Final = "META-INF/MANIFEST.MF"
 _NOT_IN_SPARK: Final = ("jackson-dataformat-csv", "protobuf-java")
 _SECONDS: Final = 60  # without a response
 _OPTIONS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-g")
-# warnings of style
+# warnings of style; serialized objects are never stored; errors of values have no cause, which would only cost time
 _UNCHECKED: Final = (
-    "all-static-method allJavadoc boxing fallthrough hiding javadoc nls paramAssign static-method super switchDefault "
-    "syntheticAccess unnecessaryElse unqualifiedField"
+    "all-static-method allJavadoc boxing fallthrough hiding javadoc nls paramAssign serial static-method super "
+    "switchDefault syntheticAccess unnecessaryElse unqualifiedField unusedExceptionParam"
 )
 _OLD: Final = _SOURCES / "io" / "github" / "kafkasql" / "realtime"  # its warnings are no errors yet
 

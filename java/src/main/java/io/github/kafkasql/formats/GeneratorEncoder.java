@@ -67,8 +67,8 @@ public abstract class GeneratorEncoder extends PayloadEncoder {
     @Override
     public final byte[] encodeRow(InternalRow row) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(128);
-        try (JsonGenerator out = createGenerator(bytes)) {
-            out.configure(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN, plainDecimals);
+        JsonGenerator.Feature plain = JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN;
+        try (JsonGenerator out = createGenerator(bytes).configure(plain, plainDecimals)) {
             columns.writeObject(row, out);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

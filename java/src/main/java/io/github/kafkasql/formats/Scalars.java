@@ -53,7 +53,7 @@ public final class Scalars {
 
     private static long truncate(String text, int bits, String sqlType) {
         double number = Double.parseDouble(text);
-        if (number >= (double) low(bits) && number <= (double) high(bits)) return (long) number;
+        if (number >= low(bits) && number <= high(bits)) return (long) number;
         throw outOfRange(bits, sqlType);
     }
 

@@ -35,6 +35,7 @@ final class SkippedRecords implements TaskCompletionListener {
         }
     }
 
+    @Override
     public void onTaskCompletion(TaskContext task) {
         LOG.warn(
             "table '" + errors.table() + "': " + count + " records of " + topic + "[" + partition + "]" + errors.part()
