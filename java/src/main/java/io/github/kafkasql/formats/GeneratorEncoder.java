@@ -67,8 +67,7 @@ public abstract class GeneratorEncoder extends PayloadEncoder {
     @Override
     public final byte[] encodeRow(InternalRow row) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(128);
-        JsonGenerator.Feature plain = JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN;
-        try (JsonGenerator out = createGenerator(bytes).configure(plain, plainDecimals)) {
+        try (JsonGenerator out = createGenerator(bytes)) {
             columns.writeObject(row, out);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

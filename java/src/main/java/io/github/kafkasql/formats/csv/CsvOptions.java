@@ -1,5 +1,6 @@
 package io.github.kafkasql.formats.csv;
 
+import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.dataformat.csv.CsvFactory;
 import com.fasterxml.jackson.dataformat.csv.CsvParser;
 import com.fasterxml.jackson.dataformat.csv.CsvSchema;
@@ -52,6 +53,7 @@ public record CsvOptions(
     CsvFactory factory() {
         return CsvFactory.builder()
             .streamReadConstraints(PayloadParser.CONSTRAINTS)
+            .configure(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN, plainDecimals)
             .configure(CsvParser.Feature.TRIM_SPACES, trimSpaces)
             .configure(CsvParser.Feature.IGNORE_TRAILING_UNMAPPABLE, ignoreExtra)
             .configure(CsvParser.Feature.ALLOW_TRAILING_COMMA, allowTrailingComma)

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
-import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
@@ -53,10 +52,6 @@ final class JsonTree {
         }
     }
 
-    static JsonFactory factory() {
-        return DOUBLES.getFactory();
-    }
-
     /** Of repeated names, the last one counts. */
     static Object parse(byte[] payload) throws IOException {
         try (JsonParser parser = PayloadParser.open(DOUBLES.getFactory(), payload)) {
@@ -80,7 +75,6 @@ final class JsonTree {
             JsonFactory.builder()
                 .streamReadConstraints(PayloadParser.CONSTRAINTS)
                 .enable(JsonReadFeature.ALLOW_UNESCAPED_CONTROL_CHARS)
-                .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
                 .build();
         return JsonMapper.builder(factory)
             .addModule(new SimpleModule()
