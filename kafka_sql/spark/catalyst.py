@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import is_
 from typing import Any, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructType
 
 from kafka_sql.spark.expression_text import render
 from kafka_sql.spark.internal import Internal, JavaClass
@@ -59,6 +61,12 @@ def column_id(attribute: Attribute) -> int:
 def is_event_time(attribute: Attribute) -> bool:
     """Return whether a column has a watermark."""
     return bool(attribute.metadata().contains(WATERMARK_METADATA))
+
+
+def data_type_of(node: Node) -> DataType:
+    """Return the type of an expression."""
+    field = {"name": "value", "type": json.loads(node.dataType().json()), "nullable": True, "metadata": {}}
+    return StructType.fromJson({"type": "struct", "fields": [field]})[0].dataType
 
 
 def output(plan: Plan) -> list[Attribute]:

@@ -13,12 +13,13 @@ from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.plan import Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
+from kafka_sql.spark.shared_read import read_source
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, folder_name, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.job_plan import JobPlan
-from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, read_source
+from kafka_sql.sql.jobs.targets.shared_sink import SharedSink
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 
 # operators that neither keep rows nor read other tables
@@ -53,7 +54,7 @@ def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
     for group in groups:
         name = unique_name(_shared_name(spark, plans[group[0]].sources[0]), names)
         names.append(name)
-        combined[group[0]] = _combine(spark, [plans[n] for n in group], name)
+        combined[group[0]] = _combine([plans[n] for n in group], name)
     sinks = {plan.name: plan.sink_description for plan in combined.values()}
     for number, plan in enumerate(plans):
         if is_new[number] and number not in shared:
@@ -72,10 +73,10 @@ def _find_groups(plans: Sequence[JobPlan], is_new: Sequence[bool]) -> list[list[
     return [numbers for numbers in by_source.values() if len(numbers) > 1]
 
 
-def _combine(spark: SparkSession, plans: Sequence[JobPlan], name: str) -> JobPlan:
+def _combine(plans: Sequence[JobPlan], name: str) -> JobPlan:
     """Return the plan that writes the rows of several plans."""
     writes = [write for plan in plans for write in plan.writes]
-    rows, first = read_source(spark, writes), plans[0]
+    rows, first = read_source([write.rows for write in writes]), plans[0]
     sink = SharedSink(writes)
     return JobPlan(first.mode, first.text, sink, rows, first.sources, is_bounded=first.is_bounded, name=name)
 

@@ -6,17 +6,17 @@ same meaning. Only the plan of its rows is used.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.table_writes import FILES, V1, WrittenTable, analyze_write
 from kafka_sql.sql.recognize.classify import Insert
 
 PRIMARY_KEY: Final = "primary-key"  # a table property: column names, separated by commas
@@ -25,9 +25,6 @@ SCD_TYPE: Final = "scd-type"  # a table property: 1 (the current rows) or 2 (the
 SCD_COLUMNS: Final = "scd-columns"  # a table property: the start and the end of a row, and whether it is current
 _SCD_COLUMNS: Final = "__START_AT, __END_AT"  # the names of AUTO CDC in Spark's pipelines
 
-_FILES: Final = "InsertIntoHadoopFsRelationCommand"
-_V1: Final = "InsertIntoDataSourceCommand"
-_V2: Final = frozenset({"AppendData", "AppendDelta"})
 _STREAMING_WRITE: Final = "STREAMING_WRITE"
 _BATCH_WRITES: Final = frozenset({"BATCH_WRITE", "V1_BATCH_WRITE"})
 
@@ -110,92 +107,59 @@ def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tup
         )
     if insert.overwrite:
         raise _unsupported(name, "INSERT OVERWRITE is not supported in a continuous query. Use INSERT INTO")
-    view = f"__kafka_sql_{uuid.uuid4().hex}"
-    query.createOrReplaceTempView(view)
-    session: Any = spark
-    jvm, java_session = session._jvm, session._jsparkSession
-    try:
-        parsed = java_session.sessionState().sqlParser().parsePlan(f"{insert.prefix} TABLE {view}")
-        skip = jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        plan = java_session.sessionState().executePlan(parsed, skip).analyzed()
-    finally:
-        spark.catalog.dropTempView(view)
-    table = _describe(jvm, name, plan)
-    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(java_session, plan.query())
-    return table, DataFrame(rows, spark)
+    written, rows = analyze_write(spark, insert.prefix, query)
+    return describe_table(name, written), rows
 
 
-def _describe(jvm: Any, name: str, plan: Any) -> SparkTable:
-    """Return the table of an analyzed INSERT.
+def describe_table(name: str, written: WrittenTable) -> SparkTable:
+    """Return how the table of an INSERT is written.
+
+    Args:
+        name: its name, for messages.
 
     Raises:
         UnsupportedSqlError: a stream cannot write it.
+        StatementError: its properties are not valid.
     """
-    command = str(plan.getClass().getSimpleName())
-    if command == _FILES and plan.catalogTable().isDefined():
-        return _describe_files(jvm, name, plan)
-    if command == _V1 and plan.logicalRelation().catalogTable().isDefined():
-        metadata = plan.logicalRelation().catalogTable().get()
-        return SparkTable(_v1_parts(metadata), _provider(metadata), Sink.BATCHES)
-    if command in _V2 and plan.table().identifier().isDefined():
-        relation = plan.table()
-        identifier, catalog = relation.identifier().get(), relation.catalog()
-        parts = (catalog.get().name() if catalog.isDefined() else "spark_catalog", *identifier.namespace())
-        provider = str(relation.table().properties().get("provider") or "").lower()
-        primary_key = _primary_key(name, provider, relation.table())
-        return SparkTable(
-            (*map(str, parts), str(identifier.name())),
-            provider,
-            _v2_sink(name, provider, relation),
-            primary_key=primary_key,
-            history=read_history(name, provider, relation.table(), primary_key),
-        )
-    if command == "InsertIntoHiveTable":
+    if written.command == "InsertIntoHiveTable":
         raise _unsupported(
             name, "a stream cannot write a table in Hive's format. Use a table created with USING parquet, for example"
         )
-    raise _unsupported(name, "a stream cannot write this table")
-
-
-def _describe_files(jvm: Any, name: str, plan: Any) -> SparkTable:
-    metadata = plan.catalogTable().get()
-    if metadata.bucketSpec().isDefined():
+    if not written.parts:
+        raise _unsupported(name, "a stream cannot write this table")
+    if written.has_buckets:
         raise _unsupported(
             name,
             "Spark's streaming file sink does not support buckets (CLUSTERED BY). Use PARTITIONED BY or no buckets",
         )
-    options = jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.options())
+    if written.command == FILES:
+        options = {key: value for key, value in written.options.items() if key.lower() != "path"}
+        return SparkTable(
+            written.parts, written.provider, Sink.FILES, written.location, options, written.partition_columns
+        )
+    if written.command == V1:
+        return SparkTable(written.parts, written.provider, Sink.BATCHES)
+    primary_key = _primary_key(name, written)
     return SparkTable(
-        _v1_parts(metadata),
-        _provider(metadata),
-        Sink.FILES,
-        str(plan.outputPath().toString()),
-        {str(key): str(options[key]) for key in options if key.lower() != "path"},
-        [str(plan.partitionColumns().apply(i).name()) for i in range(plan.partitionColumns().size())],
+        written.parts,
+        written.provider,
+        _v2_sink(name, written),
+        primary_key=primary_key,
+        history=read_history(name, written, primary_key),
     )
 
 
-def _v1_parts(metadata: Any) -> tuple[str, ...]:
-    identifier = metadata.identifier()
-    return "spark_catalog", str(identifier.database().get()), str(identifier.table())
-
-
-def _provider(metadata: Any) -> str:
-    return str(metadata.provider().get()).lower() if metadata.provider().isDefined() else ""
-
-
-def _v2_sink(name: str, provider: str, relation: Any) -> Sink:
-    capabilities = {str(capability) for capability in relation.table().capabilities()}
-    if _STREAMING_WRITE in capabilities or provider == "delta":  # Delta's streaming sink is one of Spark's V1 sinks
+def _v2_sink(name: str, written: WrittenTable) -> Sink:
+    # Delta's streaming sink is one of Spark's V1 sinks
+    if _STREAMING_WRITE in written.capabilities or written.provider == "delta":
         return Sink.STREAM
-    if capabilities & _BATCH_WRITES:
+    if written.capabilities & _BATCH_WRITES:
         return Sink.BATCHES
-    raise UnsupportedSqlError(
-        f"INSERT INTO '{name}': Spark cannot write tables of {provider or 'this data source'}.", table=name
-    )
+    provider = written.provider or "this data source"
+    raise UnsupportedSqlError(f"INSERT INTO '{name}': Spark cannot write tables of {provider}.", table=name)
 
 
-def _primary_key(name: str, provider: str, table: Any) -> list[str]:
+def _primary_key(name: str, written: WrittenTable) -> list[str]:
     """Return the primary key that a table of Delta Lake or Iceberg declares.
 
     It is the table property 'primary-key', or else the identifier fields of an Iceberg table.
@@ -203,23 +167,22 @@ def _primary_key(name: str, provider: str, table: Any) -> list[str]:
     Raises:
         StatementError: the property names a column that the table does not have.
     """
-    if provider not in ("delta", "iceberg"):
+    if written.provider not in ("delta", "iceberg"):
         return []
-    columns = {str(column.name()).lower(): str(column.name()) for column in table.columns()}
-    declared = table.properties().get(PRIMARY_KEY)
+    declared = written.properties.get(PRIMARY_KEY)
     if declared is None:
-        return sorted(map(str, table.table().schema().identifierFieldNames())) if provider == "iceberg" else []
-    return _columns_of_property(name, PRIMARY_KEY, str(declared), columns)
+        return list(written.identifier_fields)
+    return _columns_of_property(name, PRIMARY_KEY, declared, written)
 
 
-def read_history(name: str, provider: str, table: Any, primary_key: Sequence[str]) -> History | None:
+def read_history(name: str, written: WrittenTable, primary_key: Sequence[str]) -> History | None:
     """Return the columns of a table's history; None if the table has only current rows.
 
     Raises:
         StatementError: the table has no such columns or no primary key, or a column has another type.
     """
-    scd_type = str(table.properties().get(SCD_TYPE) or "1")
-    if provider not in ("delta", "iceberg") or scd_type == "1":
+    scd_type = written.properties.get(SCD_TYPE) or "1"
+    if written.provider not in ("delta", "iceberg") or scd_type == "1":
         return None
 
     def fail(problem: str) -> StatementError:
@@ -230,35 +193,32 @@ def read_history(name: str, provider: str, table: Any, primary_key: Sequence[str
         raise fail("is not supported. Use '1' (current rows only) or '2' (the history of each row)")
     if not primary_key:
         raise fail(f"requires a primary key. Set the table property '{PRIMARY_KEY}'")
-    types = {str(column.name()).lower(): str(column.dataType().simpleString()) for column in table.columns()}
-    columns = {str(column.name()).lower(): str(column.name()) for column in table.columns()}
-    declared = str(table.properties().get(SCD_COLUMNS) or _SCD_COLUMNS)
-    names = _columns_of_property(name, SCD_COLUMNS, declared, columns)
+    types = written.types
+    declared = written.properties.get(SCD_COLUMNS) or _SCD_COLUMNS
+    names = _columns_of_property(name, SCD_COLUMNS, declared, written)
     if len(names) not in (2, 3) or len(set(names) - set(primary_key)) != len(names):
         raise fail(
             f"requires '{SCD_COLUMNS}' with two or three columns that are not part of the primary key: the start and "
             f"the end of a row, and whether it is current; it is '{declared}'"
         )
     history = History(*names)
-    if types[history.start.lower()] != types[history.end.lower()]:
+    if types[history.start] != types[history.end]:
         raise fail(
-            f"requires columns of the same type: '{history.start}' is {types[history.start.lower()]}, "
-            f"'{history.end}' is {types[history.end.lower()]}"
+            f"requires columns of the same type: '{history.start}' is {types[history.start]}, "
+            f"'{history.end}' is {types[history.end]}"
         )
-    if history.current is not None and types[history.current.lower()] != "boolean":
-        raise fail(f"requires a BOOLEAN: '{history.current}' is {types[history.current.lower()]}")
+    if history.current is not None and types[history.current] != "boolean":
+        raise fail(f"requires a BOOLEAN: '{history.current}' is {types[history.current]}")
     return history
 
 
-def _columns_of_property(name: str, key: str, declared: str, columns: Mapping[str, str]) -> list[str]:
+def _columns_of_property(name: str, key: str, declared: str, written: WrittenTable) -> list[str]:
     """Return the columns that a table property names.
-
-    Args:
-        columns: the table's columns, by their names in lower case.
 
     Raises:
         StatementError: the table does not have one of them.
     """
+    columns = {column.lower(): column for column in written.types}
     names = [part.strip() for part in declared.split(",")]
     for column in names:
         if column.lower() not in columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.spark.table_writes import FileSink
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.history import merge_history
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
@@ -68,18 +69,13 @@ def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> N
     rows.write.insertInto(table.sql_name)
 
 
-def write_files(rows: DataFrame, batch: int, table: SparkTable) -> None:
-    """Write a micro-batch into a file-based table with Spark's file sink, which ignores a repeated one."""
-    untyped: Any = rows
-    session, jvm = untyped.sparkSession._jsparkSession, untyped.sparkSession._jvm
-    python, execution = jvm.org.apache.spark.api.python.PythonUtils, jvm.org.apache.spark.sql.execution
-    provider = execution.datasources.DataSource.lookupDataSource(table.provider, session.sessionState().conf())
-    format = provider.getDeclaredConstructor(None).newInstance(None)
-    if hasattr(format, "fallbackFileFormat"):  # the sink writes with the format's first implementation
-        format = format.fallbackFileFormat().getDeclaredConstructor(None).newInstance(None)
-    partitions, options = python.toSeq(list(table.partition_columns)), python.toScalaMap(dict(table.options))
-    sink = execution.streaming.sinks.FileStreamSink
-    sink(session, table.location, format, partitions, options).addBatch(batch, untyped._jdf)
+def open_file_sink(spark: SparkSession, table: SparkTable) -> FileSink:
+    """Open Spark's file sink for a file-based table. It ignores a micro-batch that is repeated.
+
+    Raises:
+        UnsupportedSqlError: Spark has no such sink.
+    """
+    return FileSink(spark, table.name, table.provider, table.location, table.partition_columns, table.options)
 
 
 def merge(changes: DataFrame, batch: int, table: SparkTable, part: str = "") -> None:

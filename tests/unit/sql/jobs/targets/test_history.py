@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kafka_sql.errors import StatementError
+from kafka_sql.spark.table_writes import WrittenTable
 from kafka_sql.sql.jobs.targets.history import merge_statement
 from kafka_sql.sql.jobs.targets.spark_table import History, Sink, SparkTable, read_history
 
@@ -30,15 +30,9 @@ def test_rows_are_merged_by_key_and_start() -> None:
 
 
 def read(key: tuple[str, ...] = ("id",), provider: str = "delta", **properties: str) -> History | None:
-    def column(name: str, type: str) -> Any:
-        data_type = SimpleNamespace(simpleString=lambda: type)
-        return SimpleNamespace(name=lambda: name, dataType=lambda: data_type)
-
     declared = {key.replace("_", "-"): value for key, value in properties.items()}
-    table = SimpleNamespace(
-        properties=lambda: declared, columns=lambda: [column(name, type) for name, type in COLUMNS.items()]
-    )
-    return read_history("t", provider, table, key)
+    table = WrittenTable("AppendData", ("lake", "t"), provider, types=COLUMNS, properties=declared)
+    return read_history("t", table, key)
 
 
 def test_a_table_declares_the_columns_of_its_history() -> None:
