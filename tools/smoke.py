@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.spark.jar import add_jar, java_classes
 
 
 def main() -> None:
@@ -29,6 +30,8 @@ def main() -> None:
           )""")
         spark.sql("INSERT INTO orders VALUES (1, 9.99), (2, 120.00)")
         rows = spark.sql("SELECT order_id, twice FROM orders ORDER BY order_id").collect()
+        assert add_jar(spark.sparkContext) is not None
+        java_classes(spark.sparkContext).catalog.SourceCatalog()  # the jar is in the package
         _stop(spark)
     assert [tuple(row) for row in rows] == [(1, Decimal("19.98")), (2, Decimal("240.00"))], rows
     print(f"kafka_sql {kafka_sql.__version__} wrote and read {len(rows)} rows.")
