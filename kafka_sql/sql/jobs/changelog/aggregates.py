@@ -19,6 +19,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import _parse_datatype_json_string
 
 from kafka_sql import state
 from kafka_sql.spark.catalyst import (
@@ -28,7 +29,6 @@ from kafka_sql.spark.catalyst import (
     analyzed_plan,
     class_name,
     column_id,
-    data_type_of,
     elements,
     output,
     show,
@@ -38,6 +38,7 @@ from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.jobs.changelog.relation import (
     CHANGE_FILTER_REASON,
     INTEGERS,
+    MakeError,
     Mode,
     Relation,
     group_key,
@@ -49,8 +50,6 @@ from kafka_sql.state import AggregateCall
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER, UPDATE_BEFORE
 
 _SIGN, _ROWS = "sign", "rows"
-
-Unsupported = Callable[[str, str], Exception]  # what is not supported, and what to write instead
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class _Call:
 
 
 def aggregate_changes(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Unsupported
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: MakeError
 ) -> Relation:
     """Return the result of an aggregate over old and new rows.
 
@@ -104,7 +103,7 @@ def aggregate_changes(
 
 
 def aggregate_values(
-    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: Unsupported
+    catalyst: Catalyst, changes: Relation, groupings: Sequence[Node], items: Sequence[Node], unsupported: MakeError
 ) -> Relation:
     """Return the result of any aggregate, with the old row of each group, by an operator that keeps all values.
 
@@ -125,7 +124,7 @@ def aggregate_values(
                 "only COUNT, SUM, AVG, MIN and MAX can retract rows. Use these, or read the table in a batch query",
             )
         columns.append(_argument(catalyst, node, function).alias(f"a{i}"))
-        data_type = data_type_of(node)
+        data_type = _parse_datatype_json_string(node.dataType().json())
         calls.append(AggregateCall(function.removesuffix("_if"), f"a{i}", bool(node.isDistinct()), f"r{i}", data_type))
     rows = catalyst.dataframe(changes.plan)
     inputs = rows.select(*columns, catalyst.column(changes.row_kind).alias(ROW_KIND_NAME))
@@ -163,7 +162,7 @@ def _calls(items: Sequence[Node]) -> list[Node]:
     return _distinct([part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION])
 
 
-def _check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: Unsupported) -> None:
+def _check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: MakeError) -> None:
     if changes.change_filter is not None:
         raise unsupported(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:

@@ -159,7 +159,7 @@ def _fit_to_sink(
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes, "
-            f"which {scan} produces. Write into an 'upsert-kafka' table, a change data capture format, or a "
+            f"which node {scan} produces. Write into an 'upsert-kafka' table, a change data capture format, or a "
             "table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = '...').",
             table=sink.name,
         )

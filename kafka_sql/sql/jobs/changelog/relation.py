@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, TypeAlias
 
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 
-Key = tuple[frozenset[int], ...]
+Key: TypeAlias = tuple[frozenset[int], ...]
+MakeError: TypeAlias = Callable[[str, str], UnsupportedSqlError]  # from what is not supported, and why
 
 CHANGE_FILTER_REASON: Final = (
     "the old row of an update has the metadata of the update, so it can pass although the row that was added did not. "
@@ -117,6 +119,11 @@ def has_aggregate(node: Node) -> bool:
 def references(node: Node) -> frozenset[int]:
     """Return the ids of the columns that an expression refers to."""
     return frozenset(column_id(part) for part in walk(node) if class_name(part) == "AttributeReference")
+
+
+def all_references(nodes: Sequence[Node]) -> frozenset[int]:
+    """Return the ids of all columns that expressions use."""
+    return frozenset().union(*map(references, nodes))
 
 
 def is_fixed(node: Node, fixed: frozenset[int]) -> bool:
