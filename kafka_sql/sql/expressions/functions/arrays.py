@@ -14,6 +14,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     Function,
     check_argument_count,
     check_argument_type,
+    checked,
     require_integer_literal,
     require_string_literal,
 )
@@ -96,19 +97,17 @@ def _of_arrays(name: str, spark_name: str) -> Function:
     return function
 
 
-def _contains(arguments: Sequence[TypedExpression]) -> TypedExpression:
+@checked("ARRAY_CONTAINS", "", "")
+def _contains(array: TypedExpression, value: TypedExpression) -> TypedExpression:
     """Translate ARRAY_CONTAINS, which finds NULL like any other value."""
-    check_argument_count("ARRAY_CONTAINS", arguments, 2)
-    array, value = arguments
     wanted = _coerce_element("ARRAY_CONTAINS", value, _element_type("ARRAY_CONTAINS", array, *_COMPARABLE))
     name = new_variable(array.sql + wanted)
     return TypedExpression(f"exists({array.sql}, {name} -> {name} <=> {wanted})", BOOLEAN)
 
 
-def _remove(arguments: Sequence[TypedExpression]) -> TypedExpression:
+@checked("ARRAY_REMOVE", "", "")
+def _remove(array: TypedExpression, value: TypedExpression) -> TypedExpression:
     """Translate ARRAY_REMOVE, which removes NULL like any other value."""
-    check_argument_count("ARRAY_REMOVE", arguments, 2)
-    array, value = arguments
     unwanted = _coerce_element("ARRAY_REMOVE", value, _element_type("ARRAY_REMOVE", array, *_COMPARABLE))
     name = new_variable(array.sql + unwanted)
     return TypedExpression(f"filter({array.sql}, {name} -> NOT ({name} <=> {unwanted}))", array.type)
@@ -123,11 +122,10 @@ def _sort(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"sort_array({arguments[0].sql}, {order})", arguments[0].type)
 
 
-def _position(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("ARRAY_POSITION", arguments, 2)
-    element = _element_type("ARRAY_POSITION", arguments[0], *_COMPARABLE)
-    wanted = _coerce_element("ARRAY_POSITION", arguments[1], element)
-    return TypedExpression(f"CAST(array_position({arguments[0].sql}, {wanted}) AS INT)", INT)
+@checked("ARRAY_POSITION", "", "")
+def _position(array: TypedExpression, value: TypedExpression) -> TypedExpression:
+    wanted = _coerce_element("ARRAY_POSITION", value, _element_type("ARRAY_POSITION", array, *_COMPARABLE))
+    return TypedExpression(f"CAST(array_position({array.sql}, {wanted}) AS INT)", INT)
 
 
 def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -150,14 +148,11 @@ def _extreme(name: str) -> Function:
     return function
 
 
-def _split(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("SPLIT", arguments, 2)
-    check_argument_type("SPLIT", arguments[0], "string")
-    delimiter = re.sub(r"([^\w\s])", r"\\\1", require_string_literal("SPLIT", arguments[1], "delimiter"))
-    return TypedExpression(
-        bind(arguments[0].sql, lambda x: f"if({x} = '', array(), split({x}, {string_constant(delimiter)}))"),
-        STRING_ARRAY,
-    )
+@checked("SPLIT", "string", "")
+def _split(value: TypedExpression, delimiter: TypedExpression) -> TypedExpression:
+    regex = string_constant(re.sub(r"([^\w\s])", r"\\\1", require_string_literal("SPLIT", delimiter, "delimiter")))
+    sql = bind(value.sql, lambda x: f"if({x} = '', array(), split({x}, {regex}))")
+    return TypedExpression(sql, STRING_ARRAY)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -9,7 +9,7 @@ from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.arithmetic import coerce
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.conditions import unify
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type, checked
 from kafka_sql.sql.expressions.typed import (
     INT,
     STRING,
@@ -82,17 +82,14 @@ def _row(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"named_struct({pairs})", FlinkType("ROW", fields=tuple(fields)))
 
 
-def _cardinality(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("CARDINALITY", arguments, 1)
-    check_argument_type("CARDINALITY", arguments[0], "array", "map", "multiset")
+@checked("CARDINALITY", "array|map|multiset")
+def _cardinality(value: TypedExpression) -> TypedExpression:
     # Spark's size(NULL) depends on a setting.
-    return TypedExpression(bind(arguments[0].sql, lambda x: f"if({x} IS NULL, NULL, size({x}))"), INT)
+    return TypedExpression(bind(value.sql, lambda x: f"if({x} IS NULL, NULL, size({x}))"), INT)
 
 
-def _element(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("ELEMENT", arguments, 1)
-    value = arguments[0]
-    check_argument_type("ELEMENT", value, "array")
+@checked("ELEMENT", "array")
+def _element(value: TypedExpression) -> TypedExpression:
     if value.type is None or not value.type.elements[0].nullable:
         raise UntranslatableError("ELEMENT is not supported for arrays with NOT NULL elements")
     error = raise_error_sql("Array has more than one element.")
@@ -109,10 +106,9 @@ def _array_join(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"array_join({', '.join(a.sql for a in arguments)})", STRING)
 
 
-def _array_reverse(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("ARRAY_REVERSE", arguments, 1)
-    check_argument_type("ARRAY_REVERSE", arguments[0], "array")
-    return TypedExpression(f"reverse({arguments[0].sql})", arguments[0].type)
+@checked("ARRAY_REVERSE", "array")
+def _array_reverse(value: TypedExpression) -> TypedExpression:
+    return TypedExpression(f"reverse({value.sql})", value.type)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -13,7 +13,7 @@ from kafka_sql.sql.expressions.conditions import (
     translate_greatest_or_least,
     unify,
 )
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type, checked
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 
 
@@ -26,17 +26,16 @@ def _coalesce(name: str, min_count: int, max_count: int) -> Function:
     return function
 
 
-def _nullif(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("NULLIF", arguments, 2)
-    value, null_value = arguments
+@checked("NULLIF", "", "")
+def _nullif(value: TypedExpression, null_value: TypedExpression) -> TypedExpression:
     if value.type is None:
         return value
     return TypedExpression(f"if({compare('=', value, null_value).sql}, NULL, {coerce(value, value.type)})", value.type)
 
 
-def _if(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("IF", arguments, 3)
-    return build_case([require_boolean("IF", arguments[0]).sql], arguments[1:])
+@checked("IF", "", "", "")
+def _if(condition: TypedExpression, *results: TypedExpression) -> TypedExpression:
+    return build_case([require_boolean("IF", condition).sql], results)
 
 
 def _greatest_or_least(name: str) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from kafka_sql.sql.expressions import timestamp_format
@@ -13,6 +14,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     Function,
     check_argument_count,
     check_argument_type,
+    checked,
     require_string_literal,
 )
 from kafka_sql.sql.expressions.functions.time_zones import to_timestamp_ltz_of_text
@@ -53,21 +55,12 @@ _EXTRACT_UNITS = {"DAYOFMONTH": "DAY", "DAYOFYEAR": "DOY", "DAYOFWEEK": "DOW"}
 
 
 def _current(name: str, sql: str, type: FlinkType) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 0)
-        return TypedExpression(sql, type)
-
-    return function
+    return checked(name)(lambda: TypedExpression(sql, type))
 
 
 def _local_time(value: TypedExpression) -> str:
     """Return SQL for a timestamp as a TIMESTAMP: in the session's time zone if it is a TIMESTAMP_LTZ."""
     return to_local(value.sql) if value_family(value) == "timestamp_ltz" else value.sql
-
-
-def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("EXTRACT", arguments, 2)
-    return _translate_extract(arguments[0].sql, arguments[1])
 
 
 def _translate_extract(unit: str, value: TypedExpression) -> TypedExpression:
@@ -98,11 +91,7 @@ def _translate_extract(unit: str, value: TypedExpression) -> TypedExpression:
 
 
 def _extract_function(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        return _translate_extract(_EXTRACT_UNITS.get(name, name), arguments[0])
-
-    return function
+    return checked(name, "")(partial(_translate_extract, _EXTRACT_UNITS.get(name, name)))
 
 
 _YEARS: Final = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
@@ -200,25 +189,21 @@ def translate_ceil(value: TypedExpression, unit: str) -> TypedExpression:
     return TypedExpression(bind(value.sql, body), value.type)
 
 
-def _date_format(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("DATE_FORMAT", arguments, 2)
-    value, pattern = arguments
-    check_argument_type("DATE_FORMAT", value, *TIMESTAMPS, "string")
+@checked("DATE_FORMAT", "|".join((*TIMESTAMPS, "string")), "")
+def _date_format(value: TypedExpression, pattern: TypedExpression) -> TypedExpression:
     java_pattern = require_string_literal("DATE_FORMAT", pattern, "pattern")
     sql = date_texts.parse_prefix(value.sql) if value_family(value) == "string" else _local_time(value)
     return TypedExpression(timestamp_format.translate_date_format(sql, java_pattern), STRING)
 
 
-def _to_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TO_TIMESTAMP", arguments, 1, 2)
-    value = arguments[0]
-    check_argument_type("TO_TIMESTAMP", value, "string")
-    if len(arguments) == 1:
-        return TypedExpression(timestamp_format.parse_timestamp(value.sql, 3, None), FlinkType("TIMESTAMP", (3,)))
-    pattern = require_string_literal("TO_TIMESTAMP", arguments[1], "pattern")
-    return TypedExpression(
-        timestamp_format.parse_timestamp_with_pattern(value.sql, pattern), FlinkType("TIMESTAMP", (3,))
-    )
+@checked("TO_TIMESTAMP", "string", "", required=1)
+def _to_timestamp(value: TypedExpression, *pattern: TypedExpression) -> TypedExpression:
+    if pattern:
+        java_pattern = require_string_literal("TO_TIMESTAMP", pattern[0], "pattern")
+        sql = timestamp_format.parse_timestamp_with_pattern(value.sql, java_pattern)
+    else:
+        sql = timestamp_format.parse_timestamp(value.sql, 3, None)
+    return TypedExpression(sql, FlinkType("TIMESTAMP", (3,)))
 
 
 # Flink's years 1 to 9999, by precision: 0 for seconds, 3 for milliseconds.
@@ -242,25 +227,16 @@ def _to_timestamp_ltz(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(bind(value.sql, lambda x: f"if({x} {in_range}, {function}({x}), NULL)"), _LTZ3)
 
 
-def _from_unixtime(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("FROM_UNIXTIME", arguments, 1, 2)
-    check_argument_type("FROM_UNIXTIME", arguments[0], "integer")
-    pattern = "yyyy-MM-dd HH:mm:ss"
-    if len(arguments) > 1:
-        pattern = require_string_literal("FROM_UNIXTIME", arguments[1], "pattern")
-    error = raise_error_sql(
-        "FROM_UNIXTIME before 1582-10-15, for which Flink returns a different day", arguments[0].sql
-    )
-    return TypedExpression(
-        bind(
-            arguments[0].sql,
-            lambda x: (
-                f"if({x} < -12219292800, {error}, "
-                f"{timestamp_format.translate_date_format(to_local(f'timestamp_seconds({x})'), pattern)})"
-            ),
-        ),
-        STRING,
-    )
+@checked("FROM_UNIXTIME", "integer", "", required=1)
+def _from_unixtime(value: TypedExpression, *pattern: TypedExpression) -> TypedExpression:
+    java_pattern = require_string_literal("FROM_UNIXTIME", pattern[0], "pattern") if pattern else "yyyy-MM-dd HH:mm:ss"
+    error = raise_error_sql("FROM_UNIXTIME before 1582-10-15, for which Flink returns a different day", value.sql)
+
+    def body(x: str) -> str:
+        text = timestamp_format.translate_date_format(to_local(f"timestamp_seconds({x})"), java_pattern)
+        return f"if({x} < -12219292800, {error}, {text})"
+
+    return TypedExpression(bind(value.sql, body), STRING)
 
 
 _SECONDS_OF_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
@@ -299,9 +275,8 @@ def _time_of_day(x: str) -> str:
     return f"(hour({x}) * 3600000 + minute({x}) * 60000 + floor(extract(SECOND FROM {x}) * 1000))"
 
 
-def _timestampdiff(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TIMESTAMPDIFF", arguments, 3)
-    unit, start, end = arguments
+@checked("TIMESTAMPDIFF", "", "", "")
+def _timestampdiff(unit: TypedExpression, start: TypedExpression, end: TypedExpression) -> TypedExpression:
     if unit.sql in _MONTHS_OF_UNIT:
         return _months_between(unit.sql, start, end)
     if unit.sql not in _SECONDS_OF_UNIT:
@@ -352,9 +327,8 @@ _DATE_SHIFTS = {
 }
 
 
-def _timestampadd(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TIMESTAMPADD", arguments, 3)
-    unit, number, value = arguments
+@checked("TIMESTAMPADD", "", "", "")
+def _timestampadd(unit: TypedExpression, number: TypedExpression, value: TypedExpression) -> TypedExpression:
     if unit.sql not in _INTERVAL_OF_UNIT:
         raise UntranslatableError(f"TIMESTAMPADD({unit.sql}, ...) is not supported; use {', '.join(_INTERVAL_OF_UNIT)}")
     check_argument_type("TIMESTAMPADD", number, "integer")
@@ -377,7 +351,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "NOW": _current("NOW", "current_timestamp()", _LTZ3),
     "LOCALTIMESTAMP": _current("LOCALTIMESTAMP", to_local("current_timestamp()"), FlinkType("TIMESTAMP", (3,))),
     "CURRENT_DATE": _current("CURRENT_DATE", f"CAST({to_local('current_timestamp()')} AS DATE)", FlinkType("DATE")),
-    "EXTRACT": _extract,
+    "EXTRACT": checked("EXTRACT", "", "")(lambda unit, value: _translate_extract(unit.sql, value)),
     **{name: _extract_function(name) for name in ("YEAR", "QUARTER", "MONTH", "WEEK", *_EXTRACT_UNITS, *_TIME_PARTS)},
     "DATE_FORMAT": _date_format,
     **date_texts.FUNCTIONS,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
-    check_argument_count,
-    check_argument_type,
+    checked,
     require_string_literal,
     simple_function,
 )
@@ -30,23 +28,20 @@ _NUMBER = (
 )
 
 
-def _initcap(arguments: Sequence[TypedExpression]) -> TypedExpression:
+@checked("INITCAP", "string")
+def _initcap(value: TypedExpression) -> TypedExpression:
     """Translate INITCAP, whose words consist of ASCII letters and digits."""
-    check_argument_count("INITCAP", arguments, 1)
-    check_argument_type("INITCAP", arguments[0], "string")
-    parts = f"regexp_extract_all({arguments[0].sql}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
+    parts = f"regexp_extract_all({value.sql}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
     word = "concat(upper(left(part, 1)), lower(substring(part, 2)))"
     capitalized = f"transform({parts}, part -> if(part RLIKE '^[A-Za-z0-9]', {word}, part))"
     return TypedExpression(f"array_join({capitalized}, '')", STRING)
 
 
-def _ascii(arguments: Sequence[TypedExpression]) -> TypedExpression:
+@checked("ASCII", "string")
+def _ascii(value: TypedExpression) -> TypedExpression:
     """Translate ASCII, the first byte, from -128 to 127."""
-    check_argument_count("ASCII", arguments, 1)
-    check_argument_type("ASCII", arguments[0], "string")
-    byte = "CAST(conv(hex(substring(CAST({0} AS BINARY), 1, 1)), 16, 10) AS INT)"
-    signed = bind(byte.format(arguments[0].sql), lambda x: f"if({x} > 127, {x} - 256, {x})")
-    return TypedExpression(f"if({arguments[0].sql} = '', 0, {signed})", INT)
+    byte = f"CAST(conv(hex(substring(CAST({value.sql} AS BINARY), 1, 1)), 16, 10) AS INT)"
+    return TypedExpression(f"if({value.sql} = '', 0, {bind(byte, lambda x: f'if({x} > 127, {x} - 256, {x})')})", INT)
 
 
 def _valid_text(value: str) -> str:
@@ -54,15 +49,14 @@ def _valid_text(value: str) -> str:
     return bind(value, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {error})")
 
 
-def _from_base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("FROM_BASE64", arguments, 1)
-    check_argument_type("FROM_BASE64", arguments[0], "string")
-
+@checked("FROM_BASE64", "string")
+def _from_base64(value: TypedExpression) -> TypedExpression:
     def body(x: str) -> str:
         error = raise_error_sql("IllegalArgumentException: illegal base64", x)
-        return f"if({x} RLIKE {string_constant(_BASE64)}, {_valid_text(f'unbase64({x})')}, {error})"
+        decoded = f"if({x} RLIKE {string_constant(_BASE64)}, {_valid_text(f'unbase64({x})')}, {error})"
+        return f"if({x} IS NULL, NULL, {decoded})"
 
-    return TypedExpression(bind(arguments[0].sql, lambda x: f"if({x} IS NULL, NULL, {body(x)})"), STRING)
+    return TypedExpression(bind(value.sql, body), STRING)
 
 
 def _charset(name: str, value: TypedExpression) -> str:
@@ -72,29 +66,23 @@ def _charset(name: str, value: TypedExpression) -> str:
     return charset
 
 
-def _encode(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("ENCODE", arguments, 2)
-    check_argument_type("ENCODE", arguments[0], "string")
-    charset = _charset("ENCODE", arguments[1])
-    return TypedExpression(f"encode({arguments[0].sql}, '{charset}')", BYTES)
+@checked("ENCODE", "string", "")
+def _encode(value: TypedExpression, charset: TypedExpression) -> TypedExpression:
+    return TypedExpression(f"encode({value.sql}, '{_charset('ENCODE', charset)}')", BYTES)
 
 
-def _decode(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("DECODE", arguments, 2)
-    check_argument_type("DECODE", arguments[0], "binary")
-    charset = _charset("DECODE", arguments[1])
-    if charset == "UTF-8":
-        return TypedExpression(_valid_text(arguments[0].sql), STRING)
-    return TypedExpression(f"decode({arguments[0].sql}, '{charset}')", STRING)
+@checked("DECODE", "binary", "")
+def _decode(value: TypedExpression, charset: TypedExpression) -> TypedExpression:
+    name = _charset("DECODE", charset)
+    return TypedExpression(_valid_text(value.sql) if name == "UTF-8" else f"decode({value.sql}, '{name}')", STRING)
 
 
 def _character_test(name: str, pattern: str) -> Function:
     """Return the translation of a test that is false for NULL."""
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        check_argument_type(name, arguments[0], "string")
-        return TypedExpression(f"coalesce({arguments[0].sql} RLIKE {string_constant(pattern)}, FALSE)", BOOLEAN)
+    @checked(name, "string")
+    def function(value: TypedExpression) -> TypedExpression:
+        return TypedExpression(f"coalesce({value.sql} RLIKE {string_constant(pattern)}, FALSE)", BOOLEAN)
 
     return function
 

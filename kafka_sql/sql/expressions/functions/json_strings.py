@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.json import is_json
-from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.functions.signature import Function, checked
 from kafka_sql.sql.expressions.typed import BOOLEAN, STRING, TypedExpression
 
 _ESCAPES: Final = {"\\": "\\", '"': '"', "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
@@ -20,9 +19,8 @@ _RUNS: Final = r"[\x00-\x7F]+|[\x80-\uFFFF]+|[\x{10000}-\x{10FFFF}]"
 _PARTS: Final = r"(?:\\u[0-9A-Fa-f]{4})+|\\[^u]|[^\\]+"
 
 
-def _is_json(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    kind, value = arguments
-    check_argument_type("IS JSON", value, "string")
+@checked("IS JSON", "", "string")
+def _is_json(kind: TypedExpression, value: TypedExpression) -> TypedExpression:
     starts = {"OBJECT": r"^\s*\{", "ARRAY": r"^\s*\[", "SCALAR": r"^\s*[^\s\[{]"}
 
     def test(s: str) -> str:
@@ -34,11 +32,10 @@ def _is_json(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(bind(value.sql, test), BOOLEAN)
 
 
-def _json_quote(arguments: Sequence[TypedExpression]) -> TypedExpression:
+@checked("JSON_QUOTE", "string")
+def _json_quote(value: TypedExpression) -> TypedExpression:
     """Translate JSON_QUOTE. Of a character beyond U+FFFF, Flink writes the code point and the second code unit."""
-    check_argument_count("JSON_QUOTE", arguments, 1)
-    check_argument_type("JSON_QUOTE", arguments[0], "string")
-    escaped = arguments[0].sql
+    escaped = value.sql
     for character, letter in _ESCAPES.items():
         escaped = f"replace({escaped}, {string_constant(character)}, {string_constant(_BACKSLASH + letter)})"
     utf16, utf32 = "lower(hex(encode(part, 'UTF-16BE')))", "lower(hex(encode(part, 'UTF-32')))"
@@ -55,9 +52,8 @@ def _json_quote(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"concat('\"', {quoted}, '\"')", STRING)
 
 
-def _json_unquote(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("JSON_UNQUOTE", arguments, 1)
-    check_argument_type("JSON_UNQUOTE", arguments[0], "string")
+@checked("JSON_UNQUOTE", "string")
+def _json_unquote(value: TypedExpression) -> TypedExpression:
     whens = " ".join(
         f"WHEN part = {string_constant(_BACKSLASH + letter)} THEN {string_constant(character)}"
         for character, letter in _ESCAPES.items()
@@ -78,7 +74,7 @@ def _json_unquote(arguments: Sequence[TypedExpression]) -> TypedExpression:
         )
         return f"if({s} RLIKE '(?s)^\".*\"$' AND {is_json(s)}, {parts}, {s})"
 
-    return TypedExpression(bind(arguments[0].sql, unquote), STRING)
+    return TypedExpression(bind(value.sql, unquote), STRING)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -12,6 +12,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     Function,
     check_argument_count,
     check_argument_type,
+    checked,
     require_string_literal,
 )
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError, common_type, describe_type
@@ -40,19 +41,19 @@ def _map_of_entries(entries: str) -> str:
 def _map_part(name: str, index: int) -> Function:
     """Return the translation of MAP_KEYS or MAP_VALUES. The order of a map's entries is undefined in both engines."""
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        types = _types(name, arguments[0], "map")
-        return TypedExpression(f"{name.lower()}({arguments[0].sql})", FlinkType("ARRAY", elements=(types[index],)))
+    @checked(name, "")
+    def function(value: TypedExpression) -> TypedExpression:
+        types = _types(name, value, "map")
+        return TypedExpression(f"{name.lower()}({value.sql})", FlinkType("ARRAY", elements=(types[index],)))
 
     return function
 
 
-def _map_entries(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("MAP_ENTRIES", arguments, 1)
-    key, value = _types("MAP_ENTRIES", arguments[0], "map")
+@checked("MAP_ENTRIES", "")
+def _map_entries(entries: TypedExpression) -> TypedExpression:
+    key, value = _types("MAP_ENTRIES", entries, "map")
     row = FlinkType("ROW", fields=(Field("key", key), Field("value", value)))
-    return TypedExpression(f"map_entries({arguments[0].sql})", FlinkType("ARRAY", elements=(row,)))
+    return TypedExpression(f"map_entries({entries.sql})", FlinkType("ARRAY", elements=(row,)))
 
 
 def _map_from_arrays(arguments: Sequence[TypedExpression]) -> TypedExpression:

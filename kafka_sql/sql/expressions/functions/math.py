@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from kafka_sql.sql.expressions.arithmetic import MAX_EXACT_NEGATION, coerce, translate_arithmetic, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
-    check_argument_count,
+    checked,
     require_integer_literal,
     simple_function,
 )
@@ -32,14 +32,9 @@ def _require_numeric(name: str, value: TypedExpression) -> FlinkType:
     return value.type
 
 
-def _mod(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("MOD", arguments, 2)
-    return translate_arithmetic("%", *arguments)
-
-
-def _abs(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("ABS", arguments, 1)
-    value, type = arguments[0], _require_numeric("ABS", arguments[0])
+@checked("ABS", "")
+def _abs(value: TypedExpression) -> TypedExpression:
+    type = _require_numeric("ABS", value)
     if value_family(value) != "integer":
         if type.name == "DECIMAL" and type.decimal[0] > MAX_EXACT_NEGATION:
             text = f"regexp_replace(CAST({value.sql} AS STRING), '^-', '')"
@@ -52,9 +47,9 @@ def _abs(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(wrap_integer(f"abs(CAST({value.sql} AS BIGINT))", type), type)
 
 
-def _sign(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("SIGN", arguments, 1)
-    value, type = arguments[0], _require_numeric("SIGN", arguments[0])
+@checked("SIGN", "")
+def _sign(value: TypedExpression) -> TypedExpression:
+    type = _require_numeric("SIGN", value)
     if type.name in ("TINYINT", "SMALLINT"):
         raise UntranslatableError(f"SIGN of {type.name} fails in Flink; CAST the argument to INT")
     if type.name == "DECIMAL" and type.decimal[0] == type.decimal[1]:
@@ -66,9 +61,9 @@ def _floor_or_ceil(name: str) -> Function:
     """Return the translation of FLOOR or CEIL of numbers, which keep their type in Flink."""
     is_zero = "{0} >= 0 AND {0} < 1" if name == "FLOOR" else "{0} > -1 AND {0} <= 0"
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        value, type = arguments[0], _require_numeric(name, arguments[0])
+    @checked(name, "")
+    def function(value: TypedExpression) -> TypedExpression:
+        type = _require_numeric(name, value)
         if value_family(value) == "integer":
             return value
         if type.name == "DECIMAL":
@@ -89,10 +84,10 @@ def _floor_or_ceil(name: str) -> Function:
 
 
 def _round(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1, 2)
-        value, type = arguments[0], _require_numeric(name, arguments[0])
-        digits = require_integer_literal(name, arguments[1], 0, "a number of digits") if len(arguments) > 1 else 0
+    @checked(name, "", "", required=1)
+    def function(value: TypedExpression, *scale: TypedExpression) -> TypedExpression:
+        type = _require_numeric(name, value)
+        digits = require_integer_literal(name, scale[0], 0, "a number of digits") if scale else 0
         if value_family(value) == "integer":
             return value
         if type.name == "DECIMAL":
@@ -123,18 +118,17 @@ def _round_decimal(name: str, value: TypedExpression, type: FlinkType, digits: i
 
 
 def _double_function(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        _require_numeric(name, arguments[0])
-        return TypedExpression(f"{name.lower()}({coerce(arguments[0], DOUBLE)})", DOUBLE)
+    @checked(name, "")
+    def function(value: TypedExpression) -> TypedExpression:
+        _require_numeric(name, value)
+        return TypedExpression(f"{name.lower()}({coerce(value, DOUBLE)})", DOUBLE)
 
     return function
 
 
 def _bin_or_hex(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        value = arguments[0]
+    @checked(name, "")
+    def function(value: TypedExpression) -> TypedExpression:
         if name == "HEX" and value_family(value) == "string":
             return TypedExpression(f"hex({value.sql})", STRING)
         if value_family(value) not in ("integer", "null"):
@@ -147,7 +141,7 @@ def _bin_or_hex(name: str) -> Function:
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    "MOD": _mod,
+    "MOD": checked("MOD", "", "")(partial(translate_arithmetic, "%")),
     "ABS": _abs,
     "SIGN": _sign,
     "FLOOR": _floor_or_ceil("FLOOR"),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
-    check_argument_count,
     check_argument_type,
+    checked,
     require_integer_literal,
     require_string_literal,
 )
@@ -51,75 +50,54 @@ def _translate_pattern(pattern: str, escape_character: str) -> str:
     return "".join(result)
 
 
-def _regexp(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REGEXP", arguments, 2)
-    check_argument_type("REGEXP", arguments[0], "string")
-    return TypedExpression(
-        f"({arguments[0].sql} RLIKE {string_constant(require_string_literal('REGEXP', arguments[1], 'pattern'))})",
-        BOOLEAN,
-    )
+@checked("REGEXP", "string", "")
+def _regexp(value: TypedExpression, pattern: TypedExpression) -> TypedExpression:
+    regex = string_constant(require_string_literal("REGEXP", pattern, "pattern"))
+    return TypedExpression(f"({value.sql} RLIKE {regex})", BOOLEAN)
 
 
-def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REGEXP_REPLACE", arguments, 3)
-    check_argument_type("REGEXP_REPLACE", arguments[0], "string")
-    pattern = require_string_literal("REGEXP_REPLACE", arguments[1], "pattern")
-    if not isinstance(arguments[2].literal, str):
+@checked("REGEXP_REPLACE", "string", "", "")
+def _replace(value: TypedExpression, pattern: TypedExpression, replacement: TypedExpression) -> TypedExpression:
+    regex = string_constant(require_string_literal("REGEXP_REPLACE", pattern, "pattern"))
+    if not isinstance(replacement.literal, str):
         raise UntranslatableError("REGEXP_REPLACE requires a replacement that is a literal")
-    new = re.sub(r"([\\$])", r"\\\1", arguments[2].literal)  # Flink has no group references in replacements
-    return TypedExpression(
-        f"regexp_replace({arguments[0].sql}, {string_constant(pattern)}, {string_constant(new)})", STRING
-    )
+    new = re.sub(r"([\\$])", r"\\\1", replacement.literal)  # Flink has no group references in replacements
+    return TypedExpression(f"regexp_replace({value.sql}, {regex}, {string_constant(new)})", STRING)
 
 
-def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REGEXP_EXTRACT", arguments, 2, 3)
-    check_argument_type("REGEXP_EXTRACT", arguments[0], "string")
-    pattern = require_string_literal("REGEXP_EXTRACT", arguments[1], "pattern")
-    group = require_integer_literal("REGEXP_EXTRACT", arguments[2], 0, "a group") if len(arguments) > 2 else 0
-    if group and re.search(r"\||\)[?*{]|\(\?[^:]", pattern):
+@checked("REGEXP_EXTRACT", "string", "", "", required=2)
+def _extract(value: TypedExpression, pattern: TypedExpression, *group: TypedExpression) -> TypedExpression:
+    regex = require_string_literal("REGEXP_EXTRACT", pattern, "pattern")
+    number = require_integer_literal("REGEXP_EXTRACT", group[0], 0, "a group") if group else 0
+    if number and re.search(r"\||\)[?*{]|\(\?[^:]", regex):
         raise UntranslatableError(
-            f"REGEXP_EXTRACT of group {group} of '{pattern}': a group that does not match is NULL in Flink and empty "
+            f"REGEXP_EXTRACT of group {number} of '{regex}': a group that does not match is NULL in Flink and empty "
             "in Spark; use a pattern without alternatives and optional groups"
         )
-    extract = bind(
-        arguments[0].sql,
-        lambda x: (
-            f"if({x} RLIKE {string_constant(pattern)}, regexp_extract({x}, {string_constant(pattern)}, {group}), NULL)"
-        ),
-    )
-    return TypedExpression(extract, STRING)
+    quoted = string_constant(regex)
+    sql = bind(value.sql, lambda x: f"if({x} RLIKE {quoted}, regexp_extract({x}, {quoted}, {number}), NULL)")
+    return TypedExpression(sql, STRING)
 
 
-def _count(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REGEXP_COUNT", arguments, 2)
-    check_argument_type("REGEXP_COUNT", arguments[0], "string")
-    pattern = require_string_literal("REGEXP_COUNT", arguments[1], "pattern")
-    return TypedExpression(f"regexp_count({arguments[0].sql}, {string_constant(pattern)})", INT)
-
-
-def _extract_all(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REGEXP_EXTRACT_ALL", arguments, 2, 3)
-    check_argument_type("REGEXP_EXTRACT_ALL", arguments[0], "string")
-    pattern = require_string_literal("REGEXP_EXTRACT_ALL", arguments[1], "pattern")
-    group = require_integer_literal("REGEXP_EXTRACT_ALL", arguments[2], 0, "a group") if len(arguments) > 2 else 1
-    if group and ("(" not in pattern or re.search(r"\||\)[?*{]|\(\?[^:]|\\\(", pattern)):
+@checked("REGEXP_EXTRACT_ALL", "string", "", "", required=2)
+def _extract_all(value: TypedExpression, pattern: TypedExpression, *group: TypedExpression) -> TypedExpression:
+    regex = require_string_literal("REGEXP_EXTRACT_ALL", pattern, "pattern")
+    number = require_integer_literal("REGEXP_EXTRACT_ALL", group[0], 0, "a group") if group else 1
+    if number and ("(" not in regex or re.search(r"\||\)[?*{]|\(\?[^:]|\\\(", regex)):
         raise UntranslatableError(
-            f"REGEXP_EXTRACT_ALL of group {group} of '{pattern}' requires a pattern with groups and without "
+            f"REGEXP_EXTRACT_ALL of group {number} of '{regex}' requires a pattern with groups and without "
             "alternatives, optional groups and escaped parentheses"
         )
     return TypedExpression(
-        f"regexp_extract_all({arguments[0].sql}, {string_constant(pattern)}, {group})",
-        FlinkType("ARRAY", elements=(STRING,)),
+        f"regexp_extract_all({value.sql}, {string_constant(regex)}, {number})", FlinkType("ARRAY", elements=(STRING,))
     )
 
 
 def _search(name: str, result: FlinkType) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 2)
-        check_argument_type(name, arguments[0], "string")
-        pattern = require_string_literal(name, arguments[1], "pattern")
-        return TypedExpression(f"{name.lower()}({arguments[0].sql}, {string_constant(pattern)})", result)
+    @checked(name, "string", "")
+    def function(value: TypedExpression, pattern: TypedExpression) -> TypedExpression:
+        regex = string_constant(require_string_literal(name, pattern, "pattern"))
+        return TypedExpression(f"{name.lower()}({value.sql}, {regex})", result)
 
     return function
 
@@ -129,7 +107,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "REGEXP_REPLACE": _replace,
     "REGEXP_EXTRACT": _extract,
     "REGEXP_EXTRACT_ALL": _extract_all,
-    "REGEXP_COUNT": _count,
+    "REGEXP_COUNT": _search("REGEXP_COUNT", INT),
     "REGEXP_INSTR": _search("REGEXP_INSTR", INT),
     "REGEXP_SUBSTR": _search("REGEXP_SUBSTR", STRING),
 }

@@ -38,6 +38,29 @@ def check_argument_type(name: str, value: TypedExpression, *families: str) -> No
         raise UntranslatableError(f"{name} requires {expected}, but got {describe_type(value.type)}; CAST the argument")
 
 
+def checked(
+    name: str, *families: str, required: int | None = None
+) -> Callable[[Callable[..., TypedExpression]], Function]:
+    """Return a decorator that checks the arguments of a function before it is translated.
+
+    Args:
+        families: the type family of each argument, several separated by ``|``; empty if the translation checks it.
+        required: the number of required arguments; default: all.
+    """
+
+    def decorate(translate: Callable[..., TypedExpression]) -> Function:
+        def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+            check_argument_count(name, arguments, len(families) if required is None else required, len(families))
+            for value, expected in zip(arguments, families, strict=False):
+                if expected:
+                    check_argument_type(name, value, *expected.split("|"))
+            return translate(*arguments)
+
+        return function
+
+    return decorate
+
+
 def simple_function(
     name: str, template: str, result: FlinkType, *families: str, min_count: int | None = None
 ) -> Function:
@@ -49,14 +72,11 @@ def simple_function(
         min_count: the number of required arguments; default: all.
     """
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, len(families) if min_count is None else min_count, len(families))
-        for value, expected in zip(arguments, families, strict=False):
-            check_argument_type(name, value, expected)
+    @checked(name, *families, required=min_count)
+    def function(*arguments: TypedExpression) -> TypedExpression:
         operands = [value.sql for value in arguments]
-        return TypedExpression(
-            template.format(*operands) if "{" in template else f"{template}({', '.join(operands)})", result
-        )
+        sql = template.format(*operands) if "{" in template else f"{template}({', '.join(operands)})"
+        return TypedExpression(sql, result)
 
     return function
 

@@ -12,6 +12,7 @@ from kafka_sql.sql.expressions.functions.signature import (
     Function,
     check_argument_count,
     check_argument_type,
+    checked,
     require_integer_literal,
     require_string_literal,
     simple_function,
@@ -54,100 +55,78 @@ def _trim(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 
 def _trim_function(name: str, side: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1, 2)
-        value, *characters = arguments
-        return _trim(
-            [TypedExpression(side, None), characters[0] if characters else TypedExpression("' '", STRING), value]
-        )
+    @checked(name, "", "", required=1)
+    def function(value: TypedExpression, *characters: TypedExpression) -> TypedExpression:
+        space = TypedExpression("' '", STRING)
+        return _trim([TypedExpression(side, None), characters[0] if characters else space, value])
 
     return function
 
 
-def _substring(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("SUBSTRING", arguments, 2, 3)
-    check_argument_type("SUBSTRING", arguments[0], "string")
-    for argument in arguments[1:]:
-        check_argument_type("SUBSTRING", argument, "integer")
-    value, position, *length = (a.sql for a in arguments)
+@checked("SUBSTRING", "string", "integer", "integer", required=2)
+def _substring(value: TypedExpression, *positions: TypedExpression) -> TypedExpression:
+    position, *length = (a.sql for a in positions)
 
     def substring(x: str) -> str:
         return f"substring({', '.join((x, position, *length))})"
 
-    if all(isinstance(a.literal, int) and a.literal >= 0 for a in arguments[1:]):
-        return TypedExpression(substring(value), STRING)
+    if all(isinstance(a.literal, int) and a.literal >= 0 for a in positions):
+        return TypedExpression(substring(value.sql), STRING)
 
     def body(x: str) -> str:
         negative = f"WHEN {length[0]} < 0 THEN NULL " if length else ""
         return f"CASE {negative}WHEN {position} < - char_length({x}) THEN '' ELSE {substring(x)} END"
 
-    return TypedExpression(bind(value, body), STRING)
+    return TypedExpression(bind(value.sql, body), STRING)
 
 
-def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("REPLACE", arguments, 3)
-    for argument in arguments:
-        check_argument_type("REPLACE", argument, "string")
-    require_string_literal("REPLACE", arguments[1], "search string")
-    return TypedExpression(f"replace({', '.join(a.sql for a in arguments)})", STRING)
+@checked("REPLACE", "string", "string", "string")
+def _replace(value: TypedExpression, old: TypedExpression, new: TypedExpression) -> TypedExpression:
+    require_string_literal("REPLACE", old, "search string")
+    return TypedExpression(f"replace({value.sql}, {old.sql}, {new.sql})", STRING)
 
 
 def _pad_function(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 3)
-        value, length, pad = arguments
-        check_argument_type(name, value, "string")
+    @checked(name, "string", "", "")
+    def function(value: TypedExpression, length: TypedExpression, pad: TypedExpression) -> TypedExpression:
         target_length = require_integer_literal(name, length, 0, "a length")
         padding = string_constant(require_string_literal(name, pad, "padding"))
-        return TypedExpression(
-            bind(
-                value.sql, lambda x: _reject_supplementary(name, x, f"{name.lower()}({x}, {target_length}, {padding})")
-            ),
-            STRING,
-        )
+
+        def body(x: str) -> str:
+            return _reject_supplementary(name, x, f"{name.lower()}({x}, {target_length}, {padding})")
+
+        return TypedExpression(bind(value.sql, body), STRING)
 
     return function
 
 
-def _overlay(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("OVERLAY", arguments, 3, 4)
-    value, new, position, *length = arguments
-    check_argument_type("OVERLAY", value, "string")
-    check_argument_type("OVERLAY", new, "string")
+@checked("OVERLAY", "string", "string", "", "", required=3)
+def _overlay(
+    value: TypedExpression, new: TypedExpression, position: TypedExpression, *length: TypedExpression
+) -> TypedExpression:
     start = require_integer_literal("OVERLAY", position, 1, "a position")
     end = f" FOR {require_integer_literal('OVERLAY', length[0], 0, 'a length')}" if length else ""
     if new.literal is None:
         raise UntranslatableError("OVERLAY requires a replacement that is a literal")
-    return TypedExpression(
-        bind(
-            value.sql,
-            lambda x: _reject_supplementary(
-                "OVERLAY",
-                x,
-                f"if(char_length({x}) < {start}, {x}, overlay({x} PLACING {new.sql} FROM {start}{end}))",
-            ),
-        ),
-        STRING,
-    )
+
+    def overlay(x: str) -> str:
+        call = f"overlay({x} PLACING {new.sql} FROM {start}{end})"
+        return _reject_supplementary("OVERLAY", x, f"if(char_length({x}) < {start}, {x}, {call})")
+
+    return TypedExpression(bind(value.sql, overlay), STRING)
 
 
 def _position_function(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 2, 3 if name == "LOCATE" else 2)
-        operands = arguments[1::-1] if name == "INSTR" else arguments[:2]
-        for argument in operands:
-            check_argument_type(name, argument, "string")
-        start = f", {require_integer_literal(name, arguments[2], 1, 'a start')}" if len(arguments) > 2 else ""
-        return TypedExpression(f"locate({operands[0].sql}, {operands[1].sql}{start})", INT)
+    def function(first: TypedExpression, second: TypedExpression, *start: TypedExpression) -> TypedExpression:
+        part, text = (second, first) if name == "INSTR" else (first, second)
+        at = f", {require_integer_literal(name, start[0], 1, 'a start')}" if start else ""
+        return TypedExpression(f"locate({part.sql}, {text.sql}{at})", INT)
 
-    return function
+    return checked(name, "string", "string", *([""] if name == "LOCATE" else []), required=2)(function)
 
 
-def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("SPLIT_INDEX", arguments, 3)
-    value, delimiter, index = arguments
-    check_argument_type("SPLIT_INDEX", value, "string")
-    check_argument_type("SPLIT_INDEX", index, "integer")
+@checked("SPLIT_INDEX", "string", "", "integer")
+def _split_index(value: TypedExpression, delimiter: TypedExpression, index: TypedExpression) -> TypedExpression:
     separator = delimiter.literal
     if isinstance(separator, int):
         separator = chr(separator) if 0 < separator < 256 else ""
@@ -157,19 +136,11 @@ def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"get(split(nullif({value.sql}, ''), {string_constant(regex)}), {index.sql})", STRING)
 
 
-def _base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TO_BASE64", arguments, 1)
-    check_argument_type("TO_BASE64", arguments[0], "string", "binary")
-    # Depending on its settings, Spark inserts line breaks.
-    return TypedExpression(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), {_LINE_BREAK}, '')", STRING)
-
-
-def _sha2(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("SHA2", arguments, 2)
-    check_argument_type("SHA2", arguments[0], "string")
-    if arguments[1].literal not in (224, 256, 384, 512):
+@checked("SHA2", "string", "")
+def _sha2(value: TypedExpression, length: TypedExpression) -> TypedExpression:
+    if length.literal not in (224, 256, 384, 512):
         raise UntranslatableError("SHA2 requires a length that is a literal 224, 256, 384 or 512")
-    return TypedExpression(f"sha2({arguments[0].sql}, {arguments[1].sql})", STRING)
+    return TypedExpression(f"sha2({value.sql}, {length.sql})", STRING)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -200,7 +171,10 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "STARTSWITH": _string_function("STARTSWITH", "startswith", 2, 2, BOOLEAN),
     "ENDSWITH": _string_function("ENDSWITH", "endswith", 2, 2, BOOLEAN),
     "SPLIT_INDEX": _split_index,
-    "TO_BASE64": _base64,
+    # depending on its settings, Spark inserts line breaks
+    "TO_BASE64": simple_function(
+        "TO_BASE64", f"replace(base64(CAST({{0}} AS BINARY)), {_LINE_BREAK}, '')", STRING, "string|binary"
+    ),
     "MD5": _string_function("MD5", "md5", 1, 1),
     "SHA1": _string_function("SHA1", "sha1", 1, 1),
     **{f"SHA{n}": simple_function(f"SHA{n}", f"sha2({{0}}, {n})", STRING, "string") for n in (224, 256, 384, 512)},
