@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import PACKAGE, add_jar
+from kafka_sql.spark.session_catalog import set_for_application, sql_of_copy
 
 SESSION_CATALOG: Final = "spark_catalog"
 SOURCE_CATALOG: Final = "kafka_sql"
@@ -43,8 +44,7 @@ def add_source_catalog(spark: SparkSession) -> None:
     if add_jar(context) is None:
         raise _not_configured(spark, "with this driver's class loaders")
     # The views of tables refer to the catalog, so later sessions have it, too, even without enable().
-    context._jsc.sc().conf().set(_OPTION + SOURCE_CATALOG, _CLASS)
-    spark.conf.set(_OPTION + SOURCE_CATALOG, _CLASS)
+    set_for_application(spark, _OPTION + SOURCE_CATALOG, _CLASS)
 
 
 def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
@@ -52,13 +52,7 @@ def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
 
     Iceberg's session catalog would create an Iceberg view, or no view, and would not find Spark's views.
     """
-    copy = spark._jsparkSession.cloneSession()
-    copy.conf().set(_OPTION + SESSION_CATALOG, _BUILTIN)
-
-    def sql(statement: str) -> DataFrame:
-        return DataFrame(copy.sql(statement), spark)
-
-    return sql
+    return sql_of_copy(spark, {_OPTION + SESSION_CATALOG: _BUILTIN})
 
 
 def _not_configured(spark: SparkSession, where: str) -> UnsupportedSqlError:

@@ -5,10 +5,9 @@ Only objects that this package created are dropped: a user may have dropped a Ka
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from pyspark.errors import AnalysisException
@@ -31,13 +30,16 @@ from kafka_sql.catalog.source_catalog import (
     builtin_catalog_sql,
     find_source_catalog,
 )
-from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
+from kafka_sql.catalog.sql_literals import like_pattern, string_literal
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.spark import session_catalog
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.data_sources import register_data_source
+from kafka_sql.spark.jvm import is_classic
+from kafka_sql.spark.session_catalog import CatalogObject
 from kafka_sql.spark.session_settings import (
     check_same_settings,
     check_settings_of_computed_columns,
@@ -46,8 +48,6 @@ from kafka_sql.spark.session_settings import (
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
-_FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
-_OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -143,7 +143,7 @@ class SparkCatalog:
             if self.has_temporary_view(entry.name[1]):  # without one, DROP VIEW would drop a permanent view
                 self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.view_name)}")
         elif entry.is_view:
-            existing = find_existing(self.spark_sql, entry.name).get(entry.name[1])
+            existing = self._find(entry.name).get(entry.name[1])
             if existing is not None and existing.is_view and entry.sql_name in existing.text:
                 self._view_sql()(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         self.drop_source(entry)
@@ -159,7 +159,7 @@ class SparkCatalog:
 
     def drop_source(self, entry: CatalogTable) -> None:
         """Drop the table of a data source from Spark's catalog."""
-        existing = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
+        existing = self._find(entry.storage_name).get(entry.storage_name[1])
         if existing is not None and existing.owner is not None and existing.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {quoted_name(entry.storage_name)}")
         self._permanent.release(entry.storage_name)
@@ -173,9 +173,8 @@ class SparkCatalog:
 
     def has_temporary_view(self, name: str) -> bool:
         """Return whether the session has a temporary view of that name, of this package or another."""
-        session = self._spark.__dict__.get("_jsparkSession")
-        if session is not None:  # SHOW VIEWS takes as long as planning an INSERT
-            return bool(session.sessionState().catalog().getTempView(name).isDefined())
+        if is_classic(self._spark):
+            return session_catalog.has_temporary_view(self._spark, name)
         statement = f"SHOW VIEWS IN spark_catalog.default LIKE {string_literal(like_pattern(name))}"
         views = run_outside_pipeline(self._spark, lambda: self.spark_sql(statement).collect())()
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
@@ -219,6 +218,16 @@ class SparkCatalog:
         if at_creation is not None:
             check_same_settings(self._spark, at_creation, entry.definition.name)
 
+    def _find(self, name: TableName) -> dict[str, CatalogObject]:
+        """Return the tables and views whose names start with a name, such as a view and its data source.
+
+        The keys are their names in lower case. Tables whose data source is not registered are included. The owner is
+        that of tables of this package.
+        """
+        database, pattern = name[0], like_pattern(name[1]) + "*"
+        found = session_catalog.find_objects(self._spark, self.spark_sql, database, pattern, OWNER)
+        return {name: o if o.provider.startswith("kafka.") else replace(o, owner=None) for name, o in found.items()}
+
     def _create_objects(self, entry: CatalogTable) -> None:
         self.create_source(entry)
         if entry.is_view:
@@ -257,7 +266,7 @@ class SparkCatalog:
             TableExistsError: it would.
             AnalysisException: the database does not exist.
         """
-        objects = find_existing(self.spark_sql, entry.name)
+        objects = self._find(entry.name)
         existing, source = objects.get(entry.name[1]), objects.get(entry.name[1] + VIEW_SOURCE_SUFFIX)
         if existing is not None and (source if existing.is_view and source else existing).owner is None:
             raise _spark_table_exists(entry.name)
@@ -270,7 +279,7 @@ class SparkCatalog:
         Raises:
             TableExistsError: it has one.
         """
-        if self._spark.catalog.tableExists(quoted_name(name)) and name[1] not in find_existing(self.spark_sql, name):
+        if self._spark.catalog.tableExists(quoted_name(name)) and name[1] not in self._find(name):
             raise _spark_table_exists(name)
 
     def _check_time_type(self, entry: CatalogTable) -> None:
@@ -297,7 +306,7 @@ class SparkCatalog:
             TableExistsError: another object uses the name.
         """
         full_name = ".".join(filter(None, name))
-        objects = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
+        objects = self._find(name) if name[0] and not self._permanent.is_reserved(name) else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX
         existing, source = objects.get(name[1]), None
         if existing is not None and existing.is_view and f"`{source_name}`" in existing.text:
@@ -338,48 +347,6 @@ def _spark_table_exists(name: TableName) -> TableExistsError:
         f"'{full_name}' already exists as a Spark table or view. DROP it first, or choose another name.",
         table=full_name,
     )
-
-
-@dataclass(frozen=True)
-class ExistingObject:
-    """A table or view in Spark's catalog.
-
-    Attributes:
-        is_view: whether it is a view.
-        provider: a table's provider, such as ``kafka.orders``.
-        owner: the application that created it, or None if it is not a table of this package.
-        text: a view's query.
-    """
-
-    is_view: bool
-    provider: str
-    owner: str | None
-    text: str
-
-
-def find_existing(spark_sql: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
-    """Return the tables and views whose names start with a name, such as a view and its data source.
-
-    The keys are their names in lower case. SHOW TABLE EXTENDED lists a table without loading it, so tables whose data
-    source is not registered are included.
-    """
-    database, table = name
-    like = string_literal(like_pattern(table) + "*")
-    rows = spark_sql(f"SHOW TABLE EXTENDED IN {qualified_name(('spark_catalog', database))} LIKE {like}").collect()
-    return {row.tableName.lower(): _parse_information(row.information) for row in rows if not row.isTemporary}
-
-
-def _parse_information(information: str) -> ExistingObject:
-    provider = _field("Provider", information)
-    owner_match = _OWNER_PROPERTY.search(_field("Table Properties", information))
-    owner = owner_match[1] if owner_match and provider.startswith("kafka.") else None
-    return ExistingObject(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
-
-
-def _field(label: str, information: str) -> str:
-    """Return the first line with a label; comments, which could contain the same label, come last."""
-    line = re.search(_FIELD.format(label), information, re.MULTILINE)
-    return line[1] if line else ""
 
 
 def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:

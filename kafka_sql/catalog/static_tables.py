@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.jar import PACKAGE, load_driver_class
+from kafka_sql.spark.jvm import java_array
+from kafka_sql.spark.planner import add_strategy
 
 _CLASS: Final = f"{PACKAGE}.catalog.RefreshStaticTables"
 _strategies: dict[str, Any] = {}  # by application, whose sessions share one
@@ -26,18 +29,14 @@ def install_refresh_strategy(spark: SparkSession) -> bool:
     context = spark_context(spark)
     if context is None:
         return False
-    experimental = spark._jsparkSession.experimental()  # a stream copies it when it starts
-    strategies = experimental.extraStrategies()
-    if all(strategies.apply(i).getClass().getName() != _CLASS for i in range(strategies.size())):
-        set_strategies = getattr(experimental, "extraStrategies_$eq")  # the name of Scala's setter
-        set_strategies(strategies.appended(_strategy(context)))
+    add_strategy(spark, _CLASS, lambda: _strategy(spark, context))
     return True
 
 
-def _strategy(context: Any) -> Any:
+def _strategy(spark: SparkSession, context: SparkContext) -> Any:
     strategy = _strategies.get(context.applicationId)
     if strategy is None:
         (constructor,) = load_driver_class(context, _CLASS).getDeclaredConstructors()
-        no_arguments = context._gateway.new_array(context._jvm.Object, 0)
+        no_arguments = java_array(spark, "Object", [])
         strategy = _strategies[context.applicationId] = constructor.newInstance(no_arguments)
     return strategy

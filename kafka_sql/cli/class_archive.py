@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kafka_sql.cli.arguments import Arguments, submit_arguments
 from kafka_sql.embedded.jars import cache_folder, describe_storage_failure
@@ -92,9 +92,9 @@ def archive_options(archive: Path) -> Sequence[str]:
 
 def _archive_path(java: str) -> Path:
     """Return where the archive of a Java and of this environment's Spark is: another one for each version of them."""
-    from pyspark.find_spark_home import _find_spark_home
+    from kafka_sql.spark.processes import spark_jars
 
-    java, jars = os.path.realpath(java), os.path.realpath(Path(_find_spark_home(), "jars"))
+    java, jars = os.path.realpath(java), os.path.realpath(spark_jars())
     paths = hashlib.sha256(f"{java}\n{jars}".encode()).hexdigest()
     versions = hashlib.sha256(f"{os.stat(java).st_mtime_ns}\n{os.stat(jars).st_mtime_ns}".encode()).hexdigest()
     return cache_folder() / f"spark-classes-{paths[:8]}-{versions[:8]}.jsa"
@@ -114,6 +114,7 @@ def write_archive(archive: Path, java_options: Sequence[str], conf: Mapping[str,
 
     import kafka_sql
     from kafka_sql.catalog.warmup import WarmupSource
+    from kafka_sql.spark.processes import end_jvm
 
     with tempfile.TemporaryDirectory() as folder:
         small = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
@@ -127,8 +128,4 @@ def write_archive(archive: Path, java_options: Sequence[str], conf: Mapping[str,
         spark.sql("SELECT s, count(*) FROM t GROUP BY s").toArrow()
         rows = spark.readStream.table("t").writeStream.format("noop")
         rows.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
-        java: Any = spark.sparkContext._gateway
-        spark.stop()
-        java.shutdown()
-        java.proc.stdin.close()
-        java.proc.wait()  # the JVM writes the archive when it exits
+        end_jvm(spark)  # which writes the archive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, DataType
 from kafka_sql.cli.output_mode import start_query
 from kafka_sql.cli.rows import Rows, bytes_text
 from kafka_sql.cli.text_columns import text_columns
+from kafka_sql.spark.collect import collect_texts, jobs_with_tag
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 
 _CHUNK_ROWS: Final = 10_000  # rows per transfer from the JVM
@@ -32,9 +33,8 @@ def cancel(spark: SparkSession, tag: str) -> None:
 def count_tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
     """Return the number of completed and of all tasks in the running stages with a tag."""
     tracker = spark.sparkContext.statusTracker()
-    job_ids = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
     completed = total = 0
-    for job_id in job_ids.intersection(tracker.getActiveJobsIds()):
+    for job_id in jobs_with_tag(spark, tag).intersection(tracker.getActiveJobsIds()):
         job = tracker.getJobInfo(job_id)
         for stage in [tracker.getStageInfo(stage_id) for stage_id in (job.stageIds if job else ())]:
             if stage is not None and stage.numActiveTasks:
@@ -48,13 +48,7 @@ def collect_rows(frame: DataFrame) -> Iterator[Rows]:
     types = [field.dataType for field in texts.schema]
     separator = secrets.token_hex(8)  # no value contains it
     line = F.concat_ws(separator, *(_mark(F.col(name), type) for name, type in zip(texts.columns, types, strict=True)))
-    jvm = cast(Any, frame.sparkSession)._jvm
-    dataset = getattr(cast(Any, texts.select(line))._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
-    lines = dataset.collectAsList()
-    for start in range(0, lines.size(), _CHUNK_ROWS):
-        chunk = lines.subList(start, min(start + _CHUNK_ROWS, lines.size()))
-        # one string for many rows, because each call to the JVM is slow
-        marked = jvm.java.lang.String.join(separator, chunk).split(separator)
+    for marked in collect_texts(texts, line, separator, _CHUNK_ROWS):
         values: list[str | None] = [None if value == "-" else value[1:] for value in marked]
         for i, type in enumerate(types):
             if isinstance(type, BinaryType):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
@@ -16,6 +15,7 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.cli.keywords import KEYWORDS
 from kafka_sql.cli.options import OptionContext, option_context, suggestions
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.spark.jvm import JavaError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.splitter import split
 
@@ -89,7 +89,7 @@ class SqlCompleter(Completer):
     def _load_functions(self) -> None:
         try:
             names = [row[0] for row in self._spark.sql("SHOW FUNCTIONS").collect()]
-        except (PySparkException, Py4JError, OSError):  # the shell ended meanwhile
+        except (PySparkException, JavaError, OSError):  # the shell ended meanwhile
             return
         self._functions = sorted(name for name in names if name.isidentifier())
 

@@ -10,6 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli import classic, connect
 from kafka_sql.cli.rows import Rows
+from kafka_sql.spark.jvm import is_classic
 
 
 class Engine(Protocol):
@@ -39,4 +40,4 @@ class Engine(Protocol):
 
 def engine_for(spark: SparkSession) -> Engine:
     """Return the engine for a session."""
-    return classic if hasattr(spark, "_jsparkSession") else connect
+    return classic if is_classic(spark) else connect

@@ -10,21 +10,17 @@ import signal
 import sys
 
 import pyspark
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
 
 from kafka_sql.extension.statements import Statements
 from kafka_sql.runtime.error_loggers import disable_error_loggers
-from kafka_sql.spark.callback_server import start_callback_server
+from kafka_sql.spark.processes import attach_context, connect_to_jvm
 
 
 def attach() -> None:
     """Execute the JVM's statements until it ends, which closes this process's stdin."""
     disable_error_loggers()
     os.dup2(2, 1)  # stdout belongs to the shell, for results
-    gateway = launch_gateway()  # connects to PYSPARK_GATEWAY_PORT
-    del os.environ["PYSPARK_GATEWAY_SECRET"]  # child processes must not inherit the JVM's secret
+    gateway = connect_to_jvm()
     starter = gateway.entry_point
     java_context = starter.context()
     if _release(java_context.version()) != _release(pyspark.__version__):
@@ -34,9 +30,7 @@ def attach() -> None:
             f"pyspark=={java_context.version()}."
         )
         return
-    start_callback_server(gateway)
-    context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
-    SparkSession(context)  # PySpark makes its first session the JVM's default session: use the existing one
+    context = attach_context(gateway, java_context)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell handles Ctrl-C and cancels the jobs
     starter.attach(Statements(context))
     sys.stdin.buffer.read()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 import kafka_sql
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.spark.exceptions import original_exception
+from kafka_sql.spark.jvm import JavaException, JavaObject, java_dataset
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.errors.spark_errors import mask_errors
 from kafka_sql.sql.recognize import classify as st
@@ -43,16 +43,14 @@ class Statements:
             exception or a message.
         """
         try:
-            return _execute(*self._session(java_session), text)._jdf
+            return java_dataset(_execute(*self._session(java_session), text))
         except _SparkStatement:
             return None
         except KafkaSqlError as e:
             return str(e)
         except PySparkException as e:
-            origin = getattr(e, "_origin", None)
-            # kafka_sql/sql/errors/conversion.py replaces names of tables in Python's message only
-            return origin if origin is not None and str(origin.getMessage()) == getattr(e, "_desc", None) else str(e)
-        except Py4JJavaError as e:
+            return original_exception(e) or str(e)
+        except JavaException as e:
             return e.java_exception
 
     def _session(self, java_session: JavaObject) -> tuple[SparkSession, Tables]:

@@ -10,12 +10,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kafka_sql.observability.metrics import late_records_dropped
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import PACKAGE, add_jar, java_classes
+from kafka_sql.spark.jvm import JavaError
+from kafka_sql.spark.planner import add_optimizer_rule
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _RULE: Final = f"{PACKAGE}.observability.CountLateRows"
@@ -28,12 +29,8 @@ def count_late_rows(spark: SparkSession) -> None:
     if context is None or is_pipeline() or add_jar(context) is None:
         return
     try:
-        experimental = spark._jsparkSession.experimental()  # a stream copies it when it starts
-        rules = experimental.extraOptimizations()
-        if all(rules.apply(i).getClass().getName() != _RULE for i in range(rules.size())):
-            set_rules = getattr(experimental, "extraOptimizations_$eq")  # the name of Scala's setter
-            set_rules(rules.appended(java_classes(context).observability.CountLateRows()))
-    except Py4JError:  # Spark internals, which may differ between versions
+        add_optimizer_rule(spark, _RULE, java_classes(context).observability.CountLateRows)
+    except JavaError:  # Spark internals, which may differ between versions
         _LOG.debug("late rows are counted by Spark", exc_info=True)
 
 
@@ -59,5 +56,5 @@ def _counted(spark: SparkSession, run_id: str, batch: int) -> int:
     context: Any = spark_context(spark)
     try:
         return int(java_classes(context).observability.LateRowCounter.count(run_id, batch))
-    except (Py4JError, TypeError, AttributeError):  # the class was not loaded, or the session is one of Connect
+    except (JavaError, TypeError, AttributeError):  # the class was not loaded, or the session is one of Connect
         return -1

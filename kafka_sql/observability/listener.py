@@ -8,7 +8,6 @@ import threading
 from importlib.util import find_spec
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -25,7 +24,9 @@ from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.sink.batch_reports import last_report, remove_report
 from kafka_sql.source.reader import record_counters
+from kafka_sql.spark.jvm import JavaError
 from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.spark.query_metrics import bytes_read
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"
@@ -132,19 +133,8 @@ def query_bytes_in(query: StreamingQuery, batch: int) -> int | None:
 
     Also None for a Connect client.
     """
-    handle = getattr(query, "_jsq", None)
-    if handle is None:
-        return None
     try:
-        execution = handle.streamingQuery().lastExecution()
-        if execution is None or execution.currentBatchId() != batch:
-            return None
-        leaves = execution.executedPlan().collectLeaves().iterator()
-        total = 0
-        while leaves.hasNext():
-            metric = leaves.next().metrics().get("pythonDataReceived")
-            total += metric.get().value() if metric.isDefined() else 0
-    except (Py4JError, TypeError):  # Spark internals, which may differ between versions
+        return bytes_read(query, batch)
+    except (JavaError, TypeError):  # Spark internals, which may differ between versions
         _LOG.debug("bytes of batch %d of query %s are unavailable", batch, query.id, exc_info=True)
         return None
-    return int(total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,6 +19,7 @@ from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_
 from kafka_sql.source.reader.bad_records import describe_tolerance
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.spark.jar import java_classes
+from kafka_sql.spark.jvm import from_java_column, gateway, java_array, java_column, java_columns
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME
 
 _RECORD: Final = ("topic", "partition", "offset")
@@ -85,9 +86,8 @@ def _metadata_column(key: str, value: Payload, records: DataFrame) -> Column:
         headers = F.coalesce(F.col("headers"), F.array())
         if key == "header-list":
             return headers
-        context: Any = records.sparkSession.sparkContext
-        untyped: Any = headers
-        return _column(java_classes(context).realtime.RecordFormats.headerMap(untyped._jc))
+        formats = java_classes(records.sparkSession.sparkContext).realtime.RecordFormats
+        return from_java_column(formats.headerMap(java_column(headers)))
     if key == "timestamp":
         return F.nullif(F.col(key), F.timestamp_millis(F.lit(-1)))  # a record without a timestamp has -1
     if key != "timestamp-type":
@@ -108,39 +108,27 @@ def _decode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
     advice = f" ({describe_tolerance(payload)})"
     errors = java.formats.ErrorHandling(definition.name, part, advice, definition.options[opt.ERROR_HANDLING])
     decoder = create_decoder(java, errors)
-    untyped: Any = rows
-    record = java.gateway.new_array(java.gateway.jvm.org.apache.spark.sql.Column, 4)
-    for i, column in enumerate((name, *_RECORD)):
-        record[i] = untyped[column]._jc
-    return _column(java.classes.RecordFormats.decode(record, java.java_types, decoder))
+    record = java_columns(rows.sparkSession, [rows[column] for column in (name, *_RECORD)])
+    return from_java_column(java.classes.RecordFormats.decode(record, java.java_types, decoder))
 
 
 def _encode(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> Column:
     java = _java_payload(rows, definition, payload, schema)
     pairs = zip(payload.columns, payload.fields, strict=True)
-    struct: Any = F.struct(*(rows[quote_identifier(column)].alias(field) for column, field in pairs))
-    columns = java.gateway.new_array(java.gateway.jvm.String, len(payload.columns))
-    for i, column in enumerate(payload.columns):
-        columns[i] = column
+    struct = F.struct(*(rows[quote_identifier(column)].alias(field) for column, field in pairs))
+    columns = java_array(rows.sparkSession, "String", payload.columns)
     encoder = java.classes.RowEncoder(create_encoder(java), definition.name, columns)
-    return _column(java.classes.RecordFormats.encode(struct._jc, encoder))
+    return from_java_column(java.classes.RecordFormats.encode(java_column(struct), encoder))
 
 
 def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> JavaPayload:
     declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
-    context: Any = rows.sparkSession.sparkContext
     precisions = [precision(declared[column]) for column in payload.columns]
     arrow = to_arrow_schema(schema, timezone="UTC")
     types, fields = _payload_type(payload, schema), payload.field_schema(arrow)
-    return JavaPayload(context._gateway, payload, types, fields, arrow, precisions)
+    return JavaPayload(gateway(rows.sparkSession), payload, types, fields, arrow, precisions)
 
 
 def _payload_type(payload: Payload, schema: StructType) -> StructType:
     pairs = zip(payload.columns, payload.fields, strict=True)
     return StructType([StructField(f, schema[c].dataType, schema[c].nullable) for c, f in pairs])
-
-
-def _column(java_column: Any) -> Column:
-    from pyspark.sql.classic.column import Column as ClassicColumn
-
-    return ClassicColumn(java_column)

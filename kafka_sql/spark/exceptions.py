@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.internal import Internal, PythonName
+from kafka_sql.spark.jvm import JavaObject
 from kafka_sql.spark.patch import Function, Patch
 
 Convert: TypeAlias = Callable[[Exception, Exception], Exception]  # of Spark's exception, and of what PySpark raises
@@ -34,9 +35,11 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     *_CLASSIC,
     *_CONNECT,
     PythonName("pyspark.errors.exceptions.captured.CapturedException._desc", _TEXT, _IN_STORAGE),
-    PythonName("pyspark.errors.exceptions.connect.SparkConnectException._message", _TEXT, _IN_STORAGE),
+    PythonName("pyspark.errors.exceptions.connect.SparkConnectGrpcException._message", _TEXT, _IN_STORAGE),
     PythonName("pyspark.errors.exceptions.captured.CapturedException._stackTrace", _TRACE, "the error is Spark's"),
-    PythonName("pyspark.errors.exceptions.connect.SparkConnectException._stacktrace", _TRACE, "the error is Spark's"),
+    PythonName(
+        "pyspark.errors.exceptions.connect.SparkConnectGrpcException._stacktrace", _TRACE, "the error is Spark's"
+    ),
     PythonName(
         "pyspark.errors.exceptions.captured.CapturedException._origin",
         "a statement of a shell in Scala fails with Spark's own exception",
@@ -81,6 +84,7 @@ def change_message(error: Exception, change: Callable[[str], str]) -> None:
             setattr(error, attribute, change(text))
 
 
-def java_cause(error: Exception) -> Any:
-    """Return the exception of Java from which PySpark created an exception; None if there is none."""
-    return error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+def original_exception(error: Exception) -> JavaObject | None:
+    """Return the exception of Java of a PySpark exception; None if there is none, or its message was changed."""
+    origin = getattr(error, "_origin", None)
+    return origin if origin is not None and str(origin.getMessage()) == getattr(error, "_desc", None) else None

@@ -6,6 +6,7 @@ catch ``JavaError`` where a call may fail.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -35,6 +36,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName(
         "pyspark.sql.streaming.query.StreamingQuery._jsq", "metrics read the last execution", "bytes are not reported"
     ),
+    JavaClass("org.apache.spark.sql.Column", "Java functions of this package take arrays of columns", _FAILS),
     JavaClass("org.apache.spark.sql.classic.Dataset", "plans of a query", _FAILS, members=("queryExecution/0",)),
 )
 
@@ -100,6 +102,11 @@ def java_column(column: Column) -> JavaObject:
     return untyped._jc
 
 
+def java_columns(spark: SparkSession, columns: Sequence[Column]) -> JavaObject:
+    """Return an array of Columns of the JVM."""
+    return java_array(spark, jvm(spark).org.apache.spark.sql.Column, [java_column(column) for column in columns])
+
+
 def from_java_dataset(dataset: JavaObject, spark: SparkSession) -> DataFrame:
     """Return the DataFrame of a Dataset."""
     return DataFrame(dataset, spark)
@@ -112,8 +119,13 @@ def from_java_column(column: JavaObject) -> Column:
     return ClassicColumn(column)
 
 
-def java_array(spark: SparkSession, java_class: JavaObject, values: list[Any] | tuple[Any, ...]) -> JavaObject:
-    """Return an array of the JVM."""
+def java_array(spark: SparkSession, java_class: JavaObject | str, values: Sequence[Any]) -> JavaObject:
+    """Return an array of the JVM.
+
+    Args:
+        java_class: the class of its elements, or a name such as ``String`` or ``int``.
+    """
+    java_class = getattr(jvm(spark), java_class) if isinstance(java_class, str) else java_class
     array = gateway(spark).new_array(java_class, len(values))
     for i, value in enumerate(values):
         array[i] = value

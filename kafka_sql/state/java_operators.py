@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import add_jar, java_classes
+from kafka_sql.spark.jvm import from_java_dataset, java_dataset
 
 
 def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
@@ -20,16 +20,7 @@ def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
     """
     spark = rows.sparkSession
     method = getattr(_load_operators(spark), operator)
-    return DataFrame(method(rows._jdf, *arguments), spark)
-
-
-def java_array(spark: SparkSession, java_type: str, values: Sequence[Any]) -> Any:
-    """Return an array of ``String`` or ``boolean``."""
-    gateway: Any = spark.sparkContext._gateway
-    array = gateway.new_array(getattr(gateway.jvm, java_type), len(values))
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
+    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
 
 
 def _load_operators(spark: SparkSession) -> Any:

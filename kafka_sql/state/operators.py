@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, NumericType, StructField, StructType
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.state.java_operators import call_operator, java_array
+from kafka_sql.spark.jvm import java_array, java_dataset
+from kafka_sql.state.java_operators import call_operator
 from kafka_sql.table.changelog import ROW_KIND_NAME
 
 
@@ -135,4 +136,5 @@ def join_versions(
     hidden = {*key, time, ROW_KIND_NAME, order}
     columns = [[name for name in rows.columns if name not in hidden] for rows in (left, right)]
     names = [java_array(spark, "String", part) for part in (key, *columns)]
-    return call_operator("joinVersions", left, right._jdf, names[0], time, *names[1:], ROW_KIND_NAME, order, is_outer)
+    arguments = (java_dataset(right), names[0], time, *names[1:], ROW_KIND_NAME, order, is_outer)
+    return call_operator("joinVersions", left, *arguments)

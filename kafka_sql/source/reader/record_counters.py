@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark import TaskContext
-from pyspark.accumulators import Accumulator, AccumulatorParam, _deserialize_accumulator
+from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
+from kafka_sql.spark.accumulators import task_accumulator
 from kafka_sql.spark.context import spark_context
 
 _ATTRIBUTE: Final = "_kafka_sql_records"  # of a SparkContext
@@ -95,9 +96,8 @@ def _count(accumulator_id: int | None, what: tuple[str, ...], count: int) -> Non
     context = TaskContext.get()
     query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
     if accumulator_id is not None and query:
-        # returns the task's instance of the accumulator, the same one for each call
-        accumulator: Accumulator[Counts] = _deserialize_accumulator(accumulator_id, {}, _SUM_BY_KEY)
-        accumulator.add({(query, *what): count})
+        zero: Counts = {}
+        task_accumulator(accumulator_id, zero, _SUM_BY_KEY).add({(query, *what): count})
 
 
 def _accumulator(spark: SparkSession) -> Accumulator[Counts] | None:

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.secrets import MASK
 from kafka_sql.options.statement_masking import find_options_start, find_secrets, has_options, mask_statement
+from kafka_sql.spark.jvm import JavaException
 from kafka_sql.sql.errors.from_text import error_from_message
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
@@ -142,10 +142,10 @@ def error_message(error: BaseException) -> str:
     if isinstance(error, KafkaSqlError):
         return str(error)
     text = str(error).strip()
-    extracted = extract_error(text) if isinstance(error, (PySparkException, Py4JJavaError)) else None
+    extracted = extract_error(text) if isinstance(error, (PySparkException, JavaException)) else None
     if extracted is not None:
         return str(extracted)
-    if isinstance(error, Py4JJavaError):  # a Java exception that PySpark does not convert
+    if isinstance(error, JavaException):  # a Java exception that PySpark does not convert
         text = _PY4J_PREFIX.sub("", text)
     elif not isinstance(error, PySparkException):
         return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text

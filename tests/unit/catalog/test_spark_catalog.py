@@ -10,8 +10,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.types import ArrayType, StructType, TimestampType, TimeType
 
 from kafka_sql.catalog.application_tables import ApplicationTables
-from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
+from kafka_sql.catalog.spark_catalog import SparkCatalog
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError
+from kafka_sql.spark.session_catalog import CatalogObject
 
 
 def information(type: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
@@ -86,13 +87,13 @@ def test_existing_objects() -> None:
         v=information("VIEW", "", None, "SELECT 1"),
         temp=information(),
     )
-    assert find_existing(spark.sql, ("shop", "o")) == {
-        "o": ExistingObject(False, "kafka.o", "app-0", ""),
-        "o__kafka": ExistingObject(False, "kafka.o", None, ""),
-        "files": ExistingObject(False, "parquet", None, ""),
-        "v": ExistingObject(True, "", None, "SELECT 1"),
+    assert spark.catalog_of_session()._find(("shop", "o")) == {
+        "o": CatalogObject(False, "kafka.o", "app-0", ""),
+        "o__kafka": CatalogObject(False, "kafka.o", None, ""),
+        "files": CatalogObject(False, "parquet", None, ""),
+        "v": CatalogObject(True, "", None, "SELECT 1"),
     }
-    assert spark.listing == "SHOW TABLE EXTENDED IN `spark_catalog`.`shop` LIKE 'o*'"
+    assert spark.listing == "SHOW TABLE EXTENDED IN spark_catalog.`shop` LIKE 'o*'"
 
 
 def test_a_table_with_time_needs_the_type_to_be_enabled() -> None:

@@ -14,7 +14,7 @@ import pyspark
 import pytest
 
 from kafka_sql.extension import attach as module
-from kafka_sql.spark import callback_server
+from kafka_sql.spark import callback_server, processes
 from tests.documents import ROOT
 
 SOURCES = ROOT / "java/src/main/java/io/github/kafkasql/extension"
@@ -63,8 +63,8 @@ def test_the_callback_server_requires_the_secret_of_the_gateway(monkeypatch: pyt
 
     monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret-of-the-gateway")
     monkeypatch.setattr(module.os, "dup2", lambda *_: None)
-    monkeypatch.setattr(module, "launch_gateway", lambda: gateway)
     monkeypatch.setattr(callback_server, "ensure_callback_server_started", start)
+    monkeypatch.setattr(processes, "launch_gateway", lambda: gateway)
     with pytest.raises(Started):
         module.attach()
     assert tokens == ["secret-of-the-gateway"]

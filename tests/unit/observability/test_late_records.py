@@ -24,7 +24,8 @@ def progress(run: str, batch: int, *dropped: int) -> Any:
 def session(counts: dict[int, int]) -> Any:
     """Return a session in which the aggregates of micro-batches have received late rows, by micro-batch."""
     counter = SimpleNamespace(count=lambda run, batch: counts.get(batch, -1))
-    jvm = SimpleNamespace(kafka_sql=SimpleNamespace(LateRowCounter=counter))
+    classes = SimpleNamespace(observability=SimpleNamespace(LateRowCounter=counter))
+    jvm = SimpleNamespace(io=SimpleNamespace(github=SimpleNamespace(kafkasql=classes)))
     return SimpleNamespace(_sc=SimpleNamespace(_jvm=jvm))
 
 

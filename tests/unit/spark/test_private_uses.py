@@ -18,27 +18,9 @@ JAVA_METHODS = {"queryExecution", "sessionState", "sharedState"}  # of Spark's s
 NOT_SPARK = {"_exit", "_replace", "_client", "_count"}  # of os, of named tuples, and of this package
 # Files whose private uses still have to move to kafka_sql.spark.
 ALLOWED = {
-    "kafka_sql/catalog/source_catalog.py",
-    "kafka_sql/catalog/spark_catalog.py",
-    "kafka_sql/catalog/static_tables.py",
-    "kafka_sql/cli/class_archive.py",
-    "kafka_sql/cli/classic.py",
-    "kafka_sql/cli/completion.py",
-    "kafka_sql/cli/engine.py",
-    "kafka_sql/extension/statements.py",
-    "kafka_sql/observability/late_row_counts.py",
-    "kafka_sql/observability/listener.py",
     "kafka_sql/realtime/jars.py",
     "kafka_sql/realtime/java_formats.py",
-    "kafka_sql/realtime/payload_columns.py",
-    "kafka_sql/source/reader/record_counters.py",
-    "kafka_sql/sql/jobs/checkpoints/checkpoint.py",
-    "kafka_sql/sql/jobs/checkpoints/local_files.py",
     "kafka_sql/sql/jobs/flink_settings.py",
-    "kafka_sql/sql/jobs/targets/file_sink.py",
-    "kafka_sql/sql/errors/spark_errors.py",
-    "kafka_sql/state/java_operators.py",
-    "kafka_sql/state/operators.py",
     "kafka_sql/state/state_store.py",
 }
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import CheckpointError, InvalidOptionError, MissingOptionError
 from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.hadoop import Folder
+from kafka_sql.spark.jvm import JAVA_EXCEPTIONS
 from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.comparison import describe_change
 from kafka_sql.sql.jobs.checkpoints.fingerprint import VERSION, Json
 
-_JAVA_ERRORS: Final = (Py4JJavaError, PySparkException)  # PySpark converts some of them
 FINGERPRINT_FILE: Final = ".kafka_sql-fingerprint.json"  # in the checkpoint; Spark ignores it
 _METADATA_FILE: Final = "metadata"  # in the checkpoint: Spark's id of the query
 _INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)  # slashes, control characters, leading dots
@@ -67,16 +65,10 @@ class Checkpoint:
         Raises:
             InvalidOptionError: the file system does not exist.
         """
-        context = spark_context(spark)
-        assert context is not None
-        jvm: Any = context._jvm
         self.location, self._sink = mask_user_info(location), sink
-        self._path, self._read_text = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils.toString
-        configuration = spark._jsparkSession.sessionState().newHadoopConf()
         try:
-            self._root = self._path(location)
-            self._file_system = self._root.getFileSystem(configuration)
-        except _JAVA_ERRORS as e:
+            self._folder = Folder(spark, location)
+        except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 
     def has_offsets(self) -> bool:
@@ -85,10 +77,9 @@ class Checkpoint:
         Raises:
             InvalidOptionError: the folder cannot be read.
         """
-        offsets = self._path(self._root, "offsets")
         try:
-            return bool(self._file_system.exists(offsets)) and len(self._file_system.listStatus(offsets)) > 0
-        except _JAVA_ERRORS as e:
+            return bool(self._folder.names("offsets"))
+        except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 
     def query_id(self) -> str | None:
@@ -129,12 +120,9 @@ class Checkpoint:
         Raises:
             InvalidOptionError: the folder cannot be written.
         """
-        file = self._path(self._root, FINGERPRINT_FILE)
         try:
-            stream = self._file_system.create(file, True)  # creates the folder, too
-            stream.write(bytearray(json.dumps(fingerprint, indent=1).encode()))
-            stream.close()
-        except _JAVA_ERRORS as e:
+            self._folder.write(FINGERPRINT_FILE, json.dumps(fingerprint, indent=1))
+        except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 
     def fingerprint(self) -> Json | None:
@@ -148,16 +136,10 @@ class Checkpoint:
         return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
 
     def _read(self, name: str) -> str | None:
-        file = self._path(self._root, name)
         try:
-            if not self._file_system.exists(file):
-                return None
-            stream = self._file_system.open(file)
-            text = str(self._read_text(stream, "UTF-8"))
-            stream.close()
-        except _JAVA_ERRORS as e:
+            return self._folder.read(name)
+        except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
-        return text
 
     def _unusable(self, error: Exception) -> InvalidOptionError:
         reason = mask_message(error_message(error)).partition("\n")[0]

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.hadoop import is_on_local_disk
 from kafka_sql.spark.jar import PACKAGE, add_jar
+from kafka_sql.spark.jvm import is_classic, is_local
 from kafka_sql.spark.session_settings import changed_settings
 
 _CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _CLASS: Final = f"{PACKAGE}.streaming.LocalCheckpointFileManager"
-_LOCAL_SCHEME: Final = "file"
 
 
 @contextmanager
@@ -31,22 +32,9 @@ def write_directly(spark: SparkSession, location: str) -> Iterator[None]:
     Args:
         location: the folder of the checkpoint.
     """
-    if (
-        not _is_local(spark, location)
-        or spark.conf.get(_CONF, None) is not None
-        or add_jar(spark_context(spark)) is None
-    ):
+    applies = is_classic(spark) and is_local(spark) and is_on_local_disk(spark, location)
+    if not applies or spark.conf.get(_CONF, None) is not None or add_jar(spark_context(spark)) is None:
         yield
         return
     with changed_settings(spark, {_CONF: _CLASS}):
         yield
-
-
-def _is_local(spark: SparkSession, location: str) -> bool:
-    """Return whether a folder is on a local disk, in a classic session in local mode."""
-    context: Any = spark_context(spark)
-    if context is None or not context._jsc.sc().isLocal():
-        return False
-    configuration = spark._jsparkSession.sessionState().newHadoopConf()
-    file_system = context._jvm.org.apache.hadoop.fs.Path(location).getFileSystem(configuration)
-    return bool(file_system.getScheme() == _LOCAL_SCHEME)

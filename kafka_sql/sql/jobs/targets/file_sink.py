@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.hadoop import Folder
+from kafka_sql.spark.session_catalog import refresh_table, table_location
 from kafka_sql.sql.jobs.targets.spark_table import SparkTable
 
 _LOG_FOLDER: Final = "_spark_metadata"
@@ -28,48 +30,34 @@ class FileSinkLog:
 
     def __init__(self, spark: SparkSession, location: str) -> None:
         """Find the log of the table whose folder is ``location``."""
-        context = spark_context(spark)
-        assert context is not None
-        jvm: Any = context._jvm
-        self._path, self._read_text = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils.toString
-        self._folder = self._path(location, _LOG_FOLDER)
-        self._file_system = self._folder.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+        self._folder = Folder(spark, location, _LOG_FOLDER)
 
     @property
     def exists(self) -> bool:
         """Whether Spark reads the table by its log."""
-        return bool(self._file_system.exists(self._folder))
+        return self._folder.exists()
 
     def has_batches(self) -> bool:
         """Return whether a micro-batch was written."""
-        names = [str(s.getPath().getName()) for s in self._file_system.listStatus(self._folder)] if self.exists else []
-        return any(name.partition(".")[0].isdigit() for name in names)
+        return any(name.partition(".")[0].isdigit() for name in self._folder.names())
 
     def owner(self) -> str | None:
         """Return the checkpoint of the query that writes the table; None if no streaming INSERT has started."""
-        file = self._path(self._folder, _OWNER_FILE)
-        if not self._file_system.exists(file):
-            return None
-        stream = self._file_system.open(file)
-        text = str(self._read_text(stream, "UTF-8"))
-        stream.close()
-        return text
+        return self._folder.read(_OWNER_FILE)
 
     def claim(self, checkpoint: str) -> bool:
         """Record the checkpoint of the first query that writes the table; return whether this query is the first."""
         if self.owner() is not None:
             return False
-        file = self._path(self._folder, _OWNER_FILE)
-        stream = self._file_system.create(file, False)  # if two queries start at the same time, one fails
-        stream.write(bytearray(mask_user_info(checkpoint).encode()))
-        stream.close()
+        # if two queries start at the same time, one fails
+        self._folder.write(_OWNER_FILE, mask_user_info(checkpoint), overwrite=False)
         return True
 
     def release(self) -> None:
         """Delete what ``claim`` and Spark have written for a query that did not start."""
-        self._file_system.delete(self._path(self._folder, _OWNER_FILE), False)
-        if not self._file_system.listStatus(self._folder):
-            self._file_system.delete(self._folder, False)
+        self._folder.delete(_OWNER_FILE)
+        if not self._folder.names():
+            self._folder.delete()
 
 
 def check_file_sink(spark: SparkSession, table: SparkTable, checkpoint: str, resumes: bool) -> None:
@@ -127,7 +115,7 @@ def refresh_streamed_tables(spark: SparkSession) -> None:
     Spark caches the list of a table's files. INSERT refreshes it, but a stream does not.
     """
     for database, name in spark.__dict__.get(_STREAMED, ()):
-        _session_catalog(spark).refreshTable(_table_identifier(spark, database, name))
+        refresh_table(spark, database, name)
 
 
 def check_batch_insert(spark: SparkSession, name: tuple[str, ...]) -> None:
@@ -154,23 +142,7 @@ def _location(spark: SparkSession, name: tuple[str, ...]) -> str | None:
     """Return the folder of a file-based table in Spark's own catalog; None for other tables."""
     if spark_context(spark) is None or len(name) > 2:
         return None
-    catalog, identifier = (
-        _session_catalog(spark),
-        _table_identifier(spark, name[0] if len(name) == 2 else None, name[-1]),
-    )
-    if catalog.isTempView(identifier) or not catalog.tableExists(identifier):
-        return None
-    storage = catalog.getTempViewOrPermanentTableMetadata(identifier).storage()
-    return str(storage.locationUri().get().toString()) if storage.locationUri().isDefined() else None
-
-
-def _session_catalog(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().catalog()
-
-
-def _table_identifier(spark: SparkSession, database: str | None, name: str) -> Any:
-    jvm: Any = spark._jvm
-    return jvm.org.apache.spark.sql.catalyst.TableIdentifier(name, jvm.scala.Option.apply(database))
+    return table_location(spark, name[0] if len(name) == 2 else None, name[-1])
 
 
 def _cannot_write(table: SparkTable, reason: str) -> StatementError:

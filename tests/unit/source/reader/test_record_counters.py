@@ -27,7 +27,7 @@ def query(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     query = SimpleNamespace(id="q")
     task = SimpleNamespace(getLocalProperty=lambda key: query.id)
     monkeypatch.setattr(record_counters, "TaskContext", SimpleNamespace(get=lambda: task))
-    monkeypatch.setattr(record_counters, "_deserialize_accumulator", lambda *_: accumulator)
+    monkeypatch.setattr(record_counters, "task_accumulator", lambda *_: accumulator)
     monkeypatch.setattr(record_counters, "_accumulator", lambda spark: accumulator)
     return query
 

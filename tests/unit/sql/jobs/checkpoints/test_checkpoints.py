@@ -66,6 +66,12 @@ class HadoopPath(type(Path())):  # type: ignore[misc]
             raise JavaError('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "nosuch"')
         return Files()
 
+    def getPath(self) -> HadoopPath:
+        return self
+
+    def getName(self) -> str:
+        return str(self.name)
+
 
 @pytest.fixture
 def spark() -> Any:
