@@ -21,6 +21,7 @@ _WHY = "an error of this package in a task or planner is raised as that error, w
 _IF_GONE = "the error is Spark's, with this package's message in it"
 _TEXT = "an error names tables as declared"
 _IN_STORAGE = "it names the objects behind the tables"
+_SPARKS = "the error is Spark's"
 _TRACE = "an error of this package may be the cause of Spark's error"
 
 _CLASSIC: Final = (
@@ -36,7 +37,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     *_CONNECT,
     PythonName("pyspark.errors.exceptions.captured.CapturedException._desc", _TEXT, _IN_STORAGE),
     PythonName("pyspark.errors.exceptions.connect.SparkConnectGrpcException._message", _TEXT, _IN_STORAGE),
-    PythonName("pyspark.errors.exceptions.captured.CapturedException._stackTrace", _TRACE, "the error is Spark's"),
+    PythonName("pyspark.errors.exceptions.captured.CapturedException._stackTrace", _TRACE, _SPARKS),
     PythonName(
         "pyspark.errors.exceptions.connect.SparkConnectGrpcException._stacktrace", _TRACE, "the error is Spark's"
     ),
