@@ -12,13 +12,16 @@ from kafka_sql.spark.jar import add_jar, load_class
 
 LOCKFILE: Final = Path(__file__).with_name("connector.lock")
 _CONNECTOR: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-_CLASSES: Final = {"jackson-dataformat-csv": "com.fasterxml.jackson.dataformat.csv.CsvFactory"}  # of other jars
+_CLASSES: Final = {  # of other jars
+    "jackson-dataformat-csv": "com.fasterxml.jackson.dataformat.csv.CsvFactory",
+    "protobuf-java": "com.google.protobuf.CodedInputStream",
+}
 
 
 def add_connector(context: Any, sink: str) -> Any:
     """Add the connector and libraries of formats to the driver and the executors, unless the application has them.
 
-    The jars (10 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
+    The jars (12 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
 
     Args:
         context: the SparkContext.

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.resolution import resolve_schemas
-from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
+from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.csv import options as csv
@@ -26,8 +26,8 @@ from kafka_sql.formats.protobuf import options as protobuf
 from kafka_sql.formats.protobuf_confluent import options as protobuf_confluent
 from kafka_sql.formats.raw import options as raw
 from kafka_sql.options import Options
-from kafka_sql.realtime.decode_plans import plan_json, serve_plans
 from kafka_sql.realtime.java_charsets import java_charset
+from kafka_sql.realtime.writer_schemas import serve_schemas
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,11 @@ def _csv_options(java: JavaPayload) -> Any:
 
 
 def _avro_decoder(java: JavaPayload, errors: Any) -> Any:
-    avro = parse_schema(_avro_schema(java))
-    return java.classes.AvroDecoder(java.java_types, plan_json(resolve_schemas(avro, avro, java.schema)), errors)
+    return java.formats.avro.AvroDecoder(java.java_types, _avro_schema(java), errors)
 
 
 def _avro_encoder(java: JavaPayload) -> Any:
-    return java.classes.AvroEncoder(java.java_types, java.java_precisions, _avro_schema(java))
+    return java.formats.avro.AvroEncoder(java.java_types, java.java_precisions, _avro_schema(java))
 
 
 def _avro_schema(java: JavaPayload) -> str:
@@ -151,54 +150,66 @@ def _avro_schema(java: JavaPayload) -> str:
 
 def _avro_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
     java.payload.create_decoder(java.table_schema)  # checks the columns and the registry's settings
-    name = serve_plans(java.gateway, java.payload, java.table_schema)
-    return java.classes.AvroConfluentDecoder(java.java_types, name, errors)
+    schema = table_schema(java.schema, AVRO_CONFLUENT_OPTIONS, java.payload.options)
+    name = serve_schemas(java.gateway, java.payload, java.table_schema)
+    return java.formats.avro.AvroConfluentDecoder(java.java_types, schema, name, errors)
 
 
 def _avro_confluent_encoder(java: JavaPayload) -> Any:
     registered = _registry_encoder(java)
-    encoder = java.classes.AvroEncoder(java.java_types, java.java_precisions, registered.text)
+    encoder = java.formats.avro.AvroEncoder(java.java_types, java.java_precisions, registered.text)
     return _with_header(java, registered, encoder)
 
 
 def _protobuf_decoder(java: JavaPayload, errors: Any) -> Any:
     from kafka_sql.formats.protobuf.descriptors import load_message
-    from kafka_sql.realtime.protobuf_plans import message_plan_json
 
     java.payload.create_decoder(java.table_schema)  # checks the columns
     options = java.payload.options
-    plan = message_plan_json(java.schema, load_message(options), options[protobuf.READ_DEFAULT_VALUES])
-    ignores_errors = options[protobuf.IGNORE_PARSE_ERRORS]
-    return java.classes.ProtobufDecoder(java.java_types, plan, ignores_errors, errors)
+    rules = java.formats.protobuf.ProtobufRules(
+        options[protobuf.READ_DEFAULT_VALUES], options[protobuf.IGNORE_PARSE_ERRORS]
+    )
+    return java.formats.protobuf.ProtobufDecoder(java.java_types, *_message(load_message(options)), rules, errors)
 
 
 def _protobuf_encoder(java: JavaPayload) -> Any:
     from kafka_sql.formats.protobuf.descriptors import load_message
-    from kafka_sql.realtime.protobuf_plans import message_plan_json
 
-    java.payload.create_encoder(java.table_schema)  # checks that required fields have a column
+    java.payload.create_encoder(java.table_schema)  # checks the columns, and that required fields have one
     options = java.payload.options
-    plan, literal = message_plan_json(java.schema, load_message(options)), options[protobuf.WRITE_NULL_STRING_LITERAL]
-    return java.classes.ProtobufEncoder(java.java_types, java.java_precisions, plan, literal)
+    return _message_encoder(java, load_message(options), options[protobuf.WRITE_NULL_STRING_LITERAL])
 
 
 def _protobuf_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
     java.payload.create_decoder(java.table_schema)  # checks the registry's settings
-    name = serve_plans(java.gateway, java.payload, java.table_schema)
-    ignores_errors = java.payload.options[protobuf_confluent.IGNORE_PARSE_ERRORS]
-    return java.classes.ProtobufConfluentDecoder(java.java_types, name, ignores_errors, errors)
+    options = java.payload.options
+    rules = java.formats.protobuf.ProtobufRules(
+        options[protobuf_confluent.READ_DEFAULT_VALUES], options[protobuf_confluent.IGNORE_PARSE_ERRORS]
+    )
+    name = serve_schemas(java.gateway, java.payload, java.table_schema)
+    return java.formats.protobuf.ProtobufConfluentDecoder(java.java_types, name, rules, errors)
 
 
 def _protobuf_confluent_encoder(java: JavaPayload) -> Any:
     from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
     from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
-    from kafka_sql.realtime.protobuf_plans import message_plan_json
 
     registered, options = _registry_encoder(java), java.payload.options
     message = select_message(RegisteredSchema(0, registered.text), options.get(protobuf_confluent.MESSAGE))
-    plan, literal = message_plan_json(java.schema, message), options[protobuf_confluent.WRITE_NULL_STRING_LITERAL]
-    encoder = java.classes.ProtobufEncoder(java.java_types, java.java_precisions, plan, literal)
+    encoder = _message_encoder(java, message, options[protobuf_confluent.WRITE_NULL_STRING_LITERAL])
     return _with_header(java, registered, encoder, encode_indexes(message))
+
+
+def _message_encoder(java: JavaPayload, message: Any, null_literal: str) -> Any:
+    types, precisions = java.java_types, java.java_precisions
+    return java.formats.protobuf.ProtobufEncoder(types, precisions, *_message(message), null_literal)
+
+
+def _message(message: Any) -> tuple[bytearray, str]:
+    """Return the files and the name of a message."""
+    from kafka_sql.formats.protobuf.descriptors import message_files
+
+    return bytearray(message_files(message)), message.full_name
 
 
 def _registry_encoder(java: JavaPayload) -> WireFormatEncoder:
@@ -213,7 +224,7 @@ def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any,
     Args:
         indexes: what follows the header.
     """
-    return java.classes.WireFormatEncoder(java.java_types, bytearray(registered.header() + indexes), encoder)
+    return java.formats.confluent.WireFormatEncoder(java.java_types, bytearray(registered.header() + indexes), encoder)
 
 
 def _raw_decoder(java: JavaPayload, errors: Any) -> Any:

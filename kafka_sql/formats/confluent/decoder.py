@@ -52,7 +52,11 @@ class PayloadReader(Protocol):
 
 
 class WireFormatDecoder(SupportsReadCheck):
-    """Decodes payloads in Confluent's wire format; skips null payloads."""
+    """Decodes payloads in Confluent's wire format; skips null payloads.
+
+    Attributes:
+        registry: has the schemas.
+    """
 
     def __init__(
         self,
@@ -68,7 +72,8 @@ class WireFormatDecoder(SupportsReadCheck):
                 that is impossible; its message continues a sentence such as "the Avro schema of id 5 ...".
             metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
         """
-        self._schema, self._registry, self._create_reader = schema, registry, create_reader
+        self.registry = registry
+        self._schema, self._create_reader = schema, create_reader
         self._subject, self._metadata = subject, metadata
         self._readers: dict[int, PayloadReader | str] = {}  # by schema id; or the reason that it cannot be read
 
@@ -102,7 +107,7 @@ class WireFormatDecoder(SupportsReadCheck):
         if self._subject is None:
             return "the table has no single subject; each record names its own schema"
         try:
-            latest = self._registry.latest_schema(self._subject)
+            latest = self.registry.latest_schema(self._subject)
         except SchemaNotFoundError:
             return f"subject '{self._subject}' has no schema yet"
         description = f"the latest schema of subject '{self._subject}' (id {latest.schema_id})"
@@ -145,11 +150,11 @@ class WireFormatDecoder(SupportsReadCheck):
         """
         if schema_id not in self._readers:
             try:
-                self._readers[schema_id] = self._create_reader(self._registry.schema_by_id(schema_id))
+                self._readers[schema_id] = self._create_reader(self.registry.schema_by_id(schema_id))
             except SchemaNotFoundError as e:
                 self._readers[schema_id] = str(e)
             except ValueError as e:
-                self._readers[schema_id] = f"the {self._registry.schema_type_name} schema of id {schema_id} {e}"
+                self._readers[schema_id] = f"the {self.registry.schema_type_name} schema of id {schema_id} {e}"
         return self._readers[schema_id]
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from google.protobuf import descriptor_pool
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
@@ -70,6 +70,20 @@ def _file_option(options: Options) -> Option[str]:
             option=options.key(other),
         )
     return found[0]
+
+
+def message_files(message: Descriptor) -> bytes:
+    """Return a serialized FileDescriptorSet: the message's file comes last, and files follow those that they import."""
+    files: dict[str, FileDescriptorProto] = {}
+
+    def add(file: FileDescriptor) -> None:
+        if file.name not in files:
+            for imported in file.dependencies:
+                add(imported)
+            files[file.name] = FileDescriptorProto.FromString(file.serialized_pb)
+
+    add(message.file)
+    return bytes(FileDescriptorSet(file=files.values()).SerializeToString())
 
 
 @lru_cache(maxsize=64)

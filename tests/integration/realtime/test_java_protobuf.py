@@ -98,7 +98,7 @@ def check_errors(spark: Any, definition: Definition, payloads: Sequence[bytes]) 
     gateway = spark.sparkContext._gateway
     fields, precisions = payload.field_schema(schema), [9] * len(payload.columns)
     java = JavaPayload(gateway, payload, spark_schema(definition), fields, schema, precisions)
-    decoder = create_decoder(java, java.classes.ErrorHandling("t", "", "", "fail"))
+    decoder = create_decoder(java, java.formats.ErrorHandling("t", "", "", "fail"))
     topic, reasons = spark._jvm.org.apache.spark.unsafe.types.UTF8String.fromString("t"), set()
     for message in payloads:
         errors: list[DecodeError] = []

@@ -16,7 +16,6 @@ from kafka_sql.formats.format import Decoded, ErrorSink
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
 from kafka_sql.formats.protobuf.descriptors import build_pool
 from kafka_sql.formats.protobuf_confluent.decoder import _group_by_message
-from kafka_sql.realtime.protobuf_plans import message_plan_json
 from tests.unit.formats.growth import assert_all_linear, assert_linear, assert_linear_decoding
 from tests.unit.formats.protobuf.test_editions import message_type
 
@@ -290,6 +289,5 @@ def test_plans_of_a_message_with_many_fields() -> None:
 
     def plan(message: Descriptor) -> None:
         ProtobufReader(columns, message, read_defaults=False, ignore_errors=False)
-        message_plan_json(columns, message)
 
     assert_linear(descriptor, plan, 1 << 14)

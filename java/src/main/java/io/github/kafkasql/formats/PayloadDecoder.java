@@ -3,6 +3,7 @@ package io.github.kafkasql.formats;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -11,6 +12,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Decodes the payload of a record to rows. */
 public abstract class PayloadDecoder implements Serializable {
+    private static final int HEX_EXCERPT_SIZE = 24; // bytes
+
     private final ErrorHandling errors;
     private transient SkippedRecords skipped; // a task has its own copy of the decoder
 
@@ -39,6 +42,13 @@ public abstract class PayloadDecoder implements Serializable {
 
     public static String excerpt(byte[] payload) {
         return shorten(new String(payload, 0, Math.min(100, payload.length), StandardCharsets.UTF_8));
+    }
+
+    /** Returns the first bytes of a payload from a position on, as hexadecimal digits. */
+    public static String hexExcerpt(byte[] payload, int start) {
+        int end = Math.min(payload.length, start + HEX_EXCERPT_SIZE);
+        String digits = HexFormat.ofDelimiter(" ").formatHex(payload, start, end);
+        return end < payload.length ? digits + " ..." : digits;
     }
 
     public static String shorten(String text) {

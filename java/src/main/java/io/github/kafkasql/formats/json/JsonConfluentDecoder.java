@@ -2,7 +2,7 @@ package io.github.kafkasql.formats.json;
 
 import io.github.kafkasql.formats.ErrorHandling;
 import io.github.kafkasql.formats.Mismatch;
-import io.github.kafkasql.realtime.WireFormatDecoder;
+import io.github.kafkasql.formats.confluent.WireFormatDecoder;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;

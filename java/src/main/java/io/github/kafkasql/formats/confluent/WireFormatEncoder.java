@@ -1,6 +1,7 @@
-package io.github.kafkasql.realtime;
+package io.github.kafkasql.formats.confluent;
 
 import io.github.kafkasql.formats.PayloadEncoder;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
@@ -15,10 +16,10 @@ public final class WireFormatEncoder extends PayloadEncoder {
         this.encoder = encoder;
     }
 
+    @Override
     public byte[] encodeRow(InternalRow row) {
         byte[] body = encoder.encodeRow(row);
-        byte[] payload = new byte[header.length + body.length];
-        System.arraycopy(header, 0, payload, 0, header.length);
+        byte[] payload = Arrays.copyOf(header, header.length + body.length);
         System.arraycopy(body, 0, payload, header.length, body.length);
         return payload;
     }

@@ -1,4 +1,4 @@
-"""Test the plans that the driver returns to the executors' requests."""
+"""Test the schemas that the driver returns to the executors' requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.formats.confluent import client
-from kafka_sql.realtime.decode_plans import Plans
+from kafka_sql.realtime.writer_schemas import WriterSchemas
 from kafka_sql.runtime.continuous_task import is_continuous_task
 from kafka_sql.table.declaration import Column, Table
 from tests.http_server import registry_with
@@ -41,9 +41,9 @@ def test_a_registry_that_starts_late(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.start()
         try:
             url = f"http://127.0.0.1:{server.server_address[1]}"
-            answer = Plans(define(url).value, pa.schema([("a", pa.int32())])).apply("5")
+            answer = WriterSchemas(define(url).value, pa.schema([("a", pa.int32())])).answer("5")
         finally:
             server.shutdown()
             thread.join()
-    assert json.loads(answer)["paths"][0] == "a"
+    assert list(map(json.loads, json.loads(answer)["schemas"])) == [schema]
     assert not is_continuous_task()
