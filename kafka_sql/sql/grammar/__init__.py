@@ -1,1 +1,1 @@
-"""Parse Flink's types, expressions, CREATE TABLE and ALTER TABLE with sqlglot's tokens, without validating them."""
+"""Parse Flink's types, expressions, CREATE TABLE and ALTER TABLE to nodes and declarations, without validating them."""

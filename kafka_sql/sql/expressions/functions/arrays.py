@@ -63,10 +63,10 @@ def _coerce_element(name: str, value: TypedExpression, element: FlinkType) -> st
 def _same_in_spark(name: str, spark_name: str, *families: str) -> Function:
     """Return the translation of a function of one array that returns an array of the same type."""
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        _element_type(name, arguments[0], *families)
-        return TypedExpression(f"{spark_name}({arguments[0].sql})", arguments[0].type)
+    @checked(name, "")
+    def function(array: TypedExpression) -> TypedExpression:
+        _element_type(name, array, *families)
+        return TypedExpression(f"{spark_name}({array.sql})", array.type)
 
     return function
 
@@ -74,11 +74,10 @@ def _same_in_spark(name: str, spark_name: str, *families: str) -> Function:
 def _of_element(name: str, template: str) -> Function:
     """Return the translation of a function of an array and an element that returns an array of the same type."""
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 2)
-        element = _element_type(name, arguments[0])
-        value = _coerce_element(name, arguments[1], element)
-        return TypedExpression(template.format(arguments[0].sql, value), arguments[0].type)
+    @checked(name, "", "")
+    def function(array: TypedExpression, value: TypedExpression) -> TypedExpression:
+        element = _coerce_element(name, value, _element_type(name, array))
+        return TypedExpression(template.format(array.sql, element), array.type)
 
     return function
 
@@ -140,10 +139,9 @@ def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 
 def _extreme(name: str) -> Function:
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, 1)
-        element = _element_type(name, arguments[0], *_COMPARABLE)
-        return TypedExpression(f"{name.lower()}({arguments[0].sql})", element)
+    @checked(name, "")
+    def function(array: TypedExpression) -> TypedExpression:
+        return TypedExpression(f"{name.lower()}({array.sql})", _element_type(name, array, *_COMPARABLE))
 
     return function
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
-    check_argument_count,
-    check_argument_type,
+    checked,
     require_string_literal,
 )
 from kafka_sql.sql.expressions.session_zone import to_instant, to_local
@@ -29,11 +27,10 @@ def parse_prefix(sql: str, pattern: str = _DEFAULT_PATTERN) -> str:
     return parse_timestamp_with_pattern(sql, pattern, ignores_rest=True)
 
 
-def _unix_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("UNIX_TIMESTAMP", arguments, 0, 2)
+@checked("UNIX_TIMESTAMP", "string", "", required=0)
+def _unix_timestamp(*arguments: TypedExpression) -> TypedExpression:
     if not arguments:
         return TypedExpression("unix_timestamp()", BIGINT)
-    check_argument_type("UNIX_TIMESTAMP", arguments[0], "string")
     pattern = _DEFAULT_PATTERN
     if len(arguments) > 1:
         pattern = require_string_literal("UNIX_TIMESTAMP", arguments[1], "pattern")
@@ -58,11 +55,10 @@ def _unix_timestamp(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(bind(arguments[0].sql, body), BIGINT)
 
 
-def _to_date(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("TO_DATE", arguments, 1, 2)
-    check_argument_type("TO_DATE", arguments[0], "string")
-    if len(arguments) > 1:
-        return _to_date_with_pattern(arguments[0].sql, require_string_literal("TO_DATE", arguments[1], "pattern"))
+@checked("TO_DATE", "string", "", required=1)
+def _to_date(text: TypedExpression, *pattern: TypedExpression) -> TypedExpression:
+    if pattern:
+        return _to_date_with_pattern(text.sql, require_string_literal("TO_DATE", pattern[0], "pattern"))
     regex = string_constant(_DATE)
 
     def body(x: str) -> str:
@@ -73,7 +69,7 @@ def _to_date(arguments: Sequence[TypedExpression]) -> TypedExpression:
             f"WHEN {x} RLIKE {string_constant(_INCOMPLETE_DATE)} THEN {error} END"
         )
 
-    return TypedExpression(bind(arguments[0].sql, body), DATE)
+    return TypedExpression(bind(text.sql, body), DATE)
 
 
 def _to_date_with_pattern(sql: str, pattern: str) -> TypedExpression:

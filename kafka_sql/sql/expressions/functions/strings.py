@@ -35,13 +35,7 @@ def _string_function(
 ) -> Function:
     """Return the translation of a function of strings that Spark has, too."""
 
-    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        check_argument_count(name, arguments, min_count, max_count)
-        for argument in arguments:
-            check_argument_type(name, argument, "string")
-        return TypedExpression(f"{spark_name}({', '.join(a.sql for a in arguments)})", result)
-
-    return function
+    return simple_function(name, spark_name, result, *["string"] * max_count, min_count=min_count)
 
 
 def _trim(arguments: Sequence[TypedExpression]) -> TypedExpression:

@@ -11,8 +11,7 @@ from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.date_texts import parse_prefix
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
-    check_argument_count,
-    check_argument_type,
+    checked,
     require_string_literal,
 )
 from kafka_sql.sql.expressions.session_zone import to_utc_instant
@@ -56,10 +55,9 @@ def _to_later_utc(local: str, zone: str) -> str:
     return bind(_to_utc(local, zone), choose)
 
 
-def _convert_tz(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    check_argument_count("CONVERT_TZ", arguments, 3)
-    check_argument_type("CONVERT_TZ", arguments[0], "string")
-    source, target = (_read_zone("CONVERT_TZ", argument) for argument in arguments[1:])
+@checked("CONVERT_TZ", "string", "", "")
+def _convert_tz(time: TypedExpression, *zones: TypedExpression) -> TypedExpression:
+    source, target = (_read_zone("CONVERT_TZ", zone) for zone in zones)
     for zone in (source, target):
         if zone in _OTHER_RULES:
             raise UntranslatableError(f"CONVERT_TZ with {zone} is not supported: Spark has other times for this zone")
@@ -74,7 +72,7 @@ def _convert_tz(arguments: Sequence[TypedExpression]) -> TypedExpression:
         text = timestamp_format.translate_date_format(y, _PATTERN)
         return f"if(year({y}) > 9999, {raise_error_sql(late, y)}, {text})"
 
-    return TypedExpression(bind(parse_prefix(arguments[0].sql, _PATTERN), convert), STRING)
+    return TypedExpression(bind(parse_prefix(time.sql, _PATTERN), convert), STRING)
 
 
 def to_timestamp_ltz_of_text(arguments: Sequence[TypedExpression]) -> TypedExpression:
