@@ -62,7 +62,7 @@ def plan_kafka_insert(
     is_real_time = settings.is_real_time(spark)
     reader = stream_reader(spark, tables, entry) if is_real_time else None
     options = read_options(spark, reader)
-    rewrite = read_query(tables, statement.query, options)
+    rewrite, query = read_query(tables, statement.query, options), None
     if options.streaming or rewrite.uses_stream_keyword:
         query = run(rewrite.text)
         if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
@@ -71,7 +71,10 @@ def plan_kafka_insert(
         if query.isStreaming:
             return _plan_stream(spark, tables, entry, statement, rewrite, query)
         check_no_hidden_stream(tables, entry.definition.name, query)
-    return _plan_batch(tables, entry, statement, rewrite, run)
+    if entry.definition.is_builtin:
+        rows = project_to_table(entry, query if query is not None else run(rewrite.text), statement)
+        return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
+    return _plan_batch(tables, entry, statement, rewrite)
 
 
 def _apply_hint(tables: Tables, entry: CatalogTable, statement: Insert) -> CatalogTable:
@@ -160,11 +163,8 @@ def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence
         )
 
 
-def _plan_batch(tables: Tables, entry: CatalogTable, statement: Insert, rewrite: QueryRewrite, run: RunSql) -> JobPlan:
-    """Plan a batch: Spark executes the INSERT, except into the tables of print and blackhole."""
-    if entry.definition.is_builtin:
-        rows = project_to_table(entry, run(rewrite.text), statement)
-        return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
+def _plan_batch(tables: Tables, entry: CatalogTable, statement: Insert, rewrite: QueryRewrite) -> JobPlan:
+    """Plan a batch: Spark executes the INSERT."""
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
     text = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
