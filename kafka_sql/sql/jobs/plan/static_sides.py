@@ -24,10 +24,9 @@ def prepare_static_sides(spark: SparkSession, sink: str, rewrite: QueryRewrite, 
     Raises:
         UnsupportedSqlError: a table would stay as it was when the query started.
     """
-    if not install_refresh_strategy(spark):
+    if (obstacle := install_refresh_strategy(spark)) is not None:
         if rewrite.static_tables:
-            name = rewrite.static_tables[0].definition.name
-            raise _not_refreshed_error(sink, name, "over Spark Connect", "Start the query in a classic session")
+            raise _not_refreshed_error(sink, rewrite.static_tables[0].definition.name, *obstacle)
     elif rewrite.has_lookup_join:
         for operator in read_plan(query).walk_all():
             if operator.table_class and operator.table_class not in _READS_CURRENT_ROWS:
