@@ -17,7 +17,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos test-clouds proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix release mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos test-clouds proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix test-oldest-spark release mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -95,9 +95,13 @@ lock: $(INSTALLED) ## Regenerate requirements*.lock and tools/pip-audit.lock
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.lock
 
-matrix: java $(INSTALLED) ## Run a sample of the tests with each supported Python and PySpark
+matrix: java $(INSTALLED) ## Run the tests with each supported PySpark, and a sample with each Python (hours)
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.matrix
+
+test-oldest-spark: java $(INSTALLED) ## Run a sample of the tests with the oldest supported PySpark
+	$(PY) -m pip install --disable-pip-version-check --quiet uv
+	$(PY) -m tools.matrix --oldest
 
 release: java $(INSTALLED) ## Build and check the wheel, the source distribution and the release notes in dist
 	$(PY) -m pip install --disable-pip-version-check --quiet 'twine>=6'
