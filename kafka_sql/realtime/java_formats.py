@@ -166,10 +166,11 @@ def _protobuf_decoder(java: JavaPayload, errors: Any) -> Any:
 
     java.payload.create_decoder(java.table_schema)  # checks the columns
     options = java.payload.options
-    rules = java.formats.protobuf.ProtobufRules(
+    java_options = java.formats.protobuf.ProtobufOptions(
         options[protobuf.READ_DEFAULT_VALUES], options[protobuf.IGNORE_PARSE_ERRORS]
     )
-    return java.formats.protobuf.ProtobufDecoder(java.java_types, *_message(load_message(options)), rules, errors)
+    files, name = _message(load_message(options))
+    return java.formats.protobuf.ProtobufDecoder(java.java_types, files, name, java_options, errors)
 
 
 def _protobuf_encoder(java: JavaPayload) -> Any:
@@ -183,11 +184,11 @@ def _protobuf_encoder(java: JavaPayload) -> Any:
 def _protobuf_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
     java.payload.create_decoder(java.table_schema)  # checks the registry's settings
     options = java.payload.options
-    rules = java.formats.protobuf.ProtobufRules(
+    java_options = java.formats.protobuf.ProtobufOptions(
         options[protobuf_confluent.READ_DEFAULT_VALUES], options[protobuf_confluent.IGNORE_PARSE_ERRORS]
     )
     name = serve_schemas(java.gateway, java.payload, java.table_schema)
-    return java.formats.protobuf.ProtobufConfluentDecoder(java.java_types, name, rules, errors)
+    return java.formats.protobuf.ProtobufConfluentDecoder(java.java_types, name, java_options, errors)
 
 
 def _protobuf_confluent_encoder(java: JavaPayload) -> Any:

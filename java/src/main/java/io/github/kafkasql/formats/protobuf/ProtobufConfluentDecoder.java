@@ -18,16 +18,16 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
     private static final int MAX_INDEXES_SIZE = 64; // bytes, as in kafka_sql/formats/protobuf_confluent
     private static final Map<String, ProtobufReader> READERS = new ConcurrentHashMap<>();
 
-    private final ProtobufRules rules;
+    private final ProtobufOptions options;
     private transient Recent recent;
 
     /** The reader of the last record, because the next one usually has the same message. */
     private record Recent(byte[] header, ProtobufReader reader) {}
 
     /** table: the name under which Python answers requests, see WriterSchemas. */
-    public ProtobufConfluentDecoder(StructType type, String table, ProtobufRules rules, ErrorHandling errors) {
+    public ProtobufConfluentDecoder(StructType type, String table, ProtobufOptions options, ErrorHandling errors) {
         super(type, table, errors);
-        this.rules = rules;
+        this.options = options;
     }
 
     @Override
@@ -38,7 +38,7 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
             int start = findMessage(payload);
             rows.add(reader(payload, start).read(payload, start));
         } catch (Mismatch e) {
-            if (!rules.ignoresErrors()) throw e;
+            if (!options.ignoresErrors()) throw e;
         }
     }
 
@@ -55,7 +55,7 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
     protected ProtobufReader createReader(JsonNode answer) {
         byte[] files = Base64.getDecoder().decode(answer.get("files").textValue());
         return new ProtobufReader(
-            type, ProtobufMessage.load(files, answer.get("message").textValue()), rules.readsDefaults());
+            type, ProtobufMessage.load(files, answer.get("message").textValue()), options.readsDefaults());
     }
 
     /** Returns where the message begins: after the number of its indexes, and the indexes. */

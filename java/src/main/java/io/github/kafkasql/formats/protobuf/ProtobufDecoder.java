@@ -12,29 +12,29 @@ public final class ProtobufDecoder extends PayloadDecoder {
     private final StructType type;
     private final byte[] files;
     private final String messageName;
-    private final ProtobufRules rules;
+    private final ProtobufOptions options;
     private transient ProtobufReader reader;
 
     /** files: see ProtobufMessage. */
     public ProtobufDecoder(
-        StructType type, byte[] files, String messageName, ProtobufRules rules, ErrorHandling errors) {
+        StructType type, byte[] files, String messageName, ProtobufOptions options, ErrorHandling errors) {
         super(errors);
         this.type = type;
         this.files = files;
         this.messageName = messageName;
-        this.rules = rules;
+        this.options = options;
     }
 
     @Override
     protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload == null) return;
         if (reader == null) {
-            reader = new ProtobufReader(type, ProtobufMessage.load(files, messageName), rules.readsDefaults());
+            reader = new ProtobufReader(type, ProtobufMessage.load(files, messageName), options.readsDefaults());
         }
         try {
             rows.add(reader.read(payload, 0));
         } catch (Mismatch e) {
-            if (!rules.ignoresErrors()) throw e;
+            if (!options.ignoresErrors()) throw e;
         }
     }
 }

@@ -8,4 +8,4 @@ import java.io.Serializable;
  * @param readsDefaults whether an absent field is its default, not null
  * @param ignoresErrors whether malformed messages are skipped
  */
-public record ProtobufRules(boolean readsDefaults, boolean ignoresErrors) implements Serializable {}
+public record ProtobufOptions(boolean readsDefaults, boolean ignoresErrors) implements Serializable {}
