@@ -18,7 +18,8 @@ from kafka_sql.cli.variables import substitute
 from kafka_sql.options.statement_masking import mask_statement
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.sql.jobs.targets import builtin_sinks
-from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.classify import classify
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")
 _STATEMENT_NUMBERS = itertools.count(1)
@@ -137,7 +138,7 @@ def _select_names(result: DataFrame, statement: str) -> DataFrame:
 
     For other statements, return the whole result.
     """
-    match st.classify(statement):
+    match classify(statement):
         case st.ShowTables(full=full):
             return result.select("tableName", "table type") if full else result.select("tableName")
         case st.ShowViews():

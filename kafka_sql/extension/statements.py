@@ -16,7 +16,8 @@ from kafka_sql.spark.exceptions import original_exception
 from kafka_sql.spark.jvm import JavaException, JavaObject, java_dataset
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.errors.spark_errors import mask_errors
-from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.session.enable import session_tables
 
 # Spark does not report when a connection to its Thrift server ends. A session that is used again after this many others
@@ -75,7 +76,7 @@ class _SparkStatement(Exception):
 def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
         # the results of these are changed here, and the errors of queries of tables that are views
-        is_changed = isinstance(st.classify(text), st.ShowTables | st.ShowViews | st.Explain)
+        is_changed = isinstance(classify(text), st.ShowTables | st.ShowViews | st.Explain)
         if statement == text and not is_changed and not _may_name_storage(tables, text):
             raise _SparkStatement
         return tables.spark_sql(statement)
@@ -88,4 +89,4 @@ def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
 def _may_name_storage(tables: Tables, text: str) -> bool:
     """Return whether Spark's errors of a query may contain storage names of tables (``catalog/storage_names.py``)."""
     words = text.lower()
-    return st.is_query(text) and any(entry.is_view and entry.name[1].lower() in words for entry in tables)
+    return is_query(text) and any(entry.is_view and entry.name[1].lower() in words for entry in tables)

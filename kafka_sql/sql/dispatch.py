@@ -17,7 +17,8 @@ from kafka_sql.sql.jobs.registry.job_registry import stop_job
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.jobs.statement_sets import statement_sets
 from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
-from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.query import ReadOptions, has_functions, needs_rewrite, rewrite_query, rewrite_statement
@@ -87,22 +88,22 @@ def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statem
 
     Queries and INSERTs are rewritten later, together with their tables.
     """
-    statement = st.classify(text)
+    statement = classify(text)
     is_rewritten_later = isinstance(statement, st.Insert | st.Execute | st.StatementSet) or (
-        statement is None and st.is_query(text)
+        statement is None and is_query(text)
     )
     if is_rewritten_later or not has_functions(text):
         return statement, text
     text = rewrite_statement(tables, text, settings.is_streaming(spark))
-    return st.classify(text), text
+    return classify(text), text
 
 
 def _run_in_spark(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
     """Execute a statement of Spark; its queries can read Kafka tables."""
-    is_query = st.is_query(text)
-    if not (tables or (is_query and has_functions(text))):
+    reads_only = is_query(text)
+    if not (tables or (reads_only and has_functions(text))):
         return run(text)
-    if not is_query:
+    if not reads_only:
         spark_objects.check_replaces_no_table(tables, text)
         return create_table_as(spark, tables, text, run)
     streaming = settings.is_streaming(spark)

@@ -17,9 +17,10 @@ from kafka_sql import errors
 from kafka_sql.definition import validate_options, validate_table
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.parser import parse_declaration
-from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
+from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.splitter import statements
+from kafka_sql.sql.recognize.statement_types import CreateTable, UnsupportedStatement
 from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 from kafka_sql.table.declaration import Table

@@ -6,120 +6,49 @@ read one at a time and only as far as needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify_create import classify_create, classify_replace
-from kafka_sql.sql.recognize.classify_insert import Insert, classify_insert, classify_with
+from kafka_sql.sql.recognize.classify_insert import classify_insert, classify_with
 from kafka_sql.sql.recognize.compound_statements import (
     classify_begin,
     classify_execute,
     classify_explain,
     classify_statement_set,
 )
-from kafka_sql.sql.recognize.flink_statements import classify_flink
-from kafka_sql.sql.recognize.statement_types import (
-    AlterTable,
-    CreateTable,
-    CreateView,
-    Describe,
-    DropDatabase,
-    DropTable,
-    DropTemporaryView,
-    Execute,
-    Explain,
-    FlinkStatement,
-    ResetOption,
-    SetOption,
-    ShowColumns,
-    ShowCreate,
-    ShowCreateView,
-    ShowCurrent,
-    ShowJobs,
-    ShowTables,
-    ShowViews,
-    StatementSet,
-    StopJob,
-    UnsupportedStatement,
-    UseCatalog,
-    UseDatabase,
-)
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
-__all__ = [
-    "AlterTable",
-    "CreateTable",
-    "CreateView",
-    "Describe",
-    "DropDatabase",
-    "DropTable",
-    "DropTemporaryView",
-    "Execute",
-    "Explain",
-    "FlinkStatement",
-    "Insert",
-    "ResetOption",
-    "SetOption",
-    "ShowColumns",
-    "ShowCreate",
-    "ShowCreateView",
-    "ShowCurrent",
-    "ShowJobs",
-    "ShowTables",
-    "ShowViews",
-    "Statement",
-    "StatementSet",
-    "StopJob",
-    "UnsupportedStatement",
-    "UseCatalog",
-    "UseDatabase",
-    "classify",
-    "is_query",
-]
 
-Statement = (
-    AlterTable
-    | CreateTable
-    | CreateView
-    | Describe
-    | DropDatabase
-    | DropTable
-    | DropTemporaryView
-    | Execute
-    | Explain
-    | FlinkStatement
-    | Insert
-    | UnsupportedStatement
-    | ResetOption
-    | SetOption
-    | ShowColumns
-    | ShowCreate
-    | ShowCreateView
-    | ShowCurrent
-    | ShowJobs
-    | ShowTables
-    | ShowViews
-    | StatementSet
-    | StopJob
-    | UseCatalog
-    | UseDatabase
-)
-
-
-def classify(sql: str) -> Statement | None:
+def classify(sql: str) -> st.Statement | None:
     """Return the statement if kafka_sql may have to run it, or None if it is always Spark's.
 
     Tables are not looked up: DROP, DESCRIBE and INSERT statements for Spark's tables are returned too.
     """
-    tokens = lexer.tokenize_flink(sql)
-    first = next(tokens, None)
+    cursor = TokenCursor(lexer.tokenize_flink(sql))
+    first = cursor.take()
     if first is None:
         return None
-    if first.upper in _MAY_BE_FLINKS and (statement := classify_flink(sql)) is not None:
-        return statement
+    if first.upper in _MAY_BE_FLINKS and (verb := _flink_verb(sql, first, cursor)) is not None:
+        return st.FlinkStatement(verb)
     classifier = _CLASSIFIERS.get(first.upper)
-    return classifier(sql, tokens) if classifier is not None else None
+    return classifier(sql, cursor) if classifier is not None else None
+
+
+def _flink_verb(sql: str, first: lexer.Token, cursor: TokenCursor) -> str | None:
+    """Return the first words of a statement that only Flink has: Spark's error would be a syntax error at the second.
+
+    Args:
+        cursor: the tokens after the first one.
+    """
+    for words, verb in _FLINK_ONLY.items():
+        if first.upper == words[0] and cursor.starts_with(*words[1:]):
+            return verb
+    is_catalog = first.upper == "CREATE" and cursor.starts_with("CATALOG")
+    has_options = is_catalog and any(token.upper == "WITH" for token in lexer.tokenize_flink(sql))
+    return "CREATE CATALOG" if has_options else None  # without WITH, it is a statement of Unity Catalog
 
 
 def is_query(sql: str) -> bool:
@@ -130,16 +59,15 @@ def is_query(sql: str) -> bool:
     return False
 
 
-def _classify_alter(_: str, tokens: Iterator[lexer.Token]) -> AlterTable | UnsupportedStatement | None:
-    cursor = TokenCursor(tokens)
+def _classify_alter(_: str, cursor: TokenCursor) -> st.Statement | None:
     if cursor.take_words("VIEW"):
         name = cursor.take_name()
-        return UnsupportedStatement("ALTER VIEW", name) if name else None
+        return st.UnsupportedStatement("ALTER VIEW", name) if name else None
     if not cursor.take_words("TABLE"):
         return None
     if_exists = cursor.take_words("IF", "EXISTS")
     name = cursor.take_name()
-    return AlterTable(name, if_exists, cursor.end, _is_flink_syntax(cursor)) if name else None
+    return st.AlterTable(name, if_exists, cursor.end, _is_flink_syntax(cursor)) if name else None
 
 
 def _is_flink_syntax(cursor: TokenCursor) -> bool:
@@ -153,14 +81,11 @@ def _is_flink_syntax(cursor: TokenCursor) -> bool:
     return first.upper in ("SET", "ADD", "DROP") and (is_list or second.upper == "WATERMARK")
 
 
-def _classify_drop(
-    _: str, tokens: Iterator[lexer.Token]
-) -> DropDatabase | DropTable | DropTemporaryView | UnsupportedStatement | None:
-    cursor = TokenCursor(tokens)
+def _classify_drop(_: str, cursor: TokenCursor) -> st.Statement | None:
     if cursor.take_words("DATABASE") or cursor.take_words("SCHEMA"):
         cursor.take_words("IF", "EXISTS")
         name = cursor.take_name()
-        return DropDatabase(name) if name and cursor.take_words("CASCADE") and cursor.is_at_end() else None
+        return st.DropDatabase(name) if name and cursor.take_words("CASCADE") and cursor.is_at_end() else None
     temporary = cursor.take_words("TEMPORARY")
     view = cursor.take_words("VIEW")
     if not view and not cursor.take_words("TABLE"):
@@ -168,15 +93,14 @@ def _classify_drop(
     if_exists = cursor.take_words("IF", "EXISTS")
     name = cursor.take_name()
     if view and temporary:
-        return DropTemporaryView(name, if_exists) if name and cursor.is_at_end() else None
+        return st.DropTemporaryView(name, if_exists) if name and cursor.is_at_end() else None
     if view:
-        return UnsupportedStatement("DROP VIEW", name) if name else None
+        return st.UnsupportedStatement("DROP VIEW", name) if name else None
     cursor.take_words("PURGE")  # Spark's option; a Kafka table has nothing to purge
-    return DropTable(name, if_exists, temporary) if name and cursor.is_at_end() else None
+    return st.DropTable(name, if_exists, temporary) if name and cursor.is_at_end() else None
 
 
-def _classify_describe(_: str, tokens: Iterator[lexer.Token]) -> Describe | None:
-    cursor = TokenCursor(tokens)
+def _classify_describe(_: str, cursor: TokenCursor) -> st.Statement | None:
     cursor.take_words("TABLE")
     following = cursor.peek(1)
     extended = False
@@ -184,33 +108,29 @@ def _classify_describe(_: str, tokens: Iterator[lexer.Token]) -> Describe | None
         extended = cursor.take_words("EXTENDED") or cursor.take_words("FORMATTED")
     # DESCRIBE FUNCTION f and similar statements have more tokens, so is_at_end() returns False
     name = cursor.take_name()
-    return Describe(name, extended) if name and cursor.is_at_end() else None
+    return st.Describe(name, extended) if name and cursor.is_at_end() else None
 
 
-_Show = ShowTables | ShowViews | ShowColumns | ShowCreate | ShowCreateView | ShowCurrent | ShowJobs
-
-
-def _classify_show(_: str, tokens: Iterator[lexer.Token]) -> _Show | None:
-    cursor = TokenCursor(tokens)
+def _classify_show(_: str, cursor: TokenCursor) -> st.Statement | None:
     if cursor.take_words("VIEWS"):
-        return ShowViews()
+        return st.ShowViews()
     if cursor.take_words("CREATE", "VIEW"):
         name = cursor.take_name()
-        return ShowCreateView(name) if name and cursor.is_at_end() else None
+        return st.ShowCreateView(name) if name and cursor.is_at_end() else None
     if cursor.take_words("CURRENT"):
         is_catalog = cursor.take_words("CATALOG")
         is_known = is_catalog or cursor.take_words("DATABASE")
-        return ShowCurrent(is_catalog) if is_known and cursor.is_at_end() else None
+        return st.ShowCurrent(is_catalog) if is_known and cursor.is_at_end() else None
     if cursor.take_words("CREATE", "TABLE"):
         name = cursor.take_name()
-        return ShowCreate(name) if name and cursor.is_at_end() else None
+        return st.ShowCreate(name) if name and cursor.is_at_end() else None
     if cursor.take_words("JOBS"):
         extended = cursor.take_words("EXTENDED")
-        return ShowJobs(extended) if cursor.is_at_end() else None
+        return st.ShowJobs(extended) if cursor.is_at_end() else None
     if cursor.take_words("COLUMNS"):
         name = cursor.take_name() if cursor.take_words("FROM") or cursor.take_words("IN") else ()
         like = _take_like(cursor)
-        return ShowColumns(name, *like) if name and like is not None else None
+        return st.ShowColumns(name, *like) if name and like is not None else None
     full = cursor.take_words("FULL", "TABLES")
     if not full and not cursor.take_words("TABLES"):
         return None
@@ -220,7 +140,7 @@ def _classify_show(_: str, tokens: Iterator[lexer.Token]) -> _Show | None:
         if not database:
             return None
     like = _take_like(cursor)
-    return ShowTables(database, *like, full) if like is not None else None
+    return st.ShowTables(database, *like, full) if like is not None else None
 
 
 def _take_like(cursor: TokenCursor) -> tuple[str | None, bool] | None:
@@ -230,51 +150,57 @@ def _take_like(cursor: TokenCursor) -> tuple[str | None, bool] | None:
     return (like, negated) if cursor.is_at_end() and not (negated and like is None) else None
 
 
-def _classify_set(_: str, tokens: Iterator[lexer.Token]) -> SetOption | None:
-    cursor = TokenCursor(tokens)
+def _classify_set(_: str, cursor: TokenCursor) -> st.Statement | None:
     key = cursor.take_string()
     value = cursor.take_string() if key is not None and cursor.take_symbol("=") else None
-    return SetOption(key, value) if key is not None and value is not None and cursor.is_at_end() else None
+    return st.SetOption(key, value) if key is not None and value is not None and cursor.is_at_end() else None
 
 
-def _classify_reset(_: str, tokens: Iterator[lexer.Token]) -> ResetOption | None:
-    cursor = TokenCursor(tokens)
+def _classify_reset(_: str, cursor: TokenCursor) -> st.Statement | None:
     key = cursor.take_string()
-    return ResetOption(key) if cursor.is_at_end() else None
+    return st.ResetOption(key) if cursor.is_at_end() else None
 
 
-def _classify_use(_: str, tokens: Iterator[lexer.Token]) -> UseCatalog | UseDatabase | None:
-    cursor = TokenCursor(tokens)
+def _classify_use(_: str, cursor: TokenCursor) -> st.Statement | None:
     following = cursor.peek(1)
     if following is not None and following.type in (lexer.WORD, lexer.QUOTED) and cursor.take_words("CATALOG"):
         name = cursor.take_name()
-        return UseCatalog(name[0]) if len(name) == 1 and cursor.is_at_end() else None
+        return st.UseCatalog(name[0]) if len(name) == 1 and cursor.is_at_end() else None
     name = cursor.take_name()
     is_flink_name = name[:1] != () and name[0].lower() in ("default_catalog", "default_database")
-    return UseDatabase(name) if is_flink_name and cursor.is_at_end() else None
+    return st.UseDatabase(name) if is_flink_name and cursor.is_at_end() else None
 
 
-def _classify_stop(_: str, tokens: Iterator[lexer.Token]) -> StopJob | None:
-    cursor = TokenCursor(tokens)
+def _classify_stop(_: str, cursor: TokenCursor) -> st.Statement | None:
     id = cursor.take_string() if cursor.take_words("JOB") else None
     savepoint = cursor.take_words("WITH", "SAVEPOINT")
     drain = cursor.take_words("WITH", "DRAIN")
-    return StopJob(id, savepoint, drain) if id is not None and cursor.is_at_end() else None
+    return st.StopJob(id, savepoint, drain) if id is not None and cursor.is_at_end() else None
 
 
-def _unsupported(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Token]], UnsupportedStatement | None]:
+def _unsupported(verb: str, *words: str) -> Callable[[str, TokenCursor], st.UnsupportedStatement | None]:
     """Return a classifier for statements that start with these words, followed by a table name."""
 
-    def classify_unsupported(_: str, tokens: Iterator[lexer.Token]) -> UnsupportedStatement | None:
-        cursor = TokenCursor(tokens)
+    def classify_unsupported(_: str, cursor: TokenCursor) -> st.UnsupportedStatement | None:
         name = cursor.take_name() if cursor.take_words(*words) else ()
-        return UnsupportedStatement(" ".join((verb, *words)), name) if name else None
+        return st.UnsupportedStatement(" ".join((verb, *words)), name) if name else None
 
     return classify_unsupported
 
 
+_FLINK_ONLY: Final = {
+    ("COMPILE", "PLAN"): "COMPILE PLAN",
+    ("COMPILE", "AND", "EXECUTE", "PLAN"): "COMPILE PLAN",
+    ("EXECUTE", "PLAN"): "EXECUTE PLAN",
+    ("CREATE", "MATERIALIZED", "TABLE"): "CREATE MATERIALIZED TABLE",
+    ("CREATE", "OR", "ALTER", "MATERIALIZED", "TABLE"): "CREATE MATERIALIZED TABLE",
+    ("ALTER", "MATERIALIZED", "TABLE"): "ALTER MATERIALIZED TABLE",
+    ("DROP", "MATERIALIZED", "TABLE"): "DROP MATERIALIZED TABLE",
+    ("CREATE", "MODEL"): "CREATE MODEL",
+    ("CREATE", "TEMPORARY", "MODEL"): "CREATE MODEL",
+}
 _MAY_BE_FLINKS: Final = ("COMPILE", "EXECUTE", "CREATE", "ALTER", "DROP")
-_CLASSIFIERS: Final[dict[str, Callable[[str, Iterator[lexer.Token]], Statement | None]]] = {
+_CLASSIFIERS: Final[dict[str, Callable[[str, TokenCursor], st.Statement | None]]] = {
     "CREATE": classify_create,
     "DROP": _classify_drop,
     "DESCRIBE": _classify_describe,

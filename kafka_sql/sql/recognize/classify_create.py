@@ -16,27 +16,24 @@ _SPARK_TERMINATORS = {*_SPARK_CLAUSES, "AS", "SELECT"}
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-def classify_create(sql: str, tokens: Iterator[Token]) -> CreateTable | CreateView | None:
+def classify_create(sql: str, cursor: TokenCursor) -> CreateTable | CreateView | None:
     """Classify the tokens after CREATE; return None for a Spark statement."""
     words: set[str] = set()
-    word = next(tokens, None)
-    while word is not None and word.upper in ("OR", "REPLACE", "TEMPORARY", "TEMP", "GLOBAL"):
+    while (word := cursor.take()) is not None and word.upper in ("OR", "REPLACE", "TEMPORARY", "TEMP", "GLOBAL"):
         words.add(word.upper)
-        word = next(tokens, None)
-    if word is not None and word.upper == "VIEW":
-        cursor = TokenCursor(tokens)
-        if_not_exists = cursor.take_words("IF", "NOT", "EXISTS")
-        name = cursor.take_name()
-        if not name:
-            return None
-        return CreateView(name, bool(words & {"TEMPORARY", "TEMP"}), if_not_exists or "GLOBAL" in words)
-    return _classify_table(sql, word.end) if word is not None and word.upper == "TABLE" else None
+    if word is not None and word.upper == "TABLE":
+        return _classify_table(sql, word.end)
+    if word is None or word.upper != "VIEW":
+        return None
+    if_not_exists = cursor.take_words("IF", "NOT", "EXISTS")
+    name = cursor.take_name()
+    is_temporary, keeps_tables = bool(words & {"TEMPORARY", "TEMP"}), if_not_exists or "GLOBAL" in words
+    return CreateView(name, is_temporary, keeps_tables) if name else None
 
 
-def classify_replace(sql: str, tokens: Iterator[Token]) -> CreateTable | None:
+def classify_replace(sql: str, cursor: TokenCursor) -> CreateTable | None:
     """Classify the tokens after REPLACE; return None for a Spark statement."""
-    word = next(tokens, None)
-    return _classify_table(sql, word.end) if word is not None and word.upper == "TABLE" else None
+    return _classify_table(sql, cursor.end) if cursor.take_words("TABLE") else None
 
 
 def _classify_table(sql: str, start: int) -> CreateTable | None:

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Token
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 _QUERY_WORDS = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
 _CONFLICT_STRATEGIES = ("DEDUPLICATE", "ERROR", "NOTHING")
 
 
-@dataclass(frozen=True)
-class Insert:
-    """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query [ON CONFLICT DO ...]``.
-
-    Attributes:
-        name: the parts of the table name as written.
-        overwrite: INSERT OVERWRITE.
-        columns: the explicit list, or None.
-        by_name: whether ``BY NAME`` precedes the query.
-        partition: the text of ``PARTITION (...)``, or None.
-        body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
-        body_start: the offset of the body in the statement.
-        hint_text: the text after the table name if it contains a hint, else empty.
-        prefix: the statement from INSERT up to the query, as written.
-        conflict: DEDUPLICATE, ERROR or NOTHING of ``ON CONFLICT DO ...``; None without this clause.
-    """
-
-    name: tuple[str, ...]
-    overwrite: bool
-    columns: tuple[str, ...] | None
-    by_name: bool
-    partition: str | None
-    body: str = field(repr=False)  # hints may contain secrets
-    body_start: int
-    hint_text: str = field(default="", repr=False)
-    prefix: str = field(default="", repr=False, compare=False)
-    conflict: str | None = None
-
-    @cached_property
-    def query(self) -> QueryText:
-        """The body, which is read once, however often it is rewritten."""
-        return QueryText(self.body)
-
-
-def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert | None:
+def classify_insert(sql: str, cursor: TokenCursor, start: int = 0) -> Insert | None:
     """Classify the INSERT at offset ``start``; return None for syntax that only Spark has.
 
     That is INSERT OVERWRITE DIRECTORY, REPLACE WHERE | USING | ON, WITH (options) and IF NOT EXISTS.
 
     Args:
-        tokens: the tokens after INSERT.
+        cursor: the tokens after INSERT.
     """
-    cursor = TokenCursor(tokens)
     overwrite = cursor.take_words("OVERWRITE")
     if not overwrite and not cursor.take_words("INTO"):
         return None
@@ -80,7 +42,7 @@ def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert
     return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint_text, prefix, conflict)
 
 
-def classify_with(sql: str, _: Iterator[Token]) -> Insert | None:
+def classify_with(sql: str, _: TokenCursor) -> Insert | None:
     """Classify ``WITH q AS (...) INSERT INTO t query`` like ``INSERT INTO t WITH q AS (...) query``."""
     if "INSERT" not in sql.upper():
         return None
@@ -89,7 +51,7 @@ def classify_with(sql: str, _: Iterator[Token]) -> Insert | None:
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth == 0 and last == ")":
             if token.upper == "INSERT":
-                insert = classify_insert(sql, lexer.tokenize_flink(sql, token.end), token.start)
+                insert = classify_insert(sql, TokenCursor(lexer.tokenize_flink(sql, token.end)), token.start)
                 return insert and replace(insert, body=_prepend_ctes(sql[: token.start], insert.body))
             if token.upper in _QUERY_WORDS:
                 return None

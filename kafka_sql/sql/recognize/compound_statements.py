@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
@@ -19,9 +19,8 @@ _DETAILS = {
 }
 
 
-def classify_explain(sql: str, tokens: Iterator[Token]) -> Explain | None:
+def classify_explain(sql: str, cursor: TokenCursor) -> Explain | None:
     """Classify the tokens after EXPLAIN."""
-    cursor = TokenCursor(tokens)
     mode, is_spark_syntax = "", True
     if cursor.take_words("PLAN", "FOR"):
         is_spark_syntax = False
@@ -41,9 +40,8 @@ def _take_any(cursor: TokenCursor, words: Iterable[str]) -> str | None:
     return next((word for word in words if cursor.take_words(word)), None)
 
 
-def classify_execute(sql: str, tokens: Iterator[Token]) -> StatementSet | Execute | None:
+def classify_execute(sql: str, cursor: TokenCursor) -> StatementSet | Execute | None:
     """Classify the tokens after EXECUTE; EXECUTE IMMEDIATE is Spark's."""
-    cursor = TokenCursor(tokens)
     if cursor.take_words("STATEMENT", "SET"):
         return parse_statement_set(sql, cursor.end, has_begin=False)
     first = cursor.peek()
@@ -52,17 +50,15 @@ def classify_execute(sql: str, tokens: Iterator[Token]) -> StatementSet | Execut
     return Execute(sql[first.start :])
 
 
-def classify_statement_set(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
+def classify_statement_set(sql: str, cursor: TokenCursor) -> StatementSet | None:
     """Classify the tokens after STATEMENT (without EXECUTE, as in EXPLAIN STATEMENT SET)."""
-    cursor = TokenCursor(tokens)
     if not cursor.take_words("SET"):
         return None
     return parse_statement_set(sql, cursor.end, has_begin=False)
 
 
-def classify_begin(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
+def classify_begin(sql: str, cursor: TokenCursor) -> StatementSet | None:
     """Classify the tokens after BEGIN; without STATEMENT SET it is Spark's."""
-    cursor = TokenCursor(tokens)
     if not cursor.take_words("STATEMENT", "SET"):
         return None
     if not cursor.take_symbol(";") and cursor.peek() is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.lexer import Token
 
 # Inside BEGIN ... END: the words after which a statement starts (so it does after the colon of a label).
@@ -61,7 +62,7 @@ def _find_end(text: str, start: int) -> int | None:
     # Spark's strings have backslash escapes, Flink's do not: 'C:\' is a complete string only in Flink. So try Flink's
     # rules first, if the statement may be Flink's.
     end = _find_semicolon(lexer.tokenize_flink(text, start)) if _may_be_flink(text, start) else None
-    if end is not None and _is_flink(st.classify(text[start:end])):
+    if end is not None and _is_flink(classify(text[start:end])):
         return end
     return _find_semicolon(lexer.tokenize_spark(text, start))
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from kafka_sql.sql.recognize.query_text import QueryText
+
+
+class Statement:
+    """A statement that kafka_sql may have to run."""
 
 
 @dataclass(frozen=True)
-class CreateTable:
+class CreateTable(Statement):
     """``CREATE [OR REPLACE] [TEMPORARY] TABLE ... WITH (...) [LIKE base | AS query]``.
 
     The grammar package parses the text.
@@ -19,7 +26,7 @@ class CreateTable:
 
 
 @dataclass(frozen=True)
-class AlterTable:
+class AlterTable(Statement):
     """``ALTER TABLE [IF EXISTS] name ...``. For a Kafka table, the grammar package parses the text."""
 
     name: tuple[str, ...]
@@ -29,7 +36,7 @@ class AlterTable:
 
 
 @dataclass(frozen=True)
-class DropTable:
+class DropTable(Statement):
     """``DROP [TEMPORARY] TABLE [IF EXISTS] name``."""
 
     name: tuple[str, ...]
@@ -38,14 +45,14 @@ class DropTable:
 
 
 @dataclass(frozen=True)
-class DropDatabase:
+class DropDatabase(Statement):
     """``DROP DATABASE | SCHEMA [IF EXISTS] name CASCADE``; without CASCADE it is Spark's."""
 
     name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class CreateView:
+class CreateView(Statement):
     """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS.
 
     Attributes:
@@ -59,7 +66,7 @@ class CreateView:
 
 
 @dataclass(frozen=True)
-class Describe:
+class Describe(Statement):
     """``DESCRIBE | DESC [TABLE] [EXTENDED | FORMATTED] name``."""
 
     name: tuple[str, ...]
@@ -67,7 +74,7 @@ class Describe:
 
 
 @dataclass(frozen=True)
-class ShowTables:
+class ShowTables(Statement):
     """``SHOW [FULL] TABLES [FROM | IN database] [[NOT] LIKE 'pattern']``, with a SQL LIKE pattern."""
 
     database: tuple[str, ...] | None = None
@@ -77,12 +84,12 @@ class ShowTables:
 
 
 @dataclass(frozen=True)
-class ShowViews:
+class ShowViews(Statement):
     """``SHOW VIEWS ...``, in Spark's syntax."""
 
 
 @dataclass(frozen=True)
-class ShowColumns:
+class ShowColumns(Statement):
     """``SHOW COLUMNS FROM | IN name [[NOT] LIKE 'pattern']``."""
 
     name: tuple[str, ...]
@@ -91,42 +98,42 @@ class ShowColumns:
 
 
 @dataclass(frozen=True)
-class ShowCreate:
+class ShowCreate(Statement):
     """``SHOW CREATE TABLE name``."""
 
     name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class ShowCreateView:
+class ShowCreateView(Statement):
     """``SHOW CREATE VIEW name``."""
 
     name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class ShowCurrent:
+class ShowCurrent(Statement):
     """``SHOW CURRENT CATALOG`` or ``SHOW CURRENT DATABASE``."""
 
     is_catalog: bool
 
 
 @dataclass(frozen=True)
-class UseCatalog:
+class UseCatalog(Statement):
     """``USE CATALOG name``; Spark's statement is ``SET CATALOG``."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class UseDatabase:
+class UseDatabase(Statement):
     """``USE [catalog.]database``, for Flink's ``default_catalog`` and ``default_database``."""
 
     name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class DropTemporaryView:
+class DropTemporaryView(Statement):
     """``DROP TEMPORARY VIEW [IF EXISTS] name``."""
 
     name: tuple[str, ...]
@@ -134,14 +141,14 @@ class DropTemporaryView:
 
 
 @dataclass(frozen=True)
-class ShowJobs:
+class ShowJobs(Statement):
     """``SHOW JOBS [EXTENDED]``."""
 
     extended: bool = False
 
 
 @dataclass(frozen=True)
-class StopJob:
+class StopJob(Statement):
     """``STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]``."""
 
     id: str
@@ -150,7 +157,7 @@ class StopJob:
 
 
 @dataclass(frozen=True)
-class SetOption:
+class SetOption(Statement):
     """``SET 'key' = 'value'``. SET without quotes, and SET alone, are Spark's."""
 
     key: str
@@ -158,14 +165,14 @@ class SetOption:
 
 
 @dataclass(frozen=True)
-class ResetOption:
+class ResetOption(Statement):
     """``RESET 'key'``, or RESET alone, which resets all options in both Flink and Spark."""
 
     key: str | None = None
 
 
 @dataclass(frozen=True)
-class StatementSet:
+class StatementSet(Statement):
     """``[EXECUTE] STATEMENT SET BEGIN insert; ... END``, or ``BEGIN STATEMENT SET; insert; ... END``.
 
     Attributes:
@@ -178,14 +185,14 @@ class StatementSet:
 
 
 @dataclass(frozen=True)
-class Execute:
+class Execute(Statement):
     """``EXECUTE insert | query``, with the statement after EXECUTE."""
 
     statement: str = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Explain:
+class Explain(Statement):
     """``EXPLAIN [PLAN FOR | details | mode] statement``.
 
     Attributes:
@@ -200,7 +207,7 @@ class Explain:
 
 
 @dataclass(frozen=True)
-class FlinkStatement:
+class FlinkStatement(Statement):
     """A statement of Flink that neither Spark nor this package has.
 
     Attributes:
@@ -211,7 +218,7 @@ class FlinkStatement:
 
 
 @dataclass(frozen=True)
-class UnsupportedStatement:
+class UnsupportedStatement(Statement):
     """A Spark or Flink statement that Kafka tables do not support, such as DELETE.
 
     Attributes:
@@ -221,3 +228,37 @@ class UnsupportedStatement:
 
     verb: str
     name: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Insert(Statement):
+    """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query [ON CONFLICT DO ...]``.
+
+    Attributes:
+        name: the parts of the table name as written.
+        overwrite: INSERT OVERWRITE.
+        columns: the explicit list, or None.
+        by_name: whether ``BY NAME`` precedes the query.
+        partition: the text of ``PARTITION (...)``, or None.
+        body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
+        body_start: the offset of the body in the statement.
+        hint_text: the text after the table name if it contains a hint, else empty.
+        prefix: the statement from INSERT up to the query, as written.
+        conflict: DEDUPLICATE, ERROR or NOTHING of ``ON CONFLICT DO ...``; None without this clause.
+    """
+
+    name: tuple[str, ...]
+    overwrite: bool
+    columns: tuple[str, ...] | None
+    by_name: bool
+    partition: str | None
+    body: str = field(repr=False)  # hints may contain secrets
+    body_start: int
+    hint_text: str = field(default="", repr=False)
+    prefix: str = field(default="", repr=False, compare=False)
+    conflict: str | None = None
+
+    @cached_property
+    def query(self) -> QueryText:
+        """The body, which is read once, however often it is rewritten."""
+        return QueryText(self.body)

@@ -35,15 +35,20 @@ class TokenCursor:
         self.end = token.end
         return token
 
-    def take_words(self, *words: str) -> bool:
-        """Take these keywords if all of them come next; return whether they did."""
+    def starts_with(self, *words: str) -> bool:
+        """Return whether these keywords come next."""
         for index, word in enumerate(words):
             token = self.peek(index)
             if token is None or token.upper != word:
                 return False
-        for _ in words:
-            self.take()
         return True
+
+    def take_words(self, *words: str) -> bool:
+        """Take these keywords if all of them come next; return whether they did."""
+        is_next = self.starts_with(*words)
+        for _ in words if is_next else ():
+            self.take()
+        return is_next
 
     def take_symbol(self, text: str) -> bool:
         """Take this symbol if it comes next; return whether it did."""

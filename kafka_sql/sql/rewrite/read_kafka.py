@@ -12,8 +12,9 @@ from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.parser import parse_declaration
-from kafka_sql.sql.recognize.classify import CreateView, classify
+from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.statement_types import CreateView
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call
 from kafka_sql.table.declaration import Table

@@ -22,10 +22,9 @@ from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.jobs.plan.insert import plan_kafka_insert
 from kafka_sql.sql.jobs.plan.query import read_options, read_query
 from kafka_sql.sql.jobs.run import run_job
-from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.recognize.statement_types import DropTable
+from kafka_sql.sql.recognize.statement_types import DropTable, Insert
 from kafka_sql.table.declaration import Table
 
 

@@ -21,7 +21,8 @@ from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.plan.insert import plan_insert
-from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import statement_types as st
+from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
@@ -49,7 +50,7 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
 
 def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
     """Return the plan as text, or None if Spark can explain the statement as written."""
-    inner = st.classify(text)
+    inner = classify(text)
     match inner:
         case st.StatementSet(inserts):
             return "\n".join(_explain_fully(spark, tables, mode, insert, run) for insert in inserts)
@@ -63,7 +64,7 @@ def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run
             if query:
                 return _explain_fully(spark, tables, mode, query, run)
             raise StatementError(_UNSUPPORTED)
-        case None if tables and st.is_query(text):
+        case None if tables and is_query(text):
             options = ReadOptions(settings.is_streaming(spark))
             if not needs_rewrite(tables, text, options.streaming):
                 return None

@@ -19,9 +19,9 @@ from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options
 from kafka_sql.sql.jobs.plan.spark_insert import plan_spark_insert
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.run import run_job
-from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.query import QueryRewrite, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
 

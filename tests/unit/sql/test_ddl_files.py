@@ -17,7 +17,8 @@ from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_t
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
-from kafka_sql.sql.recognize.classify import AlterTable, CreateTable, classify
+from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.statement_types import AlterTable, CreateTable
 from kafka_sql.table.declaration import Column, Table
 
 FOLDER = Path(__file__).parents[2] / "sql" / "ddl"

@@ -26,8 +26,8 @@ from kafka_sql.sql.jobs.plan.spark_insert import check_conflict, plan_spark_inse
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
 from kafka_sql.sql.jobs.real_time.checks import check_query, prepare_query
 from kafka_sql.sql.jobs.real_time.source import stream_reader
-from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
 from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, rewrite_query
 from kafka_sql.table.changelog import ROW_KIND

@@ -27,7 +27,7 @@ from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.session_settings import changed_settings
-from kafka_sql.sql.recognize.classify import Insert
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.table.changelog import ROW_KIND_NAME
 from kafka_sql.table.declaration import Column
 

@@ -18,8 +18,8 @@ from kafka_sql.sql.jobs.plan.spark_table import analyze_insert
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
-from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.recognize.names import strip_catalog
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions
 
 

@@ -15,7 +15,7 @@ from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.table_writes import FILES, V1, WrittenTable, analyze_write
 from kafka_sql.sql.jobs.targets.spark_table import History, Sink, SparkTable
-from kafka_sql.sql.recognize.classify import Insert
+from kafka_sql.sql.recognize.statement_types import Insert
 
 PRIMARY_KEY: Final = "primary-key"  # a table property: column names, separated by commas
 

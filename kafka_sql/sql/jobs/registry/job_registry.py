@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
 from kafka_sql.source.reader.record_counters import records_by_client
 from kafka_sql.sql.dataframes import empty_dataframe
-from kafka_sql.sql.recognize.classify import StopJob
+from kafka_sql.sql.recognize.statement_types import StopJob
 from kafka_sql.suggestions import did_you_mean
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them

@@ -19,8 +19,8 @@ from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.jobs.registry.job_registry import Job
 from kafka_sql.sql.jobs.run import job_ids, start_job, write_batch
 from kafka_sql.sql.jobs.statement_sets.shared_reads import share_reads, unique_name
-from kafka_sql.sql.recognize.classify import Insert, classify
-from kafka_sql.sql.recognize.statement_types import StatementSet
+from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.statement_types import Insert, StatementSet
 
 _LOG = logging.getLogger("kafka_sql.sql")
 

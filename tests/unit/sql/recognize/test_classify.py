@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from kafka_sql.sql.recognize.classify import (
+from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.recognize.statement_types import (
     AlterTable,
     CreateTable,
     CreateView,
@@ -30,8 +31,6 @@ from kafka_sql.sql.recognize.classify import (
     UnsupportedStatement,
     UseCatalog,
     UseDatabase,
-    classify,
-    is_query,
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_sql.sql.recognize.classify import classify
-from kafka_sql.sql.recognize.classify_insert import Insert
+from kafka_sql.sql.recognize.statement_types import Insert
 
 
 def classify_as_insert(sql: str) -> Insert | None:

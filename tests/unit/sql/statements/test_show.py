@@ -10,7 +10,8 @@ import pytest
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import StatementError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.recognize.classify import Explain, classify
+from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.statement_types import Explain
 from kafka_sql.sql.statements import explain, show
 
 CREATE = """CREATE TABLE t (

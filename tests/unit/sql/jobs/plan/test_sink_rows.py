@@ -25,7 +25,8 @@ from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql.jobs.plan.sink_rows import can_assign, repartition, repartition_query, target_columns
-from kafka_sql.sql.recognize.classify import Insert, classify
+from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.table.declaration import Column, Table
 
 INT, LONG, STRING, DATE, TIME = IntegerType(), LongType(), StringType(), DateType(), TimestampType()
