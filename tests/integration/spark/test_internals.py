@@ -81,9 +81,13 @@ def text_problems(spark: Any, entry: Text) -> list[str]:
     if entry.source.startswith("pyspark."):
         content = inspect.getsource(importlib.import_module(entry.source))
     else:
-        path = entry.source if "/" in entry.source else entry.source.replace(".", "/") + ".class"
-        stream = jvm(spark).Thread.currentThread().getContextClassLoader().getResourceAsStream(path)
-        if stream is None:
-            return [f"{entry.source} is missing"]
-        content = bytes(stream.readAllBytes()).decode("utf-8", errors="replace")
+        path = entry.source.replace(".", "/")  # the texts of a Scala object are in the class X$
+        paths = [entry.source] if "/" in entry.source else [f"{path}.class", f"{path}$.class"]
+        content = "".join(resource(spark, path) for path in paths)
     return [] if entry.name in content else [f"{entry.source} has no text '{entry.name}'"]
+
+
+def resource(spark: Any, path: str) -> str:
+    """Return the content of a file in Spark's jars; empty if it does not exist."""
+    stream = jvm(spark).Thread.currentThread().getContextClassLoader().getResourceAsStream(path)
+    return "" if stream is None else bytes(stream.readAllBytes()).decode("utf-8", errors="replace")
