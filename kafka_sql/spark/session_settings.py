@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -28,6 +29,8 @@ _KEPT_BY_VIEWS: Final = (
     "spark.sql.timestampType",
     "spark.sql.parser.escapedStringLiterals",
 )
+_ATTRIBUTE: Final = "_kafka_sql_settings"  # of a session
+_LOCK: Final = threading.Lock()
 
 
 def settings_kept_by_views(spark: SparkSession) -> dict[str, str]:
@@ -71,20 +74,38 @@ def check_same_settings(spark: SparkSession, at_creation: Mapping[str, str], tab
 
 @contextmanager
 def changed_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Change settings for a ``with`` block, and restore them at its end."""
-    previous = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
+    """Change settings for a ``with`` block, and restore them at its end.
+
+    Blocks of several threads may overlap, with the same values. The last one that changed a setting restores it.
+    """
+    changes = _changes(spark)
+    with _LOCK:
+        for key, value in settings.items():
+            previous, count = changes.get(key) or (spark.conf.get(key, None), 0)
+            changes[key] = previous, count + 1
+            spark.conf.set(key, value)
     try:
         yield
     finally:
-        restore_settings(spark, previous)
+        with _LOCK:
+            for key in settings:
+                previous, count = changes.pop(key)
+                if count > 1:
+                    changes[key] = previous, count - 1
+                elif previous is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, previous)
 
 
-def restore_settings(spark: SparkSession, previous: Mapping[str, str | None]) -> None:
-    """Set settings to previous values; None for one that was not set."""
-    for key, value in previous.items():
-        if value is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, value)
+def user_setting(spark: SparkSession, key: str) -> str | None:
+    """Return a setting as the user set it, also within ``changed_settings``; None if it is not set."""
+    with _LOCK:
+        changed = _changes(spark).get(key)
+        return changed[0] if changed is not None else spark.conf.get(key, None)
+
+
+def _changes(spark: SparkSession) -> dict[str, tuple[str | None, int]]:
+    """Return the changed settings of a session: the value to restore, and how many blocks have changed it."""
+    changes: dict[str, tuple[str | None, int]] = spark.__dict__.setdefault(_ATTRIBUTE, {})
+    return changes

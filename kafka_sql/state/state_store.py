@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.session_settings import changed_settings
+from kafka_sql.spark.session_settings import changed_settings, user_setting
 
 _PROVIDER_CONF: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -27,12 +27,12 @@ def configure(spark: SparkSession) -> Iterator[None]:
     Raises:
         UnsupportedSqlError: the user set another state store.
     """
-    provider = spark.conf.get(_PROVIDER_CONF, None)
+    provider = user_setting(spark, _PROVIDER_CONF)
     if provider not in (None, _ROCKSDB):
         raise UnsupportedSqlError(
             f"{_PROVIDER_CONF} = {provider}: a query over a changelog keeps old rows or values in the state, for which "
             f"Spark needs RocksDB. Remove the setting, or set it to {_ROCKSDB}."
         )
-    added = {key: value for key, value in _DEFAULTS.items() if spark.conf.get(key, None) is None}
+    added = {key: value for key, value in _DEFAULTS.items() if user_setting(spark, key) is None}
     with changed_settings(spark, added):
         yield

@@ -19,7 +19,6 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import _parse_datatype_json_string
 
 from kafka_sql import state
 from kafka_sql.spark.catalyst import (
@@ -29,6 +28,7 @@ from kafka_sql.spark.catalyst import (
     analyzed_plan,
     class_name,
     column_id,
+    data_type_of,
     elements,
     output,
     show,
@@ -124,7 +124,7 @@ def aggregate_values(
                 "only COUNT, SUM, AVG, MIN and MAX can retract rows. Use these, or read the table in a batch query",
             )
         columns.append(_argument(catalyst, node, function).alias(f"a{i}"))
-        data_type = _parse_datatype_json_string(node.dataType().json())
+        data_type = data_type_of(node)
         calls.append(AggregateCall(function.removesuffix("_if"), f"a{i}", bool(node.isDistinct()), f"r{i}", data_type))
     rows = catalyst.dataframe(changes.plan)
     inputs = rows.select(*columns, catalyst.column(changes.row_kind).alias(ROW_KIND_NAME))

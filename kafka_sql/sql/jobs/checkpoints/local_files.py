@@ -16,7 +16,7 @@ from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.hadoop import is_on_local_disk
 from kafka_sql.spark.jar import PACKAGE, add_jar
 from kafka_sql.spark.jvm import is_classic, is_local
-from kafka_sql.spark.session_settings import changed_settings
+from kafka_sql.spark.session_settings import changed_settings, user_setting
 
 _CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _CLASS: Final = f"{PACKAGE}.streaming.LocalCheckpointFileManager"
@@ -33,7 +33,7 @@ def write_directly(spark: SparkSession, location: str) -> Iterator[None]:
         location: the folder of the checkpoint.
     """
     applies = is_classic(spark) and is_local(spark) and is_on_local_disk(spark, location)
-    if not applies or spark.conf.get(_CONF, None) is not None or add_jar(spark_context(spark)) is None:
+    if not applies or user_setting(spark, _CONF) is not None or add_jar(spark_context(spark)) is None:
         yield
         return
     with changed_settings(spark, {_CONF: _CLASS}):
