@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.jar import add_jar, load_class
+from kafka_sql.spark.jar import add_jar, add_jar_file, load_class
 
 LOCKFILE: Final = Path(__file__).with_name("connector.lock")
 _CONNECTOR: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
@@ -44,7 +44,5 @@ def add_connector(context: Any, sink: str) -> Any:
     missing = {name for name in (_CONNECTOR, *_CLASSES.values()) if load_class(loader, name) is None}
     for jar in kafka_jars(find_java(), LOCKFILE) if missing else ():
         if _CLASSES.get(jar.name.rpartition("-")[0], _CONNECTOR) in missing:
-            loader.addURL(context._jvm.java.io.File(str(jar)).toURI().toURL())
-            if not context._jsc.sc().isLocal():
-                context._jsc.addJar(str(jar))
+            add_jar_file(context, loader, jar)
     return loader

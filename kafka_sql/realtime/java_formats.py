@@ -28,6 +28,7 @@ from kafka_sql.formats.raw import options as raw
 from kafka_sql.options import Options
 from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.realtime.writer_schemas import serve_schemas
+from kafka_sql.spark.jvm import java_type
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class JavaPayload:
     @property
     def java_types(self) -> Any:
         """The fields as a StructType of the JVM."""
-        return self.gateway.jvm.org.apache.spark.sql.types.DataType.fromJson(self.types.json())
+        return java_type(self.gateway, self.types)
 
     @property
     def java_precisions(self) -> Any:

@@ -40,10 +40,19 @@ def add_jar(context: Any) -> Any:
     """
     loader = driver_class_loader(context)
     if loader is not None and load_class(loader, _A_CLASS) is None:
-        loader.addURL(_jar_url(context))
-        if not context._jsc.sc().isLocal():
-            context._jsc.addJar(str(JAR))
+        add_jar_file(context, loader, _jar())
     return loader
+
+
+def add_jar_file(context: Any, loader: Any, jar: Path) -> None:
+    """Add a jar to the driver, and to executors in other processes.
+
+    Args:
+        loader: the class loader of the driver's jars.
+    """
+    loader.addURL(_url(context, jar))
+    if not context._jsc.sc().isLocal():
+        context._jsc.addJar(str(jar))
 
 
 def load_driver_class(context: Any, name: str) -> Any:
@@ -51,7 +60,7 @@ def load_driver_class(context: Any, name: str) -> Any:
     loader = add_jar(context)
     if loader is None:
         urls = context._gateway.new_array(context._jvm.java.net.URL, 1)
-        urls[0] = _jar_url(context)
+        urls[0] = _url(context, _jar())
         parent = context._jvm.Thread.currentThread().getContextClassLoader()
         loader = context._jvm.java.net.URLClassLoader(urls, parent)
     return loader.loadClass(name)
@@ -79,7 +88,11 @@ def load_class(loader: Any, name: str) -> Any:
         return None
 
 
-def _jar_url(context: Any) -> Any:
+def _jar() -> Path:
     if not JAR.exists():
         raise FileNotFoundError(f"{JAR} is missing. In a checkout, build it: python -m tools.build_jar")
-    return context._jvm.java.io.File(str(JAR)).toURI().toURL()
+    return JAR
+
+
+def _url(context: Any, jar: Path) -> Any:
+    return context._jvm.java.io.File(str(jar)).toURI().toURL()

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import DataType
 
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.internal import Internal, JavaClass, PythonName
@@ -35,6 +36,12 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName("pyspark.sql.classic.column.Column._jc", "Java functions of this package take columns", _FAILS),
     PythonName(
         "pyspark.sql.streaming.query.StreamingQuery._jsq", "metrics read the last execution", "bytes are not reported"
+    ),
+    JavaClass(
+        "org.apache.spark.sql.types.DataType",
+        "Java functions of this package take types",
+        _FAILS,
+        members=("fromJson/1",),
     ),
     JavaClass("org.apache.spark.sql.Column", "Java functions of this package take arrays of columns", _FAILS),
     JavaClass("org.apache.spark.sql.classic.Dataset", "plans of a query", _FAILS, members=("queryExecution/0",)),
@@ -100,6 +107,11 @@ def java_column(column: Column) -> JavaObject:
     """Return the Column of the JVM."""
     untyped: Any = column
     return untyped._jc
+
+
+def java_type(gateway: Any, data_type: DataType) -> JavaObject:
+    """Return a type of the JVM."""
+    return gateway.jvm.org.apache.spark.sql.types.DataType.fromJson(data_type.json())
 
 
 def java_columns(spark: SparkSession, columns: Sequence[Column]) -> JavaObject:
