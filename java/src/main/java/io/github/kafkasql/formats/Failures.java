@@ -4,15 +4,11 @@ package io.github.kafkasql.formats;
 public final class Failures {
     /** A row that cannot be encoded. */
     public static final class Unencodable extends RuntimeException {
-        private final String reason;
+        public final String reason;
 
         Unencodable(String reason) {
             super("kafka_sql.errors.EncodeError: [ENCODE] " + oneLine(reason));
             this.reason = reason;
-        }
-
-        public String reason() {
-            return reason;
         }
     }
 

@@ -31,8 +31,8 @@ public abstract class PayloadDecoder implements Serializable {
             decodeRows(payload, rows);
         } catch (Mismatch e) {
             rows.clear();
-            String field = e.path().isEmpty() ? "" : ", field '" + e.path() + "'";
-            String message = topic + "[" + partition + "]@" + offset + errors.part() + field + ": " + e.reason();
+            String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
+            String message = topic + "[" + partition + "]@" + offset + errors.part() + field + ": " + e.reason;
             if (errors.mode().equals("fail")) throw Failures.decode(message + errors.advice());
             if (skipped == null) skipped = new SkippedRecords(errors, topic, partition, offset);
             skipped.add(message, offset);

@@ -1,6 +1,5 @@
 package io.github.kafkasql.formats;
 
-import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.time.LocalTime;
 import java.time.format.DateTimeFormatter;
@@ -18,6 +17,8 @@ public final class Times {
             .appendFraction(ChronoField.NANO_OF_SECOND, 0, 9, true)
             .toFormatter();
 
+    public static final String EXPECTED = "a time such as '12:13:14'";
+
     private static final int MAX_YEAR = 32767;
 
     static DateTimeFormatter dateAnd(char separator, DateTimeFormatter time, String end) {
@@ -29,22 +30,10 @@ public final class Times {
             .toFormatter();
     }
 
-    static int parseDate(String text) {
-        try {
-            return Math.toIntExact(LocalDate.parse(text).toEpochDay());
-        } catch (DateTimeException | ArithmeticException e) {
-            throw new NumberFormatException("expected a date such as '2020-12-30'");
-        }
-    }
-
     /** Returns the nanoseconds since midnight, rounded down to milliseconds. */
     public static long parseTime(String text, DateTimeFormatter formatter) {
-        try {
-            LocalTime time = formatter.parse(text).query(TemporalQueries.localTime());
-            return time.truncatedTo(ChronoUnit.MILLIS).toNanoOfDay();
-        } catch (DateTimeException e) {
-            throw new NumberFormatException("expected a time such as '12:13:14'");
-        }
+        LocalTime time = formatter.parse(text).query(TemporalQueries.localTime());
+        return time.truncatedTo(ChronoUnit.MILLIS).toNanoOfDay();
     }
 
     static String formatDate(LocalDate date) {

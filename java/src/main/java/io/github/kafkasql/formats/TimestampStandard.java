@@ -4,7 +4,6 @@ import static java.time.format.DateTimeFormatter.ISO_LOCAL_DATE_TIME;
 import static java.time.format.DateTimeFormatter.ISO_LOCAL_TIME;
 import static java.time.format.DateTimeFormatter.ISO_OFFSET_TIME;
 
-import java.time.DateTimeException;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -26,21 +25,20 @@ public enum TimestampStandard {
         this.utc = utc;
     }
 
-    /** Returns the microseconds since 1970. isUtc: for TIMESTAMP_LTZ. */
+    /** Returns the microseconds since 1970. isUtc: for TIMESTAMP_LTZ. Throws DateTimeException, ArithmeticException. */
     long parse(String text, boolean isUtc) {
-        try {
-            TemporalAccessor parsed = (isUtc ? utc : local).parse(text);
-            LocalDateTime time =
-                LocalDateTime.of(parsed.query(TemporalQueries.localDate()), parsed.query(TemporalQueries.localTime()));
-            ZoneOffset offset = this == ISO_WITH_OFFSET ? ZoneOffset.from(parsed) : ZoneOffset.UTC;
-            return DateTimeUtils.instantToMicros(time.toInstant(offset));
-        } catch (DateTimeException | ArithmeticException e) {
-            String example = "2020-12-30" + separator() + "12:13:14.123";
-            throw new NumberFormatException(
-                this == ISO_WITH_OFFSET
-                    ? "expected a timestamp with an offset, such as '" + example + "+02:00'"
-                    : "expected a timestamp such as '" + example + (isUtc ? "Z'" : "'"));
-        }
+        TemporalAccessor parsed = (isUtc ? utc : local).parse(text);
+        LocalDateTime time =
+            LocalDateTime.of(parsed.query(TemporalQueries.localDate()), parsed.query(TemporalQueries.localTime()));
+        ZoneOffset offset = this == ISO_WITH_OFFSET ? ZoneOffset.from(parsed) : ZoneOffset.UTC;
+        return DateTimeUtils.instantToMicros(time.toInstant(offset));
+    }
+
+    String description(boolean isUtc) {
+        String example = "2020-12-30" + separator() + "12:13:14.123";
+        return this == ISO_WITH_OFFSET
+            ? "a timestamp with an offset, such as '" + example + "+02:00'"
+            : "a timestamp such as '" + example + (isUtc ? "Z'" : "'");
     }
 
     String format(long micros, boolean isUtc) {

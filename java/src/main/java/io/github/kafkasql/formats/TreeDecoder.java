@@ -7,10 +7,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.*;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Decodes payloads that Jackson parses: a value is a map, a list, null, or what the format has for the other types. */
@@ -74,7 +71,7 @@ public abstract class TreeDecoder extends PayloadDecoder {
             } catch (NumberFormatException e) {
                 if (!ignoresErrors) throw mismatch(value, e.getMessage());
             } catch (Mismatch e) {
-                if (e.isMissing() || !ignoresErrors) throw e;
+                if (e.isMissing || !ignoresErrors) throw e;
             }
             if (result == null && !isNullable) throw new Mismatch("is null or missing, but declared NOT NULL", "", true);
             return result;

@@ -30,7 +30,7 @@ public final class RowEncoder implements Serializable {
             }
             return encoder.encodeRow(row);
         } catch (Failures.Unencodable e) {
-            throw Failures.encode("Table '" + table + "': " + e.reason());
+            throw Failures.encode("Table '" + table + "': " + e.reason);
         }
     }
 }

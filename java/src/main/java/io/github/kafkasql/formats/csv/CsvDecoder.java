@@ -14,24 +14,21 @@ import io.github.kafkasql.formats.TimestampStandard;
 import io.github.kafkasql.formats.TreeDecoder;
 import java.io.IOException;
 import java.sql.Date;
-import java.time.DateTimeException;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimeType;
-import org.apache.spark.sql.types.TimestampNTZType;
-import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.*;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Decodes the first line of CSV of a payload. A value is a string; those of an ARRAY or ROW are a list of strings. */
 public final class CsvDecoder extends TreeDecoder {
+    // lenient, and before 1582-10-15 in the Julian calendar
+    private static final Converter<String> DATE =
+        Scalars.expecting("a date such as '2020-12-30'", text -> (int) Date.valueOf(text).toLocalDate().toEpochDay());
+    private static final Converter<String> TIME =
+        Scalars.expecting(Times.EXPECTED, text -> Times.parseTime(text, DateTimeFormatter.ISO_LOCAL_TIME));
+
     private final CsvFactory factory;
     private final CsvSchema schema;
     private final Converter<Object> rowConverter;
@@ -66,7 +63,7 @@ public final class CsvDecoder extends TreeDecoder {
             checkRow(values, schema.size());
             return values;
         } catch (Mismatch e) {
-            reason = e.reason();
+            reason = e.reason;
         } catch (IOException e) {
             reason = PayloadParser.reason(e, "CSV");
         }
@@ -108,23 +105,14 @@ public final class CsvDecoder extends TreeDecoder {
     @Override
     protected Converter<Object> scalarConverter(DataType type) {
         if (type instanceof StringType) return value -> UTF8String.fromString((String) value);
-        if (type instanceof DateType) return value -> parseDate((String) value);
-        if (type instanceof TimeType) return value -> Times.parseTime((String) value, DateTimeFormatter.ISO_LOCAL_TIME);
-        if (type instanceof BinaryType) return value -> Scalars.toBytes(((String) value).trim());
+        if (type instanceof DateType) return value -> DATE.convert((String) value);
+        if (type instanceof TimeType) return value -> TIME.convert((String) value);
         Converter<String> converter = Scalars.converter(type, TimestampStandard.SQL);
         if (type instanceof DecimalType) { // without spaces
             return value -> converter.convert(value.equals(((String) value).trim()) ? (String) value : "");
         }
-        boolean isTrimmed = type instanceof TimestampType || type instanceof TimestampNTZType;
+        boolean isTrimmed =
+            type instanceof TimestampType || type instanceof TimestampNTZType || type instanceof BinaryType;
         return value -> converter.convert(isTrimmed ? ((String) value).trim() : (String) value);
-    }
-
-    /** Parses as Flink does: leniently, and before 1582-10-15 in the Julian calendar. */
-    private static int parseDate(String text) {
-        try {
-            return (int) Date.valueOf(text).toLocalDate().toEpochDay();
-        } catch (IllegalArgumentException | DateTimeException e) {
-            throw new NumberFormatException("expected a date such as '2020-12-30'");
-        }
     }
 }

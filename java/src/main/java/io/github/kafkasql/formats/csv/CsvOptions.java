@@ -6,9 +6,7 @@ import com.fasterxml.jackson.dataformat.csv.CsvParser;
 import com.fasterxml.jackson.dataformat.csv.CsvSchema;
 import io.github.kafkasql.formats.PayloadParser;
 import java.io.Serializable;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.*;
 
 /** The options of the csv format. If {@code quote} or {@code escape} is empty, there is no such character. */
 public record CsvOptions(

@@ -11,13 +11,7 @@ import io.github.kafkasql.formats.PayloadParser;
 import io.github.kafkasql.formats.Scalars;
 import io.github.kafkasql.formats.TreeDecoder;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.LongType;
-import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.*;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Decodes a JSON payload: an object is one row, an array of objects becomes one row per object. */
@@ -47,8 +41,8 @@ public class JsonDecoder extends TreeDecoder {
                 rows.add((InternalRow) rowConverter.convert(element));
             } catch (Mismatch e) {
                 if (ignoresErrors) continue;
-                if (!e.isMissing()) throw e;
-                throw new Mismatch(e.reason() + "; the payload is: " + excerpt(payload), e.path(), true);
+                if (!e.isMissing) throw e;
+                throw new Mismatch(e.reason + "; the payload is: " + excerpt(payload), e.path, true);
             }
         }
     }
@@ -70,21 +64,21 @@ public class JsonDecoder extends TreeDecoder {
 
     @Override
     protected String describe(Object value) {
-        return value instanceof JsonTree.NumberText number ? number.text : JsonTree.compact(value, false);
+        return value instanceof JsonTree.NumberText number ? number.text() : JsonTree.compact(value, false);
     }
 
     @Override
     protected Converter<Object> scalarConverter(DataType type) {
         if (type instanceof StringType) return value -> UTF8String.fromString(toText(value)); // a lone surrogate becomes ?
-        if (type instanceof BinaryType) return value -> Scalars.toBytes(value instanceof String text ? text : "?");
         Converter<String> converter = Scalars.converter(type, options.standard());
+        if (type instanceof BinaryType) return value -> converter.convert(value instanceof String text ? text : "?");
         if (type instanceof BooleanType) {
             return value -> value instanceof Boolean ? value : converter.convert(scalarText(value));
         }
         if (type instanceof IntegerType || type instanceof LongType) {
             Converter<String> truncating = Scalars.truncatingConverter(type);
             return value ->
-                (value instanceof JsonTree.NumberText number && !number.isIntegral ? truncating : converter)
+                (value instanceof JsonTree.NumberText number && !number.isIntegral() ? truncating : converter)
                     .convert(scalarText(value));
         }
         return value -> converter.convert(scalarText(value));
@@ -92,12 +86,12 @@ public class JsonDecoder extends TreeDecoder {
 
     private String toText(Object value) {
         if (value instanceof String text) return text;
-        return value instanceof JsonTree.NumberText number ? number.text : JsonTree.compact(value, options.hasDecimals());
+        return value instanceof JsonTree.NumberText number ? number.text() : JsonTree.compact(value, options.hasDecimals());
     }
 
     /** Returns the text of a string or a number; another value raises the same error as an empty string. */
     private static String scalarText(Object value) {
-        if (value instanceof JsonTree.NumberText number) return number.text;
+        if (value instanceof JsonTree.NumberText number) return number.text();
         return value instanceof String text ? text : "";
     }
 }

@@ -4,16 +4,7 @@ import io.github.kafkasql.formats.PayloadEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.ByteType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.LongType;
-import org.apache.spark.sql.types.ShortType;
-import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.*;
 
 /** Encodes the value of the only column as a payload; null is a record without a payload. */
 public final class RawEncoder extends PayloadEncoder {
