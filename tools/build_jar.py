@@ -31,6 +31,7 @@ from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.options.statement_masking import options_pattern, secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder
+from kafka_sql.sql.recognize.first_words import starts_python_pattern
 
 ROOT: Final = Path(__file__).parents[1]
 JAR: Final = ROOT / "kafka_sql" / "spark" / "kafka-sql.jar"
@@ -196,7 +197,11 @@ def _pack(jar: Path, classes: Path, digest: str, resources: Mapping[str, str]) -
 def _patterns() -> dict[str, str]:
     """Return the regular expressions that ``Statements.java`` reads, by their names in the jar."""
     folder = "io/github/kafkasql/extension"
-    return {f"{folder}/secrets.regex": secrets_pattern(), f"{folder}/options.regex": options_pattern()}
+    return {
+        f"{folder}/secrets.regex": secrets_pattern(),
+        f"{folder}/options.regex": options_pattern(),
+        f"{folder}/starts_python.regex": starts_python_pattern(),
+    }
 
 
 def main(arguments: Sequence[str]) -> int:

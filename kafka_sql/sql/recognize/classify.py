@@ -199,7 +199,8 @@ _FLINK_ONLY: Final = {
     ("CREATE", "MODEL"): "CREATE MODEL",
     ("CREATE", "TEMPORARY", "MODEL"): "CREATE MODEL",
 }
-_MAY_BE_FLINKS: Final = ("COMPILE", "EXECUTE", "CREATE", "ALTER", "DROP")
+_MAY_BE_FLINKS: Final = frozenset(words[0] for words in _FLINK_ONLY)
+# its keys and those of _FLINK_ONLY are the FIRST_WORDS
 _CLASSIFIERS: Final[dict[str, Callable[[str, TokenCursor], st.Statement | None]]] = {
     "CREATE": classify_create,
     "DROP": _classify_drop,

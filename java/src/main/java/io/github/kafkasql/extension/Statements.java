@@ -22,11 +22,8 @@ import org.apache.spark.sql.classic.Dataset;
  */
 public final class Statements implements InvocationHandler {
     /** Statements that start Python. Once Python runs, it gets all statements, because any may name a Kafka table. */
-    private static final Pattern STARTS_PYTHON = Pattern.compile(
-        "(?:\\s++|--[^\\n]*+|/[*].*?[*]/)*+"
-        + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB"
-        + "|.*\\bread_kafka`?\\s*[(]).*",
-        Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern STARTS_PYTHON =
+        Pattern.compile(readPattern("starts_python.regex"), Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
     private static final Pattern OPTIONS = Pattern.compile(readPattern("options.regex"));
 
@@ -47,7 +44,7 @@ public final class Statements implements InvocationHandler {
             Statements.class.getClassLoader(), new Class<?>[] {ParserInterface.class}, new Statements(session, parser));
     }
 
-    /** Return a regular expression that kafka_sql/options/statement_masking.py put into the jar when it was built. */
+    /** Return a regular expression that tools/build_jar.py put into the jar. */
     static String readPattern(String name) {
         try (InputStream pattern = Statements.class.getResourceAsStream(name)) {
             return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);
