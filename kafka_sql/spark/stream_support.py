@@ -31,7 +31,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     JavaClass(_CHECKER, _WHY, _FAILS, members=("checkForStreaming/2",)),
     JavaClass("org.apache.spark.sql.streaming.OutputMode", _WHY, _FAILS, members=("Append/0", "Update/0")),
     *(
-        Text(text, "the error says what to write instead", "the error has Spark's text", source=_CHECKER)
+        Text(text, "the error says what to write instead", "the error has Spark's text", source=f"{_CHECKER}$")
         for text in (DISTINCT, EXCEPT, INTERSECT, OFFSET, SORT, STREAM_JOIN)
     ),
 )
