@@ -52,7 +52,6 @@ _UNCHECKED: Final = (
     "all-static-method allJavadoc boxing fallthrough hiding javadoc nls paramAssign serial static-method super "
     "switchDefault syntheticAccess unnecessaryElse unqualifiedField unusedExceptionParam"
 )
-_OLD: Final = _SOURCES / "io" / "github" / "kafkasql" / "realtime"  # its warnings are no errors yet
 
 
 class BuildError(Exception):
@@ -134,7 +133,7 @@ def _compile(sources: Path, dependencies: Iterable[Path], classes: Path) -> None
     (compiler,) = _download(jar for jar in jars if jar.artifact == _COMPILER)
     class_path = [*dependencies, *_download(jar for jar in jars if jar.artifact != _COMPILER)]
     command = [find_java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", str(compiler), *_OPTIONS]
-    command += [f"-warn:+all,-{_UNCHECKED.replace(' ', ',-')}", "-failOnWarning", f"-nowarn:[{_OLD}]"]
+    command += [f"-warn:+all,-{_UNCHECKED.replace(' ', ',-')}", "-failOnWarning"]
     command += ["-cp", os.pathsep.join(map(str, class_path)), "-d", str(classes), str(sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

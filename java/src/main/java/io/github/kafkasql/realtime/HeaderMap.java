@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** Converts the headers of a record to a map. */
 public final class HeaderMap implements Serializable {
@@ -15,7 +16,7 @@ public final class HeaderMap implements Serializable {
     public MapData convert(ArrayData headers) {
         int count = headers.numElements();
         boolean[] isLast = new boolean[count];
-        Set names = new HashSet(); // of strings that are comparable, so that equal hashes do not make it slow
+        Set<UTF8String> names = new HashSet<>(); // of strings that are comparable, so that equal hashes do not make it slow
         for (int i = count - 1; i >= 0; i--) isLast[i] = names.add(headers.getStruct(i, 2).getUTF8String(0));
         Object[] keys = new Object[names.size()];
         Object[] values = new Object[names.size()];

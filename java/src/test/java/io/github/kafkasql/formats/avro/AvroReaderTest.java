@@ -56,7 +56,7 @@ class AvroReaderTest {
     void checksALengthBeforeItAllocates() {
         Schema writer = record("{\"name\": \"s\", \"type\": \"bytes\"}, ");
         Mismatch e = assertThrows(Mismatch.class, () -> read(writer, Integer.MAX_VALUE - 8, 1));
-        assertTrue(e.reason().startsWith("the payload ends before the value does (byte "), e.reason());
-        assertEquals("s", e.path());
+        assertTrue(e.reason.startsWith("the payload ends before the value does (byte "), e.reason);
+        assertEquals("s", e.path);
     }
 }
