@@ -2,8 +2,8 @@
 
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
 that identify the location (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own.
-An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text, from
-which kafka_sql/sql/errors/from_text.py recovers them.
+An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text, to
+which kafka_sql/runtime/error_trailer.py adds them.
 
     KafkaSqlError
     ├── StatementError           a statement cannot be parsed or executed

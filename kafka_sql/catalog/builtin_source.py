@@ -34,6 +34,7 @@ from kafka_sql.options.builtin_connectors import (
     parse_generators,
     row_limit,
 )
+from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 
 _BATCH: Final = 10_000  # rows
@@ -56,6 +57,7 @@ class Rows(InputPartition):
         return f"{self.run}:{self.start}"
 
 
+@raises_attributes
 class BuiltinTable(QuickAckMixin, DataSource):
     """A table of datagen, print or blackhole; each has a subclass with its definition."""
 

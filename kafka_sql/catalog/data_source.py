@@ -16,6 +16,7 @@ from pyspark.sql.types import DataType, StructType
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
+from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 
 
+@raises_attributes
 class KafkaTable(QuickAckMixin, DataSource):
     """A declared table as a data source; each table has a subclass with its definition.
 

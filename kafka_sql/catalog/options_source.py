@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from kafka_sql.errors import SchemaError
+from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SPARK_OPTIONS = ("path", "checkpointlocation")  # Spark passes its own options, too
 
 
+@raises_attributes
 class KafkaSource(QuickAckMixin, DataSource):
     """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the
     written DataFrame.

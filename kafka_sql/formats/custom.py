@@ -274,8 +274,8 @@ def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> 
     return ImportedFormat(
         identifier,
         custom_class.options,
-        lambda schema, options: _CheckedDecoder(format_.create_decoder(schema, options), schema, prefix),
-        lambda schema, options: _CheckedEncoder(format_.create_encoder(schema, options), prefix),
+        lambda schema, options: _CheckedDecoder(format_.create_decoder(schema, options), schema, fail),
+        lambda schema, options: _CheckedEncoder(format_.create_encoder(schema, options), fail),
         reads_records=custom_class.reads_records,
         reference=reference,
         option=option,
@@ -285,8 +285,8 @@ def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> 
 class _CheckedDecoder:
     """Names the option in errors of a user's decoder, and checks what it returns."""
 
-    def __init__(self, decoder: Decoder, schema: pa.Schema, prefix: str) -> None:
-        self._decoder, self._schema, self._prefix = decoder, schema, prefix
+    def __init__(self, decoder: Decoder, schema: pa.Schema, fail: Callable[[str], InvalidOptionError]) -> None:
+        self._decoder, self._schema, self._fail = decoder, schema, fail
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         try:
@@ -297,19 +297,19 @@ class _CheckedDecoder:
         except KafkaSqlError:
             raise
         except Exception as e:
-            raise InvalidOptionError(f"{self._prefix}the decoder failed: {type(e).__name__}: {e}") from e
+            raise self._fail(f"the decoder failed: {type(e).__name__}: {e}") from e
         self._check_rows(errors or (), len(payloads))
         problem = self._find_problem(decoded, len(payloads), errors)
         if problem:
-            raise InvalidOptionError(f"{self._prefix}the decoder returned {problem}.")
+            raise self._fail(f"the decoder returned {problem}.")
         return decoded
 
     def _check_rows(self, errors: Iterable[DecodeError], payload_count: int) -> None:
         """Check that errors are of payloads of the buffer, because the reader looks up their offsets."""
         for error in errors:
             if not 0 <= error.row < payload_count:
-                raise InvalidOptionError(
-                    f"{self._prefix}the decoder reported an error of payload {error.row}, expected an index from 0 to "
+                raise self._fail(
+                    f"the decoder reported an error of payload {error.row}, expected an index from 0 to "
                     f"{payload_count - 1}: {error.reason}"
                 ) from error
 
@@ -342,8 +342,8 @@ class _CheckedDecoder:
 class _CheckedEncoder:
     """Names the option in errors of a user's encoder, and checks what it returns."""
 
-    def __init__(self, encoder: Encoder, prefix: str) -> None:
-        self._encoder, self._prefix = encoder, prefix
+    def __init__(self, encoder: Encoder, fail: Callable[[str], InvalidOptionError]) -> None:
+        self._encoder, self._fail = encoder, fail
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         try:
@@ -351,11 +351,10 @@ class _CheckedEncoder:
         except KafkaSqlError:
             raise
         except Exception as e:
-            raise InvalidOptionError(f"{self._prefix}the encoder failed: {type(e).__name__}: {e}") from e
+            raise self._fail(f"the encoder failed: {type(e).__name__}: {e}") from e
         is_binary = isinstance(payloads, pa.Array) and payloads.type == pa.binary()
         if not is_binary or len(payloads) != batch.num_rows:
-            raise InvalidOptionError(
-                f"{self._prefix}the encoder must return a pyarrow array of type binary with one payload per row "
-                f"({batch.num_rows})."
+            raise self._fail(
+                f"the encoder must return a pyarrow array of type binary with one payload per row ({batch.num_rows})."
             )
         return payloads

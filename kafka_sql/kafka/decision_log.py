@@ -157,6 +157,8 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
             raise BrokerError(
                 f"{LOG_TOPIC}[0]@{offset}: a transaction of the decision log has been open for {_READ_SECONDS:g} s. "
                 "Check the brokers.",
+                topic=LOG_TOPIC,
+                partition=0,
                 offset=offset,
             )
     return values

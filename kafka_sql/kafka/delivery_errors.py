@@ -84,19 +84,31 @@ _ERRORS: Final[dict[int, tuple[type[BrokerError], str]]] = {
 }
 
 
-def delivery_error(code: int, where: str, details: str, reason: str | None = None) -> BrokerError:
+def delivery_error(
+    code: int,
+    where: str,
+    details: str,
+    reason: str | None = None,
+    *,
+    topic: str | None = None,
+    partition: int | None = None,
+) -> BrokerError:
     """Return the error for an error code of the protocol, or for a local error of librdkafka.
 
     Args:
         where: table, topic and partition; the beginning of the message.
         details: what else is known; the end of the message.
         reason: librdkafka's description of the error; None for that of the code.
+        topic: the topic.
+        partition: the partition, if known.
     """
     error_class, advice = _ERRORS.get(code, (DeliveryError, ""))
     if reason is None:
         is_local = code < ErrorCode.UNKNOWN_SERVER_ERROR
         reason = str(KafkaError(code).str()) if is_local else error_text(code)
-    return error_class(f"{where}: {reason}.{' ' + advice + '.' if advice else ''} {details}")
+    error = error_class(f"{where}: {reason}.{' ' + advice + '.' if advice else ''} {details}")
+    error.topic, error.partition = topic, partition
+    return error
 
 
 def begin_transaction_error(

@@ -78,7 +78,8 @@ def _read_direct(
             raise e.__cause__ from None
         raise FetchError(
             f"{split.describe_offset(e.offset)}: the direct client cannot read this: {e.reason}. Option "
-            f"'{SCAN_CLIENT.key}' is '{DIRECT}': remove it to read this with librdkafka."
+            f"'{SCAN_CLIENT.key}' is '{DIRECT}': remove it to read this with librdkafka.",
+            **split.at(e.offset),
         ) from None
 
 

@@ -16,15 +16,16 @@ def fetch_error(code: int, split: Split, offset: int, reason: str) -> BrokerErro
     """
     where = split.describe_offset(offset)
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        return AuthorizationError(f"{where}: {reason}. Grant the user READ on the topic.")
-    return FetchError(f"{where}: {reason}.")
+        return AuthorizationError(f"{where}: {reason}. Grant the user READ on the topic.", **split.at(offset))
+    return FetchError(f"{where}: {reason}.", **split.at(offset))
 
 
 def out_of_range_error(split: Split, offset: int, reason: str) -> OffsetError:
     """Return the error for an offset that the partition does not have, and never had."""
     return OffsetError(
         f"{split.describe_offset(offset)}: the offset is out of range ({reason}). The topic was recreated, or its "
-        "leader has lost records. Restart with 'scan.startup.mode' = 'earliest-offset'."
+        "leader has lost records. Restart with 'scan.startup.mode' = 'earliest-offset'.",
+        **split.at(offset),
     )
 
 
@@ -33,9 +34,7 @@ def deleted_topic_error(split: Split, offset: int) -> TopicNotFoundError:
     return TopicNotFoundError(
         f"{split.describe_offset(offset)}: the topic no longer exists. It was deleted during the read. Run the query "
         "again, without the topic or after creating it.",
-        topic=split.topic,
-        partition=split.partition,
-        offset=offset,
+        **split.at(offset),
     )
 
 
@@ -50,7 +49,8 @@ def stalled_error(split: Split, offset: int, seconds: float, causes: str) -> Fet
     return FetchError(
         f"{split.describe_offset(offset)}: no records arrived for {seconds:g} s, and the read ends at offset "
         f"{split.stop}. Check that the topic was not deleted or recreated and that its brokers are up. Client: "
-        f"{causes}."
+        f"{causes}.",
+        **split.at(offset),
     )
 
 
@@ -67,7 +67,5 @@ def raise_data_loss(split: Split, offset: int, first: int) -> None:
     raise DataLossError(
         f"{split.describe_offset(offset)}: the record was deleted before it was read. The first available offset is "
         f"{first}.",
-        topic=split.topic,
-        partition=split.partition,
-        offset=offset,
+        **split.at(offset),
     )

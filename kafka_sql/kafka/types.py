@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 TopicPartition: TypeAlias = tuple[str, int]
 Offsets: TypeAlias = dict[TopicPartition, int]
@@ -55,6 +55,10 @@ class Split:
     def describe_offset(self, offset: int) -> str:
         """Return an offset of the partition as error messages show it: ``topic[partition]@offset``."""
         return f"{self.qualified_topic}[{self.partition}]@{offset}"
+
+    def at(self, offset: int) -> dict[str, Any]:
+        """Return an offset of the partition as attributes of errors."""
+        return {"topic": self.topic, "partition": self.partition, "offset": offset}
 
 
 # Takes the split, the first deleted offset and the first available offset. Returns to resume at the latter, or raises.

@@ -134,7 +134,7 @@ def check_dynamic_options(options: Options) -> None:
 def _check_topic(options: Options) -> None:
     pattern, partitions = options.get(opt.TOPIC_PATTERN), options.get(opt.SCAN_PARTITIONS)
     if options.is_set(opt.TOPIC) and pattern is not None:
-        raise ConflictingOptionsError("Option 'topic' and 'topic-pattern' shouldn't be set together.")
+        raise ConflictingOptionsError("Option 'topic' and 'topic-pattern' shouldn't be set together.", option="topic")
     if pattern is not None and partitions is not None:
         raise ConflictingOptionsError(
             f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together.", option="topic-pattern"

@@ -68,7 +68,9 @@ def load_partitioner(definition: Definition) -> Callable[[], Partitioner] | None
     if not callable(getattr(partitioner, "partition", None)):
         raise InvalidOptionError(
             f"{table}option '{opt.PARTITIONER.key}' = '{name}': the class has no method partition(rows, keys, values, "
-            "topic, partitions); see kafka_sql.sink.partitioner.Partitioner."
+            "topic, partitions); see kafka_sql.sink.partitioner.Partitioner.",
+            option=opt.PARTITIONER.key,
+            table=definition.name,
         )
     return partitioner
 

@@ -17,6 +17,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
@@ -85,6 +86,7 @@ class _TableWriter(QuickAckMixin):
             driver.abort(self._definition, messages)
 
 
+@raises_attributes
 class BatchWriter(_TableWriter, DataSourceArrowWriter):
     """Writes the rows of an INSERT statement or of ``df.write``."""
 
@@ -105,6 +107,7 @@ class BatchWriter(_TableWriter, DataSourceArrowWriter):
         self._abort(messages)
 
 
+@raises_attributes
 class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
     """Writes the rows of each micro-batch."""
 

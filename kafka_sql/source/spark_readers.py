@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.types import SourceCluster, Split
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
@@ -49,6 +50,7 @@ class TaskPartition(InputPartition):
         self.splits, self.is_in_first_batch = splits, is_in_first_batch
 
 
+@raises_attributes
 class BatchReader(QuickAckMixin, DataSourceReader):
     """A batch read: from the startup position to the bounded end, or to the end at planning time."""
 
@@ -85,6 +87,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         return self._definition.reads_content or self._definition.options.get(opt.SCAN_PARALLELISM) is None
 
 
+@raises_attributes
 class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A streaming read. ``source/stream/stream_offset.py`` describes what Spark stores in its checkpoint.
 

@@ -13,8 +13,8 @@ import pytest
 from kafka_sql import errors
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, KafkaSqlError, SqlSyntaxError
+from kafka_sql.runtime.error_trailer import find_error
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.errors.from_text import error_from_message
 
 
 def _classes(base: type[KafkaSqlError] = KafkaSqlError) -> Iterator[type[KafkaSqlError]]:
@@ -60,9 +60,10 @@ class TestEveryClass:
         assert str(pickle.loads(pickle.dumps(prefixed))) == str(prefixed)
 
     def test_an_error_that_arrived_as_text_has_all_attributes(self, cls: type[KafkaSqlError]) -> None:
-        error = error_from_message(cls, "orders[3]@17: no JSON")
-        assert str(error) == f"[{cls.condition()}] orders[3]@17: no JSON"
-        assert set(vars(error)) == set(vars(cls(**_facts(cls))))
+        found = find_error(f"kafka_sql.errors.{cls.__name__}: [{cls.condition()}] orders[3]@17: no JSON")
+        assert found is not None
+        assert str(found[0]) == f"[{cls.condition()}] orders[3]@17: no JSON"
+        assert set(vars(found[0])) == set(vars(cls(**_facts(cls))))
 
     def test_it_is_in_the_tree_of_the_module_docstring(self, cls: type[KafkaSqlError]) -> None:
         assert cls.__name__ in (errors.__doc__ or "")

@@ -43,11 +43,12 @@ def ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
 
 
 def _read(settings: RegistrySettings, store: str, location: str, read: Callable[[bytes], T]) -> T:
-    prefix = f"Option '{settings.format}.ssl.{store}.location': file '{mask_user_info(location)}'"
+    option = f"{settings.format}.ssl.{store}.location"
+    prefix = f"Option '{option}': file '{mask_user_info(location)}'"
     try:
         return read(allowed_paths.read_allowed(location))
     except OSError as e:
-        raise KeyStoreError(f"{prefix} cannot be read on this machine: {e.strerror}.") from None
+        raise KeyStoreError(f"{prefix} cannot be read on this machine: {e.strerror}.", option=option) from None
     except UnreadableStore as e:
         remedy = f"The password is in option '{settings.format}.ssl.{store}.password'."
-        raise KeyStoreError(f"{prefix}: {e}. {remedy}") from None
+        raise KeyStoreError(f"{prefix}: {e}. {remedy}", option=option) from None

@@ -86,7 +86,8 @@ def _check_unsigned(mapping: FieldMapping, array: pa.Array) -> None:
         value = extremes["min"] if extremes["min"] < 0 else extremes["max"]
         raise EncodeError(
             f"Field '{mapping.path}': {value} is not a number from 0 to {limit - 1}, the range of "
-            f"the field {mapping.descriptor.full_name}."
+            f"the field {mapping.descriptor.full_name}.",
+            field=mapping.path,
         )
 
 
@@ -122,7 +123,9 @@ def _from_json(mapping: FieldMapping, array: pa.Array) -> pa.BinaryArray:
             message = json_format.Parse(text, message_class())
         except json_format.ParseError as e:
             name = mapping.message.full_name if mapping.message is not None else ""
-            raise EncodeError(f"Field '{mapping.path}': the value is not the JSON of a {name}: {e}") from e
+            raise EncodeError(
+                f"Field '{mapping.path}': the value is not the JSON of a {name}: {e}", field=mapping.path
+            ) from e
         return bytes(message.SerializeToString(deterministic=True))
 
     return pa.array([None if text is None else serialize(text) for text in array.to_pylist()], pa.binary())

@@ -114,8 +114,9 @@ class Cluster:
                 raise topic_not_found_error(self.admin(), name, topics)
             error = topics[name].error
             if error is not None:
+                servers = self.admin().servers
                 raise BrokerError(
-                    f"Topic '{name}' cannot be read on {self.admin().servers}: {error.str()}.", topic=name
+                    f"Topic '{name}' cannot be read on {servers}: {error.str()}.", topic=name, servers=servers
                 )
         return sorted((name, p) for name in names for p in topics[name].partitions)
 

@@ -113,13 +113,16 @@ def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> 
             "certificate) is not authorized to see it. Grant the user DESCRIBE on the topic, and READ or WRITE as the "
             "table needs.",
             topic=topic,
+            servers=admin.servers,
         )
         error.__cause__ = e
         return error
     except BrokerError as e:
         _LOG.debug("topic '%s' cannot be described: %s", topic, e)
     suggestion = did_you_mean(topic, [t for t in listed if not t.startswith("__")])
-    return TopicNotFoundError(f"Topic '{topic}' does not exist on {admin.servers}.{suggestion}", topic=topic)
+    return TopicNotFoundError(
+        f"Topic '{topic}' does not exist on {admin.servers}.{suggestion}", topic=topic, servers=admin.servers
+    )
 
 
 def _operation_names(operations: object) -> frozenset[str] | None:

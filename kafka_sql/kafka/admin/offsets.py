@@ -121,6 +121,7 @@ class OffsetRequest:
             "fewer partitions.",
             topic=partition[0],
             partition=partition[1],
+            servers=self._admin.servers,
         ) from failure
 
     def _exists(self, partition: TopicPartition) -> bool:

@@ -79,7 +79,9 @@ def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, d
                 return False
             if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
                 raise AuthorizationError(
-                    f"{where}: {reason} Grant the user CREATE on the topic or on the cluster, or create the topic."
+                    f"{where}: {reason} Grant the user CREATE on the topic or on the cluster, or create the topic.",
+                    topic=topic,
+                    table=table,
                 ) from e
             option = _OPTIONS.get(error.code())
             if option is not None:
@@ -130,7 +132,9 @@ def _check_settings(cluster: Cluster, topic: str, metadata: TopicMetadata, setti
     for key, value in settings.config.items():
         if key not in config:
             raise InvalidOptionError(
-                f"Table '{table}': unknown topic setting in option 'sink.topic.config.{key}'.", table=table
+                f"Table '{table}': unknown topic setting in option 'sink.topic.config.{key}'.",
+                option=f"sink.topic.config.{key}",
+                table=table,
             )
         if config[key].value != value:
             raise mismatch(f"sink.topic.config.{key}", f"'{config[key].value}'", value)

@@ -60,7 +60,8 @@ def check_kerberos_support(config: Mapping[str, str]) -> None:
             ""
             if configured
             else " For user names and passwords: 'properties.sasl.mechanism' = 'PLAIN' or 'SCRAM-SHA-512'."
-        )
+        ),
+        option="properties.sasl.mechanism",
     )
 
 

@@ -204,7 +204,8 @@ def _check_characters(key: str, value: str) -> None:
     for text, what in ((key, "name"), (value, "value")):
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidOptionError(
-                f"Invalid {what} of option 'properties.{ascii(key)[1:-1]}': it contains a NUL or a lone surrogate."
+                f"Invalid {what} of option 'properties.{ascii(key)[1:-1]}': it contains a NUL or a lone surrogate.",
+                option=f"properties.{ascii(key)[1:-1]}",
             )
 
 

@@ -242,7 +242,7 @@ class DirectProducer:
 
     def _row_error(self, code: int, topic: str, row: int) -> BrokerError:
         where = f"{self._label}topic '{topic}', row {self.sent + row} of the task"
-        return delivery_error(code, where, "")
+        return delivery_error(code, where, "", topic=topic)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ def _read(
                     yield to_records(columns[:, start:end], fields)
                 position = next_position
         except MalformedResponse as e:
-            raise FetchError(f"{split.describe_offset(position)}: {e}.") from None
+            raise FetchError(f"{split.describe_offset(position)}: {e}.", **split.at(position)) from None
 
 
 def _wait_for_batches(
@@ -173,7 +173,9 @@ def _wait_for_batches(
         if not batches.is_supported:
             raise UnsupportedReadError(position, _OLD_FORMAT, is_lasting=True)
         if batches.is_damaged:
-            raise FetchError(f"{split.describe_offset(position)}: the header of a record batch is damaged.")
+            raise FetchError(
+                f"{split.describe_offset(position)}: the header of a record batch is damaged.", **split.at(position)
+            )
         wait.after_no_records(result)
         if fetcher.is_at_replica and not split.end_may_not_exist and wait.waited > _REPLICA_SECONDS:
             fetcher.leave_replica()

@@ -413,7 +413,9 @@ class Sender:
         if not queue.can_restart():
             raise DeliveryError(
                 f"{self._label}{where}: {code}. A later batch was acknowledged, so that sending the earlier ones again "
-                f"could change the order of records. {self._describe_unacknowledged()}"
+                f"could change the order of records. {self._describe_unacknowledged()}",
+                topic=queue.topic,
+                partition=queue.partition,
             )
         if any(batch.may_be_written for batch in queue.batches):
             _LOG.warning("%s%s: %s. Records that may be written are sent again.", self._label, where, code)
@@ -432,7 +434,8 @@ class Sender:
 
     def _error(self, code: int, queue: PartitionQueue, details: str) -> BrokerError:
         where = f"{self._label}{queue.topic}[{queue.partition}]"
-        return delivery_error(code, where, f"{self._describe_unacknowledged()} {details}".strip())
+        details = f"{self._describe_unacknowledged()} {details}".strip()
+        return delivery_error(code, where, details, topic=queue.topic, partition=queue.partition)
 
 
 def _broker_message(result: produce.ProduceResult) -> str:

@@ -171,10 +171,10 @@ class TopicLeaders:
     def _set(self, topic: str, metadata: TopicMetadata) -> None:
         now, is_missing = time.monotonic(), metadata.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if is_missing and now > self._missing_since.setdefault(topic, now) + self._connect_timeout:
-            raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "")
+            raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "", topic=topic)
         raise_if_retriable(metadata.code, ApiKey.METADATA)
         if metadata.code != ErrorCode.NONE:
-            raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "")
+            raise delivery_error(metadata.code, f"{self._label}topic '{topic}'", "", topic=topic)
         if not metadata.leaders:
             raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
         self._topics[topic] = metadata
@@ -191,4 +191,4 @@ class TopicLeaders:
         if now > self._loading_since.get(topic, math.inf) + self._limit.seconds:
             code: int = error.code if isinstance(error, RetriableError) else KafkaError._TIMED_OUT
             details = f"Client: {error}. 'properties.{self._limit.option}' sets how long to retry."
-            raise delivery_error(code, f"{self._label}topic '{topic}'", details) from error
+            raise delivery_error(code, f"{self._label}topic '{topic}'", details, topic=topic) from error

@@ -137,7 +137,7 @@ class TransactionManager:
             code, partition = wait()
             if code != ErrorCode.NONE:
                 where = f"{self._label}{topic}[{partition}]"
-                raise delivery_error(code, where, f"Transaction '{self._id}'.")
+                raise delivery_error(code, where, f"Transaction '{self._id}'.", topic=topic, partition=partition)
 
         return check
 

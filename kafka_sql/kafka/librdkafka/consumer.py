@@ -80,7 +80,9 @@ def _assign(client: _ConsumerClient, split: Split, start: int) -> None:
         client.consumer.assign([TopicPartition(split.topic, split.partition, start)])
     except KafkaException as e:
         reason = e.args[0].str()
-        raise FetchError(f"{split.describe_offset(start)}: the partition cannot be assigned: {reason}.") from None
+        raise FetchError(
+            f"{split.describe_offset(start)}: the partition cannot be assigned: {reason}.", **split.at(start)
+        ) from None
 
 
 def _read(

@@ -41,12 +41,13 @@ class ProducerClient:
     Nothing else refers to confluent-kafka's producer: its own ``close`` waits for all records, without a limit.
 
     Attributes:
-        failures: error code and topic partition of each record that was not acknowledged.
+        failures: error code, topic and partition of each record that was not acknowledged. A record that was rejected
+            before it was assigned to a partition has none.
     """
 
     producer: confluent_kafka.Producer
     errors: ClientErrors
-    failures: list[tuple[int, str]]
+    failures: list[tuple[int, str, int | None]]
 
     def poll(self, seconds: float) -> None:
         """Handle what the client has reported; wait for it if there is nothing."""
@@ -194,7 +195,7 @@ class Producer:
         self._poll(0)
         code, reason = self._root_cause(code)
         where = f"{self._label}topic '{topic}', row {self.sent + row} of the task"
-        raise delivery_error(code, where, f"Client: {self._client.errors.causes()}.", reason)
+        raise delivery_error(code, where, f"Client: {self._client.errors.causes()}.", reason, topic=topic)
 
     def partition_count(self, topic: str) -> int:
         """Return the number of partitions of a topic; requested from the cluster once.
@@ -221,7 +222,7 @@ class Producer:
                 details = f"Client: {self._client.errors.causes()}."
                 if error.code() in UNREACHABLE:
                     details += f" 'properties.{self._limit.option}' sets how long to retry."
-                raise delivery_error(error.code(), f"{self._label}topic '{topic}'", details)
+                raise delivery_error(error.code(), f"{self._label}topic '{topic}'", details, topic=topic)
             retries.pause(str(error))
 
     def close(self) -> None:
@@ -248,13 +249,14 @@ class Producer:
     def _raise_on_failure(self) -> None:
         self._client.errors.raise_if_rejected()
         if self._client.failures:
-            code, where = self._client.failures[0]
+            code, topic, partition = self._client.failures[0]
             code, reason = self._root_cause(code)
             details = (
                 f"Records not acknowledged so far: {len(self._client.failures)}. The rows of this task do not count as "
                 f"written. Client: {self._client.errors.causes()}."
             )
-            raise delivery_error(code, f"{self._label}{where}", details, reason)
+            where = f"{self._label}topic '{topic}'" if partition is None else f"{self._label}{topic}[{partition}]"
+            raise delivery_error(code, where, details, reason, topic=topic, partition=partition)
 
     def _root_cause(self, code: int) -> tuple[int, str | None]:
         """Return the error that ended the client or its transaction, with its message; ``code`` if neither failed."""

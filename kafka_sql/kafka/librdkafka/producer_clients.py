@@ -59,14 +59,12 @@ def _producer(
 
 
 def _create(config: Mapping[str, str], stack: ExitStack) -> ProducerClient:
-    failures: list[tuple[int, str]] = []
+    failures: list[tuple[int, str, int | None]] = []
 
     def on_delivery(error: KafkaError, message: Message) -> None:
         partition = message.partition()
-        # a record that was rejected before it was assigned to a partition has none
-        has_partition = partition is not None and partition >= 0
-        where = f"{message.topic()}[{partition}]" if has_partition else f"topic '{message.topic()}'"
-        failures.append((error.code(), where))
+        is_assigned = partition is not None and partition >= 0
+        failures.append((error.code(), str(message.topic()), partition if is_assigned else None))
 
     settings = {"allow.auto.create.topics": "false", **config}
     settings.pop("delivery.report.only.error", None)

@@ -40,11 +40,12 @@ def raise_if_retriable(code: int, api: ApiKey) -> None:
         raise RetriableError(code)
 
 
-def raise_for_code(subject: str, code: int, result: T) -> T:
+def raise_for_code(subject: str, code: int, result: T, topic: str | None = None) -> T:
     """Return the result if the error code is NONE.
 
     Args:
         subject: what was requested, for the error message.
+        topic: the topic, if it is of one.
 
     Raises:
         AuthorizationError: the user lacks an ACL.
@@ -53,10 +54,11 @@ def raise_for_code(subject: str, code: int, result: T) -> T:
     if code in AUTHORIZATION_FAILED:
         raise AuthorizationError(
             f"{subject}: {error_text(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
-            "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
+            "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic.",
+            topic=topic,
         )
     if code != ErrorCode.NONE:
-        raise TransactionError(f"{subject}: {error_text(code)}.")
+        raise TransactionError(f"{subject}: {error_text(code)}.", topic=topic)
     return result
 
 

@@ -214,7 +214,7 @@ class TransactionAdmin:
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 return Outcome.UNKNOWN
             raise_if_retriable(code, ApiKey.FETCH)
-            return raise_for_code(f"{topic}[{partition}]@{offset}", code, outcome)
+            return raise_for_code(f"{topic}[{partition}]@{offset}", code, outcome, topic)
 
         return self._retry(ApiKey.FETCH, request)
 
@@ -240,7 +240,7 @@ class TransactionAdmin:
             response = self._connections.connect_to(address).ask(transactions.describe_producers(group))
             for (topic, partition), (code, producers) in transactions.read_describe_producers(response).items():
                 raise_if_retriable(code, ApiKey.DESCRIBE_PRODUCERS)
-                result[topic, partition] = raise_for_code(f"{topic}[{partition}]", code, producers)
+                result[topic, partition] = raise_for_code(f"{topic}[{partition}]", code, producers, topic)
             check_complete(result, group)
         return result
 

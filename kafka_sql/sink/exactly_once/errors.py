@@ -47,6 +47,7 @@ def new_checkpoint(writer: Writer, decision: Decision, claim: Claim | None) -> C
         "second time. To continue it, use its checkpoint. For a different query, set a different prefix. To write the "
         f"rows again, set {_ALLOWED}, for example with the hint INSERT INTO {writer.name} /*+ OPTIONS({_ALLOWED}) */.",
         table=writer.name,
+        topic=writer.topics,
     )
 
 

@@ -72,6 +72,10 @@ def report_data_loss(definition: Definition, ranges: list[LostRange]) -> None:
     message = f"Table '{definition.name}': records were deleted before they could be read (retention?). {details}."
     if definition.options[opt.FAIL_ON_DATA_LOSS]:
         raise DataLossError(
-            f"{message} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with the available records."
+            f"{message} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with the available records.",
+            topic=ranges[0].topic,
+            partition=ranges[0].partition,
+            offset=ranges[0].start,
+            table=definition.name,
         )
     _LOG.warning("%s", message, extra={"table": definition.name})

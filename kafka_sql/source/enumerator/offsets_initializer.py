@@ -67,11 +67,13 @@ def call_offsets_initializer(definition: Definition, cluster: Cluster, partition
             "integer for each partition: an offset, or -1 (latest), -2 (earliest) or -3 (committed).",
             topic=topic,
             partition=partition,
+            table=definition.name,
         )
     unexpected = [p for p in offsets if p not in partitions]
     if unexpected:
         raise OffsetError(
             f"{prefix} an offset for {unexpected[0]!r}, which is not a partition of the table. Return offsets only for "
-            "the partitions in the first argument."
+            "the partitions in the first argument.",
+            table=definition.name,
         )
     return offsets

@@ -54,6 +54,8 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
         raise TopicNotFoundError(
             f"Table '{definition.name}': partitions of option '{opt.SCAN_PARTITIONS.key}' do not exist on the Kafka "
             f"brokers: {names}. Create them, or correct the option.",
+            topic=missing[0][0],
+            partition=missing[0][1],
             table=definition.name,
         )
     return sorted(set(selected) & set(existing_partitions))

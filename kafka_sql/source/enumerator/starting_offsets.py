@@ -179,12 +179,15 @@ def apply_offset_reset(
         return cluster.earliest(partitions)
     if strategy in _LATEST:
         return cluster.latest(partitions)
-    names = ", ".join(f"{t}[{p}]" for t, p in sorted(partitions))
+    (topic, partition), *_ = ordered = sorted(partitions)
+    names = ", ".join(f"{t}[{p}]" for t, p in ordered)
     group = definition.options.get(opt.GROUP_ID)
     reason = f"group '{group}' has no valid committed offset" if group is not None else "there is no valid start offset"
     raise OffsetError(
         f"Table '{definition.name}': {reason} for {names}, and no offset reset strategy is set. Set "
         "'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' to 'earliest-offset', "
         "'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed offsets.",
+        topic=topic,
+        partition=partition,
         table=definition.name,
     )

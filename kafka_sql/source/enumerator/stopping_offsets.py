@@ -68,12 +68,15 @@ def _group_offsets(definition: Definition, cluster: Cluster, partitions: list[To
         "set 'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'",
     )
     committed = cluster.committed(group, partitions)
-    names = ", ".join(f"{t}[{p}]" for t, p in partitions if (t, p) not in committed)
-    if names:
+    missing = [partition for partition in partitions if partition not in committed]
+    if missing:
+        names = ", ".join(f"{t}[{p}]" for t, p in missing)
         raise OffsetError(
             f"Table '{definition.name}': partition {names} should stop at committed offset. But there is no "
             f"committed offset of this partition for group {group}. Commit offsets for the group, or set "
             "'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'.",
+            topic=missing[0][0],
+            partition=missing[0][1],
             table=definition.name,
         )
     return committed

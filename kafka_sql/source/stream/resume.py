@@ -95,6 +95,7 @@ def keep_subscribed(definition: Definition, cluster: Cluster, offset: StreamOffs
         raise OffsetError(
             f"Table '{definition.name}': the checkpoint has offsets of topic '{removed[0]}' without a cluster. It "
             "belongs to a query of another connector: SET another 'pipeline.name' or 'execution.checkpointing.dir'.",
+            topic=removed[0],
             table=definition.name,
         )
     _LOG.warning(
@@ -151,6 +152,8 @@ def check_checkpoint(
             f"the table reads {_describe_table(definition)}. If the checkpoint belongs to another query, SET another "
             "'pipeline.name' or 'execution.checkpointing.dir'. If the table was changed, set "
             f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop these offsets.",
+            topic=unread[0][0],
+            partition=unread[0][1],
             table=definition.name,
         )
     if ignores_missing:

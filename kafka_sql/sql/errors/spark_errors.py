@@ -16,15 +16,11 @@ from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.secrets import MASK
 from kafka_sql.options.statement_masking import find_options_start, find_secrets, has_options, mask_statement
+from kafka_sql.runtime.error_trailer import find_error
 from kafka_sql.spark.jvm import JavaException
-from kafka_sql.sql.errors.from_text import error_from_message
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
-# An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
-_CLASS_AND_MESSAGE = re.compile(
-    r"(?<![\w.])kafka_sql\.errors\.(\w+): \[[A-Z_]+\] (.*?)(?: SQLSTATE: \w{5})?$", re.MULTILINE
-)
 # After the error: another one was raised while it was handled, or because of it.
 _REPLACED = re.compile(r"\s*(?:During handling of the above exception|The above exception was the direct cause)")
 # PySpark's stream runner raises this after an error of the reader's constructor.
@@ -56,13 +52,12 @@ def extract_error(text: str) -> KafkaSqlError | None:
             "install kafka_sql on every executor and set 'spark.pyspark.python' to that Python.",
             module=missing[1],
         )
-    matches = list(_CLASS_AND_MESSAGE.finditer(text))
-    error_class: type[KafkaSqlError] | None = getattr(errors, matches[-1][1], None) if matches else None
-    if error_class is None:
+    found = find_error(text)
+    if found is None:
         return None
-    end = matches[-1].end()
+    error, end = found
     is_replaced = _REPLACED.match(text, end) and not _RUNNER_ERROR.search(text, end)
-    return None if is_replaced else error_from_message(error_class, matches[-1][2])
+    return None if is_replaced else error
 
 
 @contextmanager

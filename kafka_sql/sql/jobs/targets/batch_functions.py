@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.runtime.error_trailer import with_attributes
 from kafka_sql.sql.errors.spark_errors import error_message, extract_error
 
 BatchFunction: TypeAlias = Callable[[DataFrame, int], None]
@@ -40,12 +41,13 @@ def with_short_errors(function: BatchFunction) -> BatchFunction:
 
     @functools.wraps(function)
     def call(rows: DataFrame, batch: int) -> None:
-        try:
-            function(rows, batch)
-        except KafkaSqlError:
-            raise
-        except Exception as e:  # noqa: BLE001  raised again
-            raise _shorten(e) from None
+        with with_attributes():
+            try:
+                function(rows, batch)
+            except KafkaSqlError:
+                raise
+            except Exception as e:  # noqa: BLE001  raised again
+                raise _shorten(e) from None
 
     return call
 

@@ -26,10 +26,14 @@ from kafka_sql.spark.exceptions import converted
 from kafka_sql.sql.errors.conversion import convert_error, explain_syntax_error
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
-DECODE = f"{TRACEBACK}kafka_sql.errors.DecodeError: [DECODE] orders[0]@17, field 'a': found \"x\", expected INT\n"
+DECODE = (
+    f"{TRACEBACK}kafka_sql.errors.DecodeError: [DECODE] orders[0]@17, field 'a': found \"x\", expected INT\n"
+    '[attributes {"row": 0, "field": "a", "where": "orders[0]@17", "reason": "found \\"x\\", expected INT"}]\n'
+)
 PLANNING = (
     f"[PYTHON_DATA_SOURCE_ERROR] Failed to generate Python data source read partitions: {TRACEBACK}"
     "kafka_sql.errors.TopicNotFoundError: [TOPIC_NOT_FOUND] Topic 'orders' does not exist on localhost:9092.\n"
+    '[attributes {"topic": "orders", "servers": "localhost:9092"}]\n'
     " SQLSTATE: 38000"
 )
 UNKNOWN_SOURCE = (

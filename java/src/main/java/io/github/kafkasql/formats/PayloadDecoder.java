@@ -31,9 +31,12 @@ public abstract class PayloadDecoder implements Serializable {
             decodeRows(payload, rows);
         } catch (Mismatch e) {
             rows.clear();
-            String field = e.path.isEmpty() ? "" : ", field '" + e.path + "'";
-            String message = topic + "[" + partition + "]@" + offset + errors.part() + field + ": " + e.reason;
-            if (errors.mode().equals("fail")) throw Failures.decode(message + errors.advice());
+            String field = e.path.isEmpty() ? null : e.path;
+            String where = topic + "[" + partition + "]@" + offset + errors.part();
+            String message = where + (field == null ? "" : ", field '" + field + "'") + ": " + e.reason;
+            if (errors.mode().equals("fail")) {
+                throw Failures.decode(message + errors.advice(), where, field, e.reason);
+            }
             if (skipped == null) skipped = new SkippedRecords(errors, topic, partition, offset);
             skipped.add(message, offset);
         }

@@ -39,7 +39,7 @@ public final class Times {
     static String formatDate(LocalDate date) {
         if (Math.abs(date.getYear()) > MAX_YEAR) {
             throw Failures.encode(
-                "The json and csv formats cannot write a date or timestamp beyond the years -32767 to 32767.");
+                null, "The json and csv formats cannot write a date or timestamp beyond the years -32767 to 32767.");
         }
         return date.toString();
     }

@@ -25,12 +25,13 @@ public final class RowEncoder implements Serializable {
             StructField[] fields = encoder.type().fields();
             for (int i = 0; i < fields.length; i++) {
                 if (!fields[i].nullable() && row.isNullAt(i)) {
-                    throw Failures.encode("column '" + columns[i] + "' is declared NOT NULL, but a row has NULL.");
+                    throw Failures.encode(
+                        columns[i], "column '" + columns[i] + "' is declared NOT NULL, but a row has NULL.");
                 }
             }
             return encoder.encodeRow(row);
         } catch (Failures.Unencodable e) {
-            throw Failures.encode("Table '" + table + "': " + e.reason);
+            throw Failures.encode(e.field, "Table '" + table + "': " + e.reason);
         }
     }
 }

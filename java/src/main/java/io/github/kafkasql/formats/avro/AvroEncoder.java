@@ -210,6 +210,6 @@ public final class AvroEncoder extends PayloadEncoder {
     }
 
     private static RuntimeException failure(String path, String reason) {
-        return Failures.encode("Field '" + path + "': " + reason);
+        return Failures.encode(path, "Field '" + path + "': " + reason);
     }
 }

@@ -253,6 +253,6 @@ public final class ProtobufEncoder extends PayloadEncoder {
     }
 
     private static RuntimeException failure(ProtobufField field, String reason) {
-        return Failures.encode("Field '" + field.path + "': " + reason);
+        return Failures.encode(field.path, "Field '" + field.path + "': " + reason);
     }
 }
