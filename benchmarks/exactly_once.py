@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 import kafka_sql
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
 from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer

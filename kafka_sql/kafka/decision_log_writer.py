@@ -9,10 +9,10 @@ from typing import Final
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError, WriterFencedError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from kafka_sql.kafka.direct.batch import small_batch
-from kafka_sql.kafka.direct.producer_state import ProducerState
-from kafka_sql.kafka.direct.sender import Sender
-from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+from kafka_sql.kafka.direct.writes.batch import small_batch
+from kafka_sql.kafka.direct.writes.producer_state import ProducerState
+from kafka_sql.kafka.direct.writes.sender import Sender
+from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 
 _TIMEOUT_MS: Final = 30_000  # for a transaction: a dead writer delays readers of the log for this time at most

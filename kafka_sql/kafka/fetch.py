@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from kafka_sql.errors import FetchError, KafkaSqlError
-from kafka_sql.kafka.direct.partition_fetcher import UnsupportedReadError
-from kafka_sql.kafka.direct.reader import read_columnar, read_columnar_or_raise
+from kafka_sql.kafka.direct.reads.partition_fetcher import UnsupportedReadError
+from kafka_sql.kafka.direct.reads.reader import read_columnar, read_columnar_or_raise
 from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka.consumer import read_to_end
 from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY, BatchSize, RecordFields, Records

@@ -12,7 +12,7 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
-from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.writes.producer import DirectProducer
 from kafka_sql.kafka.produce import AnyProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.config.properties import DEFAULTS
-from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.producer_state import open_producer_state
-from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.direct.writes.producer import DirectProducer
+from kafka_sql.kafka.direct.writes.producer_state import open_producer_state
+from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol import codec, connection, transactions
 from kafka_sql.kafka.protocol.addresses import Endpoint
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader

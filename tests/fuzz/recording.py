@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.producer import cached_direct_producer
-from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.direct.writes.producer import cached_direct_producer
+from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from tests.certificates import STORE_PASSWORD, create_authority, create_jks_store, create_trust_store, sign_certificate

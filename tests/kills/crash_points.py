@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner

@@ -17,11 +17,11 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.direct import producer_state, sender
-from kafka_sql.kafka.direct.batch import HEADER, Batch, ProducerIdAndEpoch
-from kafka_sql.kafka.direct.partition_queue import PartitionQueue
-from kafka_sql.kafka.direct.producer_state import ProducerState
-from kafka_sql.kafka.direct.sender import Sender
+from kafka_sql.kafka.direct.writes import producer_state, sender
+from kafka_sql.kafka.direct.writes.batch import HEADER, Batch, ProducerIdAndEpoch
+from kafka_sql.kafka.direct.writes.producer_state import ProducerState
+from kafka_sql.kafka.direct.writes.send_queue import PartitionQueue
+from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import retries
 from kafka_sql.kafka.protocol.codec import ApiKey

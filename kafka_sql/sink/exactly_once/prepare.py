@@ -12,7 +12,7 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TransactionError
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
-from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.writes.producer import DirectProducer
 from kafka_sql.kafka.protocol.transaction_admin import TransactionHint
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once import transactional_ids

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.binary_columns import column_view
-from kafka_sql.kafka.direct.produce_kernels import partition_by_key
+from kafka_sql.kafka.direct.writes.produce_kernels import partition_by_key
 from kafka_sql.table.changelog import comparable_columns
 
 _PARTS: Final = 64

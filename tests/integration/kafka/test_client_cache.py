@@ -19,7 +19,7 @@ from kafka_sql.kafka import client_cache
 from kafka_sql.kafka.admin import cluster as cluster_module
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.kafka.client_cache import ClientCache
-from kafka_sql.kafka.direct import reader
+from kafka_sql.kafka.direct.reads import reader
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer, producer_clients
 from kafka_sql.kafka.librdkafka.producer_clients import cached_producer

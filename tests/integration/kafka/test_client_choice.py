@@ -13,7 +13,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.kafka import fetch, produce
-from kafka_sql.kafka.direct import reader
+from kafka_sql.kafka.direct.reads import reader
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.types import Split
 from kafka_sql.sink.exactly_once.prepare import Task, prepare

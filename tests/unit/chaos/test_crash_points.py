@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner

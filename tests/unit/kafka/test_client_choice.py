@@ -20,7 +20,8 @@ from kafka_sql.errors import (
 )
 from kafka_sql.kafka import fetch, produce
 from kafka_sql.kafka.client_choice import ClientChoice, choose_reader, choose_writer
-from kafka_sql.kafka.direct import producer, reader, transactional_producer
+from kafka_sql.kafka.direct.reads import reader
+from kafka_sql.kafka.direct.writes import producer, transactional_producer
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from kafka_sql.kafka.direct.transaction_manager import _severity
+from kafka_sql.kafka.direct.writes.transaction_manager import _severity
 from kafka_sql.kafka.error_codes import FENCED, RETRY_RULES, ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol.codec import ApiKey
 

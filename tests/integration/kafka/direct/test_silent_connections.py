@@ -11,8 +11,8 @@ import pytest
 from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.producer import cached_direct_producer
-from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.direct.writes.producer import cached_direct_producer
+from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.types import Split

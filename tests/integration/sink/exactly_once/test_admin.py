@@ -167,7 +167,7 @@ def test_another_writers_open_transaction_does_not_hide_a_decision(
 ) -> None:
     """A driver that crashes while it decides holds back the last stable offset of the log."""
     from kafka_sql.kafka import decision_log_writer
-    from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+    from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 
     monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test waits that long
     driver = sink.driver()

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.fetched_batches import FetchedBatches, to_records
+from kafka_sql.kafka.direct.reads.fetched_batches import FetchedBatches, to_records
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack

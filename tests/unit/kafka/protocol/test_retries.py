@@ -16,7 +16,7 @@ import pytest
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.coordinator import Coordinator
-from kafka_sql.kafka.direct.producer_state import ProducerState
+from kafka_sql.kafka.direct.writes.producer_state import ProducerState
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import addresses, retries, transactions
 from kafka_sql.kafka.protocol import connection as connection_module

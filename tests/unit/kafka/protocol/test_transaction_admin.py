@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from kafka_sql.errors import AuthorizationError, TransactionError, UnsupportedVersionError
-from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch, small_batch
+from kafka_sql.kafka.direct.writes.batch import ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey, pack
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin

@@ -16,7 +16,7 @@ import pytest
 from kafka_sql import __version__
 from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
+from kafka_sql.kafka.direct.writes.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec, produce, transactions
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack

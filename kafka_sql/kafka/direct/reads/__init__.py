@@ -1,0 +1,1 @@
+"""Read splits as columns: fetch record batches and locate their records."""

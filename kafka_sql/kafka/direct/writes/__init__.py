@@ -1,0 +1,1 @@
+"""Write columns as record batches: encode records, send batches, run transactions."""
