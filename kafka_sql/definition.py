@@ -27,7 +27,7 @@ from kafka_sql.options.validation import (
 )
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
 _LEGACY_CONNECTOR = "connector.type"

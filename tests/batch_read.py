@@ -16,12 +16,12 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.types import Offsets, Split
+from kafka_sql.source.enumerator.batch_splits import plan_batch, resolve_batch_range
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
 from kafka_sql.source.enumerator.partitions import list_partitions
-from kafka_sql.source.enumerator.plan import plan_batch, resolve_batch_range
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 from tests.waiting import wait_until
 

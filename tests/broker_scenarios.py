@@ -22,7 +22,7 @@ from kafka_sql.kafka.protocol.fetch import fetch as fetch_request
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.types import Split
 from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.kills.simulated_query import ROWS, sink_table
 from tests.topics import Topics
 from tests.transaction_writers import DriverDied, WriterHarness, rows

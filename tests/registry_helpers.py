@@ -21,7 +21,7 @@ import httpx
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.source.schema_inference import infer_columns
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 
 def register(registry: EmbeddedRegistry, subject: str, schema: Any, **request_fields: Any) -> int:

@@ -13,7 +13,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable, quoted_name
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.spark_catalog import SparkCatalog
 from kafka_sql.errors import KafkaSqlError, TableExistsError
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 _LOG = logging.getLogger("kafka_sql.catalog")
 

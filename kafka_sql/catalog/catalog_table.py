@@ -15,7 +15,7 @@ from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.catalog.storage_names import CHANGES_SUFFIX
 from kafka_sql.definition import Definition
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 

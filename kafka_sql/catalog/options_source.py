@@ -67,7 +67,7 @@ class KafkaSource(QuickAckMixin, DataSource):
         from kafka_sql.catalog.data_source import data_source_class
         from kafka_sql.definition import validate_table
         from kafka_sql.options.connector import CONNECTOR
-        from kafka_sql.table.declaration import Column, Table
+        from kafka_sql.table.table import Column, Table
 
         options = {key: text for key, text in self.options.items() if key.lower() not in _SPARK_OPTIONS}
         types = ((f, f.dataType.simpleString()) for f in schema)

@@ -30,7 +30,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import KafkaSqlError, MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 __all__ = ["CatalogTable", "Tables"]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_sql.catalog.file_store import TableName
 from kafka_sql.options import connector as opt
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 _NAME: Final = re.compile(r"(.+)__view_options_\d+")
 

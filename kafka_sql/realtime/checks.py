@@ -18,7 +18,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 _MICRO_BATCHES: Final = "SET 'execution.latency-mode' = 'micro-batch'"
 _FORMATS: Final = ("avro", "avro-confluent", "csv", "json", "json-confluent", "protobuf", "protobuf-confluent", "raw")

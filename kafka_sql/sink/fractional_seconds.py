@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 _DEFAULT_PRECISION: Final = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}  # Flink's
 _SPARK_PRECISION: Final = 6

@@ -12,7 +12,7 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
 from kafka_sql.options.string_lists import join_list
 from kafka_sql.source.sample import Sample, read_sample
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 
 def infer_columns(table: Table) -> InferredSchema | None:

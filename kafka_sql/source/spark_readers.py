@@ -18,7 +18,7 @@ from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.dead_letter_topic import batch_dead_letter_topic, stream_dead_letter_topic
-from kafka_sql.source.enumerator.plan import plan_batch
+from kafka_sql.source.enumerator.batch_splits import plan_batch
 from kafka_sql.source.enumerator.task_planning import Task, plan_tasks
 from kafka_sql.source.stream.event_times import event_time_order
 from kafka_sql.source.stream.micro_batch import MicroBatchStream

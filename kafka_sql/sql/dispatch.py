@@ -21,7 +21,13 @@ from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import ReadOptions, has_functions, needs_rewrite, rewrite_query, rewrite_statement
+from kafka_sql.sql.rewrite.query_rewriter import (
+    ReadOptions,
+    has_functions,
+    needs_rewrite,
+    rewrite_query,
+    rewrite_statement,
+)
 from kafka_sql.sql.statements import ddl, explain, show, spark_objects
 from kafka_sql.sql.statements.spark_ctas import create_table_as
 from kafka_sql.sql.statements.unsupported import unsupported_flink_statement, unsupported_statement

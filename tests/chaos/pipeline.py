@@ -18,7 +18,7 @@ from kafka_sql.sink.exactly_once.records import PreparedTransaction
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.chaos.client_record import recorded_clients, recorded_throttling
 from tests.kills import simulated_query
 from tests.kills.crash_points import CrashTrigger, kill_process, suspend_process

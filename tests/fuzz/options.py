@@ -21,7 +21,7 @@ from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.options.secrets import is_secret
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.fuzz.harness import require
 from tests.fuzz.mutation import lengthen, mutate_text
 

@@ -15,8 +15,8 @@ from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.grammar.declaration import RenameTable
 from kafka_sql.sql.grammar.parser import parse_alteration
+from kafka_sql.sql.grammar.statement_nodes import RenameTable
 from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.query_text import QueryText

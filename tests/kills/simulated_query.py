@@ -20,7 +20,7 @@ from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
 from kafka_sql.sink.exactly_once.prepare import Task, prepare
 from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 ROWS, KEYS = 40, 7
 

@@ -23,7 +23,7 @@ from kafka_sql.sql.recognize.splitter import statements
 from kafka_sql.sql.recognize.statement_types import CreateTable, UnsupportedStatement
 from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
 from tools import options_page, properties_page, spark_internals_page
 from tools.docs_site import PROJECT, example_pages, replace_links

@@ -54,7 +54,7 @@ from kafka_sql.sql.errors.spark_errors import mask_syntax_error
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.rewrite.hints import parse_hint
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 from tests.http_server import serve
 from tests.planted_secrets import (
     ADDRESSES,

@@ -25,8 +25,8 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND, UPDATE_AFTER
-from kafka_sql.table.declaration import Column
 from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, read_cast
+from kafka_sql.table.table import Column
 
 FORMAT_PREFIX: Final = "value."
 

@@ -17,7 +17,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.stream.event_time_order import UNKNOWN_TIME, EventTimeOrder, EventTimes, Numbers
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 if TYPE_CHECKING:
     from kafka_sql.formats.format import ErrorSink

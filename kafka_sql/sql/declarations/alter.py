@@ -10,7 +10,7 @@ from sqlglot import exp
 from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.connector import CONNECTOR
-from kafka_sql.sql.grammar.declaration import (
+from kafka_sql.sql.grammar.statement_nodes import (
     AddOrModify,
     Alteration,
     ColumnDeclaration,

@@ -14,7 +14,7 @@ from kafka_sql.sql.declarations.semantic_differences import warn_of_semantic_dif
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration
+from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.sql.recognize import lexer
 

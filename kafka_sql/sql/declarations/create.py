@@ -21,12 +21,12 @@ from kafka_sql.sql.expressions.event_time import event_time_source, is_proctime
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
 from kafka_sql.sql.grammar.cursor import shorten_name
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.grammar.parser import TOO_DEEP, parse_declaration, parse_expression, parse_type
+from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.suggestions import did_you_mean
-from kafka_sql.table.declaration import Column, Table, Watermark
+from kafka_sql.table.table import Column, Table, Watermark
 
 # Spark replaces ${env:NAME} with the value, even in quoted names: a schema of a registry could read the environment.
 _VARIABLE = "${"

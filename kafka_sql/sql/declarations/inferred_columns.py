@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kafka_sql.source.schema_inference import infer_columns
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration
 from kafka_sql.sql.grammar.parser import parse_type
-from kafka_sql.table.declaration import Table
+from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration
+from kafka_sql.table.table import Table
 
 
 def add_inferred_columns(declaration: Declaration) -> Declaration:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kafka_sql.errors import ConflictingOptionsError, MissingOptionError, SchemaError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
+from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 
 _DEFAULT_STRATEGIES = {
     "CONSTRAINTS": "INCLUDING",

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration
+from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType, to_flink_type
 
 _FLINK_TYPES: Final = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 def render_masked(table: Table) -> str:

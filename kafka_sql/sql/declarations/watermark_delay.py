@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.expressions.interval import Interval, parse_fixed_interval, sum_intervals
-from kafka_sql.sql.grammar.declaration import WatermarkDeclaration
+from kafka_sql.sql.grammar.statement_nodes import WatermarkDeclaration
 from kafka_sql.sql.grammar.types import FlinkType
 
 _MICROSECONDS: Final = {"SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86400 * 10**6}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from kafka_sql.sql.grammar.types import STRINGS
-from kafka_sql.table.declaration import EventTimeSource
+from kafka_sql.table.table import EventTimeSource
 
 # the path of a column or field, and the units of the expression's value per unit of the source's, if known
 _Source: TypeAlias = tuple[tuple[str, ...], float | None]

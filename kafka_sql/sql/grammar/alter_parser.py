@@ -8,7 +8,7 @@ from typing import Final
 from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.grammar.declaration import (
+from kafka_sql.sql.grammar.statement_nodes import (
     AddOrModify,
     Alteration,
     Change,

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from kafka_sql.errors import SqlSyntaxError
 from kafka_sql.sql.grammar.alter_parser import AlterParser
-from kafka_sql.sql.grammar.declaration import Alteration, Declaration
+from kafka_sql.sql.grammar.statement_nodes import Alteration, Declaration
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.sql.recognize import lexer
 

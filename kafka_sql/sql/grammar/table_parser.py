@@ -10,14 +10,14 @@ from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.grammar.cursor import shorten_name
-from kafka_sql.sql.grammar.declaration import (
+from kafka_sql.sql.grammar.expression_parser import ExpressionParser
+from kafka_sql.sql.grammar.statement_nodes import (
     ColumnDeclaration,
     Declaration,
     KeyDeclaration,
     LikeDeclaration,
     WatermarkDeclaration,
 )
-from kafka_sql.sql.grammar.expression_parser import ExpressionParser
 
 # Flink's clauses around the column list and WITH that are not supported.
 _UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))

@@ -10,14 +10,14 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
-from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.parser import parse_declaration
+from kafka_sql.sql.grammar.statement_nodes import Declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.statement_types import CreateView
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.read_kafka_calls import FUNCTION, Call
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 _FORMAT_KEYS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
 # The columns of Databricks' function; the headers come last.

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.table.declaration import Watermark
+from kafka_sql.table.table import Watermark
 
 _EVENT_TIME: Final = "__event_time"
 

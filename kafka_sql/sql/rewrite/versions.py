@@ -21,7 +21,7 @@ from kafka_sql.sql.rewrite.rankings import name_if_selected, parse_ranking, sele
 from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.table.changelog import DELETE as DELETE_KIND
 from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_BEFORE
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 _KIND, _ORDER, _TIME, _END, _RANK = "__row_kind", "__row_order", "__version_time", "__version_end", "__version_rank"
 _STREAM_MARK: Final = "__versions_at "

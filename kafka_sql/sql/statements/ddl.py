@@ -17,15 +17,15 @@ from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
 from kafka_sql.sql.declarations.session_expressions import session_expressions
-from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
+from kafka_sql.sql.grammar.statement_nodes import Declaration, RenameTable
 from kafka_sql.sql.jobs.plan.insert import plan_kafka_insert
-from kafka_sql.sql.jobs.plan.query import read_options, read_query
+from kafka_sql.sql.jobs.plan.insert_query import read_options, read_query
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.statement_types import DropTable, Insert
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 
 def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:

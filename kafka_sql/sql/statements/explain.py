@@ -25,7 +25,7 @@ from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import ReadOptions, needs_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query_rewriter import ReadOptions, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ctas import rewrite_ctas
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 

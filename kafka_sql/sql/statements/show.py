@@ -22,7 +22,7 @@ from kafka_sql.sql.declarations.render import quote_string, render_masked
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
 from kafka_sql.sql.rewrite.views import find_view
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 _SERVERS: Final = f"{opt.PROPERTIES_PREFIX}bootstrap.servers"
 _DESCRIBE_COLUMNS: Final = ("name", "type", "null", "key", "extras", "watermark", "comment")

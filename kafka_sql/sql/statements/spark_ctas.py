@@ -15,14 +15,14 @@ from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import RunSql, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
-from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options
+from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options
 from kafka_sql.sql.jobs.plan.spark_insert import plan_spark_insert
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.statement_types import Insert
-from kafka_sql.sql.rewrite.query import QueryRewrite, needs_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, needs_rewrite, rewrite_query
 from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
 
 

@@ -11,7 +11,7 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import find_table_references
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.hints import has_options_hint
-from kafka_sql.sql.rewrite.query import needs_rewrite, rewrite_view_query
+from kafka_sql.sql.rewrite.query_rewriter import needs_rewrite, rewrite_view_query
 from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")

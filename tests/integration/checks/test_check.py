@@ -22,7 +22,7 @@ from kafka_sql.checks.table import check_table
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import TableNotFoundError
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.registry_helpers import register
 from tests.secured_broker import SecuredBroker
 from tests.topics import Topics

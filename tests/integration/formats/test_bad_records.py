@@ -11,7 +11,7 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.embedded import EmbeddedRegistry
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

@@ -19,7 +19,7 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.sink.exactly_once.prepare import Task, prepare
 from kafka_sql.sink.row_writer import write_rows
 from kafka_sql.source.reader.split_reader import read_split
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerUnreachableError, InvalidOptionError, TopicMismatchError, TopicNotFoundError
 from kafka_sql.sink.topics import ensure_topics_exist
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

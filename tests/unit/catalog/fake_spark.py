@@ -17,7 +17,7 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.definition import Definition
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 OPTIONS = "('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'h:1', 'format' = 'json')"
 

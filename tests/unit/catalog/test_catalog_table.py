@@ -16,7 +16,7 @@ from kafka_sql.catalog.catalog_table import (
 )
 from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.definition import validate_table
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OPTIONS = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
 PRICE = Column("price", "INT", "INT", nullable=False, comment="in 'cents'")

@@ -8,7 +8,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from kafka_sql.catalog.data_source import KafkaTable, make_data_source
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OPTIONS = {
     "connector": "kafka",

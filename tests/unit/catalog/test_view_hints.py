@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_sql.catalog import view_hints
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 BASE = Table(
     ("default", "t"), (), options={"topic": "t", "error-handling.mode": "log", "error-handling.log.target": "d"}

@@ -13,7 +13,7 @@ import pytest
 from kafka_sql.checks.schemas import check_schemas
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.formats.confluent.client import clear_cache
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.http_server import serve
 
 SCHEMA = pa.schema([("id", pa.int64())])

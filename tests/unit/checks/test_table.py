@@ -19,7 +19,7 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError, TopicNotFoundError, UnsupportedVersionError
 from kafka_sql.kafka.admin.descriptions import TopicState
 from kafka_sql.kafka.protocol import token_cache
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.kafka import token_functions
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.observability.lineage import _datasets, is_enabled, start_run
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 @pytest.mark.parametrize(

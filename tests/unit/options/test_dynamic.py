@@ -7,7 +7,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_options, validate_table
 from kafka_sql.errors import KafkaSqlError, SchemaError
 from kafka_sql.options import dynamic
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OPTIONS = {
     "connector": "dynamic-kafka",

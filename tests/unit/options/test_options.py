@@ -15,7 +15,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.options import connector as opt
 from kafka_sql.options.option import parse_duration, parse_memory_size
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OPTIONS = {
     "connector": "kafka",

@@ -11,7 +11,7 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KafkaS
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import parse_partitions, parse_specific_offsets
 from kafka_sql.options.timestamps import TimestampSpec, parse_timestamp
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 OPTIONS = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}
 

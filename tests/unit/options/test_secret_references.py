@@ -14,7 +14,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.options.secret_references import has_reference, mask_secrets, resolve
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 SECRET = "hunter2"
 SASL = {

@@ -24,7 +24,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option
 from kafka_sql.sink.topics import topic_settings
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 KAFKA = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
 UPSERT = {

@@ -13,7 +13,7 @@ from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REAL_TIME_PR
 from kafka_sql.kafka.config.java_values import BOOLEANS, INTEGERS
 from kafka_sql.options.allow_lists import PATHS, URLS
 from kafka_sql.realtime.client_properties import java_properties
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.certificates import create_authority, sign_certificate
 
 SERVERS = {"bootstrap.servers": "host:9092"}

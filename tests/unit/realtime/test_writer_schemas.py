@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.formats.confluent import client
 from kafka_sql.realtime.writer_schemas import WriterSchemas
 from kafka_sql.runtime.continuous_task import is_continuous_task
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.http_server import registry_with
 
 

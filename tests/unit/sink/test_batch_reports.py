@@ -15,7 +15,7 @@ from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.sink.batch_reports import Report, last_report, remove_report, report_batch
 from kafka_sql.sink.spark_writers import TaskCommitMessage
 from kafka_sql.sink.write_stats import WriteStats, total_stats
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.sink.fractional_seconds import truncate_fractions
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 TIME, TIMESTAMP, LTZ = pa.time64("ns"), pa.timestamp("us"), pa.timestamp("us", "UTC")
 

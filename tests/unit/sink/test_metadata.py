@@ -16,7 +16,7 @@ from kafka_sql.sink.metadata import (
     resolve_metadata_columns,
     to_epoch_millis,
 )
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 def table(*metadata: tuple[str, str], topic: str = "t", is_pattern: bool = False) -> Definition:

@@ -14,7 +14,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.sink.partitioner import choose_partitions, load_partitioner, open_partitioner
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 ROWS = pa.RecordBatch.from_pydict({"a": [1, 2, 3]})
 KEYS = pa.array([b"k1", b"k2", b"k3"])

@@ -12,7 +12,7 @@ from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.sink import row_writer as module
 from kafka_sql.sink.row_writer import write_with_producer
 from kafka_sql.sink.write_stats import WriteStats
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 class Producer:

@@ -9,7 +9,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.sink import spark_writers
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 def table(**options: str) -> Definition:

@@ -14,7 +14,7 @@ from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.topics import TopicSettings
 from kafka_sql.sink import topics as module
 from kafka_sql.sink.topics import ensure_topics_exist, topic_settings
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 def table(connector: str, **options: str) -> Definition:

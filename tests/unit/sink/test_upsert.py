@@ -16,7 +16,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError
 from kafka_sql.sink.upsert import encode_with_tombstones, keep_updates_together, reduce_to_last_rows
 from kafka_sql.table.changelog import is_retraction
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 UPSERT_OPTIONS = {
     "connector": "upsert-kafka",

@@ -19,7 +19,7 @@ from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.source.dynamic import clusters
 from kafka_sql.source.stream import micro_batch
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 
 @dataclass

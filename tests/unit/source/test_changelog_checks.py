@@ -10,7 +10,7 @@ from kafka_sql.catalog.data_source import make_data_source
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.source.changelog_checks import check_key_types
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.source.changelog_tables import COLUMNS, DEBEZIUM_OPTIONS, UPSERT_OPTIONS
 
 

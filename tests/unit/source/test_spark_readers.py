@@ -19,7 +19,7 @@ from kafka_sql.runtime.continuous_task import is_continuous_task, set_continuous
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
 from kafka_sql.source.stream import read_limits
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
 SCHEMA = pa.schema([("v", pa.binary())])

@@ -19,7 +19,7 @@ from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import AlterTable, CreateTable
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 FOLDER = Path(__file__).parents[2] / "sql" / "ddl"
 GOOD = sorted((FOLDER / "good").glob("*.sql"))

@@ -11,7 +11,7 @@ from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.rewrite import query
+from kafka_sql.sql.rewrite import query_rewriter
 from kafka_sql.sql.statements import spark_objects
 from tests.unit.catalog.fake_spark import Spark, create_tables, declare
 
@@ -21,7 +21,7 @@ HINT = "/*+ OPTIONS('topic' = 'u') */"
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_objects, "empty_dataframe", lambda _: "nothing")
-    monkeypatch.setattr(query, "select_statement", lambda e: "SELECT hinted")
+    monkeypatch.setattr(query_rewriter, "select_statement", lambda e: "SELECT hinted")
 
 
 class Session:

@@ -16,11 +16,11 @@ from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.dataframes import RunSql
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.queries import ChangelogQuery, kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
+from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
-from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.sink_rows import project_to_table, repartition, repartition_query, target_columns
 from kafka_sql.sql.jobs.plan.spark_insert import check_conflict, plan_spark_insert
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
@@ -29,7 +29,7 @@ from kafka_sql.sql.jobs.real_time.source import stream_reader
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
-from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, rewrite_query
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, rewrite_query
 from kafka_sql.table.changelog import ROW_KIND
 
 

@@ -29,7 +29,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.spark.session_settings import changed_settings
 from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.table.changelog import ROW_KIND_NAME
-from kafka_sql.table.declaration import Column
+from kafka_sql.table.table import Column
 
 _ANSI = "spark.sql.ansi.enabled"
 _DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)

@@ -9,18 +9,18 @@ from pyspark.sql import SparkSession
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.dataframes import RunSql
-from kafka_sql.sql.jobs.changelog.queries import ChangelogSink, plan_changelog
+from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
+from kafka_sql.sql.jobs.plan.insert_analysis import analyze_insert
+from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
-from kafka_sql.sql.jobs.plan.query import check_no_hidden_stream, read_options, read_query
-from kafka_sql.sql.jobs.plan.spark_table import analyze_insert
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.statement_types import Insert
-from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions
 
 
 def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, run: RunSql) -> JobPlan:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.sql.rewrite.query import QueryRewrite
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite
 
 # classes of V2 tables whose current rows are read whenever a query is planned
 _READS_CURRENT_ROWS: Final = frozenset({"PythonTable", "JDBCTable"})

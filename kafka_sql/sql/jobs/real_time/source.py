@@ -27,7 +27,7 @@ from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.real_time.checks import SPARK_SOURCE, USE_MICRO_BATCHES, check_handler_classes
-from kafka_sql.sql.rewrite.query import StreamReader
+from kafka_sql.sql.rewrite.query_rewriter import StreamReader
 
 SUFFIX: Final = "__realtime"  # of the temporary views over Spark's source
 _MIN_VERSION: Final = (4, 3)

@@ -14,7 +14,7 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.fuzz.decoders import fuzz_decoder
 
 pytestmark = pytest.mark.integration

@@ -12,10 +12,10 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
+from kafka_sql.source.enumerator.batch_splits import plan_batch
 from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
-from kafka_sql.source.enumerator.plan import plan_batch
 from kafka_sql.source.reader.split_reader import read_content
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.batch_read import commit, define_table, offsets, planned_ranges
 from tests.topics import Topics
 

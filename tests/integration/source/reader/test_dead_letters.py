@@ -15,7 +15,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader.split_reader import read_split
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import ANY_TIMESTAMP, Topics
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from confluent_kafka.admin import NewPartitions
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.source.spark_readers import StreamReader
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

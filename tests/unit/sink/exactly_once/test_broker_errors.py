@@ -23,7 +23,7 @@ from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDes
 from kafka_sql.sink.exactly_once import committer, driver, end_transactions, errors, prepare, timeout, transactional_ids
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 from kafka_sql.sink.exactly_once.records import DecidedTransaction, Decision, PreparedTransaction, Writer
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 FIRST_RECORD = ("t", 0, 5)
 ADDRESS = ("broker", 9092)

@@ -16,7 +16,7 @@ from kafka_sql.sink.exactly_once.digest import digest
 from kafka_sql.sink.exactly_once.prepare import Task, current_task, prepare
 from kafka_sql.sink.exactly_once.records import PreparedTransaction
 from kafka_sql.sink.write_stats import WriteStats
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 TASK = Task(3, 17, "0123456789abcdef", "q", 5)
 BATCH = pa.RecordBatch.from_pydict({"a": [1, 2]})

@@ -12,7 +12,7 @@ from kafka_sql.kafka.types import Offsets
 from kafka_sql.options import offsets as sentinels
 from kafka_sql.source.enumerator import starting_offsets
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
 A, B, C = ("t", 0), ("t", 1), ("t", 2)

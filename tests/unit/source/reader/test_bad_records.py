@@ -28,7 +28,7 @@ from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
 from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS
 
 OPTIONS = {

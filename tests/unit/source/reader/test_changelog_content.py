@@ -29,7 +29,7 @@ from kafka_sql.source.reader.changelog_content import (
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import ROW_ORDER_NAME
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.hypothesis_examples import examples
 from tests.unit.source.changelog_tables import COLUMNS, DEBEZIUM_OPTIONS, UPSERT_OPTIONS
 

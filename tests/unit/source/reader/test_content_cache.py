@@ -15,7 +15,7 @@ from kafka_sql.source.reader import split_reader
 from kafka_sql.source.reader.changelog_content import latest_rows, remaining_copies
 from kafka_sql.source.reader.content_cache import ContentCache, Identity, apply_changes
 from kafka_sql.table.changelog import IS_DELETED
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("x", pa.float64()), pa.field("v", pa.string())])
 KEY = Identity(("k",), is_key=True)

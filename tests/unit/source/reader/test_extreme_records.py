@@ -24,7 +24,7 @@ from kafka_sql.source.reader import row_decoder
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS
 

@@ -18,7 +18,7 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import Options
 from kafka_sql.source.reader import split_reader
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 REQUESTED: list[tuple[str, ...]] = []
 

@@ -15,7 +15,7 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 LTZ = pa.timestamp("ms", "UTC")
 VALUE = Column("v", "STRING", "STRING")

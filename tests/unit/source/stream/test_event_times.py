@@ -12,7 +12,7 @@ import pytest
 
 from kafka_sql.source.stream.event_time_order import UNKNOWN_TIME
 from kafka_sql.source.stream.event_times import event_time_order, to_microseconds
-from kafka_sql.table.declaration import EventTimeSource, Watermark
+from kafka_sql.table.table import EventTimeSource, Watermark
 from tests.unit.source.fake_cluster import define
 
 NOON = datetime(2026, 3, 2, 12)

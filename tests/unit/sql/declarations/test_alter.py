@@ -9,7 +9,7 @@ from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.parser import parse_alteration
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 BASE = """CREATE TABLE t (
   id BIGINT NOT NULL COMMENT 'the id', name STRING, ts TIMESTAMP(3), twice AS id * 2,

@@ -11,7 +11,7 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.table.declaration import Column, EventTimeSource, Table, Watermark
+from kafka_sql.table.table import Column, EventTimeSource, Table, Watermark
 
 WITH = "WITH ('connector' = 'kafka')"
 

@@ -13,7 +13,7 @@ from kafka_sql.sql.declarations.create import to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.parser import parse_declaration
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 WITH = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:9092'"
 VALUE = "'value.format' = 'avro-confluent', 'value.avro-confluent.url' = 'http://localhost:8081'"

@@ -14,7 +14,7 @@ from kafka_sql.errors import (
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
 from kafka_sql.sql.grammar.parser import parse_declaration
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 BASE = """CREATE TABLE base (
   id BIGINT NOT NULL, ts TIMESTAMP(3), p INT METADATA FROM 'partition' VIRTUAL, twice AS id * 2,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)
 NAMES = st.text(alphabet="abcXYZ09_ `.é'\"\\-", min_size=1, max_size=8)

@@ -12,7 +12,7 @@ from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType
-from kafka_sql.table.declaration import Table
+from kafka_sql.table.table import Table
 from tests.hypothesis_examples import examples
 
 LEAVES = st.one_of(

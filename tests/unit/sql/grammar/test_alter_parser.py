@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError, UnsupportedSqlError
-from kafka_sql.sql.grammar.declaration import (
+from kafka_sql.sql.grammar.parser import parse_alteration
+from kafka_sql.sql.grammar.statement_nodes import (
     AddOrModify,
     Change,
     ColumnPosition,
@@ -17,7 +18,6 @@ from kafka_sql.sql.grammar.declaration import (
     ResetOptions,
     SetOptions,
 )
-from kafka_sql.sql.grammar.parser import parse_alteration
 
 
 def change(text: str) -> Change:

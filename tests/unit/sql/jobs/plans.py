@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_sql.definition import validate_table
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION, Expression, Operator
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 _ids = count(1000)
 

@@ -27,7 +27,7 @@ from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql.jobs.plan.sink_rows import can_assign, repartition, repartition_query, target_columns
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.statement_types import Insert
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 INT, LONG, STRING, DATE, TIME = IntegerType(), LongType(), StringType(), DateType(), TimestampType()
 ROW = StructType().add("a", INT)

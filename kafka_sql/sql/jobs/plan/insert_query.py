@@ -10,7 +10,7 @@ from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.query import QueryRewrite, ReadOptions, StreamReader, needs_rewrite, rewrite_query
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, StreamReader, needs_rewrite, rewrite_query
 
 
 def read_options(spark: SparkSession, stream_reader: StreamReader | None = None) -> ReadOptions:

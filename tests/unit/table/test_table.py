@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.table import Column, Table
 
 PHYSICAL = Column("a", "BIGINT", "BIGINT")
 METADATA = Column("b", "BIGINT", "BIGINT", metadata="offset", virtual=True)

@@ -28,7 +28,6 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time
-from kafka_sql.sql.jobs.changelog.aggregates import aggregate_changes, aggregate_values, has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -45,12 +44,13 @@ from kafka_sql.sql.jobs.changelog.relation import (
     project_varying,
     references,
 )
-from kafka_sql.sql.jobs.changelog.stateful import add_old_rows
+from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_changes, aggregate_values, has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.temporal_joins import (
     TemporalJoin,
     find_temporal_join,
     has_temporal_join,
 )
+from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER

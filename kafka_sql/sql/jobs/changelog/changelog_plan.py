@@ -12,10 +12,10 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import supports_append_mode
+from kafka_sql.sql.jobs.changelog.plan_rewriter import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
-from kafka_sql.sql.jobs.changelog.rewrite import OldRowsNeededError, PlanRewriter
-from kafka_sql.sql.jobs.changelog.stateful import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
+from kafka_sql.sql.jobs.changelog.upsert_operators import drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
 
 
