@@ -10,11 +10,11 @@ import google_crc32c
 import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.reads import reader
 from kafka_sql.kafka.direct.reads.fetched_batches import FetchedBatches, to_records
 from kafka_sql.kafka.direct.reads.reader import read_columnar
-from kafka_sql.kafka.direct.writes.batch import HEADER
 from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader

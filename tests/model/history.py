@@ -17,10 +17,11 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.writes import producer_state, sender
-from kafka_sql.kafka.direct.writes.batch import HEADER, Batch, ProducerIdAndEpoch
+from kafka_sql.kafka.direct.writes.batch import Batch, ProducerIdAndEpoch
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState
-from kafka_sql.kafka.direct.writes.send_queue import PartitionQueue
+from kafka_sql.kafka.direct.writes.send_queue import SendQueue
 from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import retries
@@ -386,7 +387,7 @@ def _produce(
     return ProduceRequest(tuple(partition for _, partition, _ in batches)), [b""] * len(batches)
 
 
-class _Queue(PartitionQueue):
+class _Queue(SendQueue):
     def restart(self, producer: ProducerIdAndEpoch) -> None:
         if any(batch.may_be_written for batch in self.batches):
             WRITTEN_AGAIN.add(self.partition)
@@ -419,7 +420,7 @@ def _simulated_modules() -> Iterator[None]:
         (module, "time", _CLOCK) for module in [*modules, retries] if vars(module).get("time") is time
     ]
     replacements += [(sender, "produce", _PRODUCE), (producer_state, "_init_producer_id", _init_producer_id)]
-    replacements += [(sender, "PartitionQueue", _Queue)]
+    replacements += [(sender, "SendQueue", _Queue)]
     logger = logging.getLogger("kafka_sql.kafka")
     level = logger.level
     try:

@@ -22,8 +22,9 @@ import numpy as np
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.direct import coordinator as coordinator_module
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.writes import sender, transaction_manager, transactional_producer
-from kafka_sql.kafka.direct.writes.batch import HEADER, Batch
+from kafka_sql.kafka.direct.writes.batch import Batch
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState
 from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode

@@ -8,8 +8,8 @@ import google_crc32c
 import pytest
 
 from kafka_sql.errors import FetchError
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import CODECS, Compression, compress
-from kafka_sql.kafka.direct.writes.batch import HEADER
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.produce import produce, read_produce

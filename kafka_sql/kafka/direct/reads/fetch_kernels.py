@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.direct.writes.batch import HEADER, UNCOUNTED
+from kafka_sql.kafka.direct.batch_layout import HEADER, UNCOUNTED
 from kafka_sql.runtime.numba_support import compiled, helper, load
 
 # positions of the fields of a batch

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import Compression, compress
-from kafka_sql.kafka.direct.writes.batch import HEADER, Batch
+from kafka_sql.kafka.direct.writes.batch import Batch
 from kafka_sql.kafka.direct.writes.produce_kernels import END, NEXT, RECORDS
 from kafka_sql.kafka.types import TopicPartition
 

@@ -15,11 +15,9 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
+from kafka_sql.kafka.direct.batch_layout import CHECKED, HEADER, UNCOUNTED
 from kafka_sql.kafka.protocol.codec import uvarint
 
-HEADER: Final = 61  # bytes before the first record
-CHECKED: Final = 21  # bytes before the part that the checksum covers
-UNCOUNTED: Final = 12  # bytes at the start that the batch length does not include
 _MAGIC: Final = 2
 _TRANSACTIONAL: Final = 0x10
 _LAST_EPOCH: Final = 32_767

@@ -15,7 +15,7 @@ from kafka_sql.kafka.headers import flatten_headers
 
 
 @dataclass(frozen=True)
-class RecordColumns:
+class ProducedColumns:
     """Columns of records.
 
     Attributes:
@@ -57,20 +57,20 @@ class RecordColumns:
         return key + value + headers, max_record_size(key, value, headers, header_count)
 
 
-def record_columns(
+def produced_columns(
     values: pa.BinaryArray,
     keys: pa.BinaryArray | None,
     timestamps: npt.NDArray[np.int64] | None,
     headers: pa.ListArray | pa.MapArray | None,
-) -> RecordColumns:
+) -> ProducedColumns:
     """Return the columns of records; see ``DirectProducer.produce``."""
     count, now = len(values), int(time.time() * 1000)
     key_view = column_view(keys) if keys is not None else null_column(count)
     if timestamps is not None:
         timestamps = np.where(timestamps < 0, now, timestamps)
     if headers is None:
-        return RecordColumns(column_view(values), key_view, timestamps, None, now, (values, keys))
+        return ProducedColumns(column_view(values), key_view, timestamps, None, now, (values, keys))
     header_offsets, names, header_values = flatten_headers(headers, count)
     header_views = read_only(header_offsets), column_view(names), column_view(header_values)
     arrays = values, keys, names, header_values
-    return RecordColumns(column_view(values), key_view, timestamps, header_views, now, arrays)
+    return ProducedColumns(column_view(values), key_view, timestamps, header_views, now, arrays)

@@ -27,7 +27,7 @@ from kafka_sql.kafka.direct.writes.partition_assignment import (
     UnknownPartitionError,
     assign_partitions,
 )
-from kafka_sql.kafka.direct.writes.produced_columns import RecordColumns, record_columns
+from kafka_sql.kafka.direct.writes.produced_columns import ProducedColumns, produced_columns
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState, open_producer_state
 from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode
@@ -129,7 +129,7 @@ class DirectProducer:
             return
         with self._lock:
             self._raise_failure()
-            columns = record_columns(values, keys, timestamps, headers)
+            columns = produced_columns(values, keys, timestamps, headers)
             assignment = self._assign(columns.keys, topics, partitions)
             row = 0
             while (row := columns.append(self._accumulator.cursors, assignment.indices, row)) < count:
@@ -215,7 +215,7 @@ class DirectProducer:
         except UnknownPartitionError as e:
             raise self._row_error(KafkaError._UNKNOWN_PARTITION, e.topic.name, e.row) from None
 
-    def _make_space(self, columns: RecordColumns, assignment: PartitionAssignment, row: int) -> None:
+    def _make_space(self, columns: ProducedColumns, assignment: PartitionAssignment, row: int) -> None:
         """Make space for a row that does not fit into the open batch of its partition.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Final
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, ProducerIdAndEpoch
-from kafka_sql.kafka.direct.writes.send_queue import PartitionQueue
+from kafka_sql.kafka.direct.writes.send_queue import SendQueue
 from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import produce, transactions
@@ -39,7 +39,7 @@ class ProducerState:
     connections: ConnectionPool
     any_broker: ConnectionPool
     transaction: TransactionManager | None = None
-    queues: dict[TopicPartition, PartitionQueue] = field(default_factory=dict)
+    queues: dict[TopicPartition, SendQueue] = field(default_factory=dict)
     pending: int = 0
     _producer: ProducerIdAndEpoch | None = None
 

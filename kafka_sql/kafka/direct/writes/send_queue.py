@@ -17,7 +17,7 @@ _KNOWN_SECONDS: Final = 1.0  # after an acknowledgment, how long the leader is a
 
 
 @dataclass(eq=False)
-class PartitionQueue:
+class SendQueue:
     """The batches of one partition that are not acknowledged, and what the next batches need to know.
 
     It outlives the task: the next one of the process continues its sequence numbers.

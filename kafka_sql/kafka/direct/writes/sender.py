@@ -1,6 +1,6 @@
 """Send closed batches to the leaders of their partitions until each is acknowledged.
 
-Partitions recover independently (``PartitionQueue``), and so do connections: an error of one leader does not delay the
+Partitions recover independently (``SendQueue``), and so do connections: an error of one leader does not delay the
 partitions of other leaders.
 """
 
@@ -23,7 +23,7 @@ from kafka_sql.kafka.direct.backoff import backoff_setting
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, Batch
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState
-from kafka_sql.kafka.direct.writes.send_queue import MAX_IN_FLIGHT, PartitionQueue
+from kafka_sql.kafka.direct.writes.send_queue import MAX_IN_FLIGHT, SendQueue
 from kafka_sql.kafka.direct.writes.topic_leaders import TopicLeaders
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import produce
@@ -65,7 +65,7 @@ _REJECTED_PRODUCER: Final = _LATER_EPOCH | {ErrorCode.UNKNOWN_PRODUCER_ID}
 
 @dataclass
 class _InFlight:
-    batches: Sequence[tuple[PartitionQueue, Batch]]
+    batches: Sequence[tuple[SendQueue, Batch]]
     deadline: float  # for the response
     request: Request | None = None
     correlation_id: int = 0
@@ -98,7 +98,7 @@ class Sender:
         )
         self._leaders = TopicLeaders(config, label, self._retry_backoff)
         self._in_flight: dict[Connection, deque[_InFlight]] = {}
-        self._unsent: dict[PartitionQueue, None] = {}  # in order; those with batches that are not in flight
+        self._unsent: dict[SendQueue, None] = {}  # in order; those with batches that are not in flight
         self._pending_bytes = 0
         self._next_event = math.inf  # when something can be sent again or expires, in seconds of time.monotonic
         self._errors = 0
@@ -176,11 +176,11 @@ class Sender:
                 partitions = [batch.partition for batch in batches if batch.topic == topic]
                 self._state.transaction.add_partitions(topic, partitions)
 
-    def _queue(self, batch: Batch) -> PartitionQueue:
+    def _queue(self, batch: Batch) -> SendQueue:
         key = batch.topic, batch.partition
         queue = self._state.queues.get(key)
         if queue is None:
-            queue = self._state.queues[key] = PartitionQueue(*key, self._state.producer_id_and_epoch())
+            queue = self._state.queues[key] = SendQueue(*key, self._state.producer_id_and_epoch())
         return queue
 
     def _run(self, seconds: float) -> None:
@@ -216,7 +216,7 @@ class Sender:
             self._note_event(self._leaders.retry_at)
 
     def _send_unsent(self, now: float) -> None:
-        groups: dict[Address, list[PartitionQueue]] = {}
+        groups: dict[Address, list[SendQueue]] = {}
         for queue in tuple(self._unsent):
             if queue.lost_sequence_code and not queue.in_flight:
                 self._bump_epoch(queue)
@@ -234,7 +234,7 @@ class Sender:
         for leader, queues in groups.items():
             self._send_to(leader, queues, now)
 
-    def _send_to(self, leader: Address, queues: list[PartitionQueue], now: float) -> None:
+    def _send_to(self, leader: Address, queues: list[SendQueue], now: float) -> None:
         try:
             connection = self._state.connections.try_connect_to(leader)
         except (OSError, EOFError) as e:
@@ -250,7 +250,7 @@ class Sender:
                 return
             if len(self._in_flight.get(connection, ())) >= self._max_in_flight:
                 return
-            request, postponed, size = list[tuple[PartitionQueue, Batch]](), list[PartitionQueue](), 0
+            request, postponed, size = list[tuple[SendQueue, Batch]](), list[SendQueue](), 0
             for queue in queues:
                 batch = queue.next_batch(connection, now)
                 if batch is None:
@@ -264,7 +264,7 @@ class Sender:
                 return
             queues = [*postponed, *(queue for queue, _ in request)]
 
-    def _send_request(self, connection: Connection, batches: list[tuple[PartitionQueue, Batch]]) -> bool:
+    def _send_request(self, connection: Connection, batches: list[tuple[SendQueue, Batch]]) -> bool:
         """Send one batch per partition. Return false if the connection broke."""
         batches.sort(key=lambda item: item[0].topic)
         sent = _InFlight(batches, time.monotonic() + self._request_timeout)
@@ -311,7 +311,7 @@ class Sender:
             for queue, batch in sent.batches:
                 self._complete(queue, batch, results[batch.topic, batch.partition])
 
-    def _complete(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult) -> None:
+    def _complete(self, queue: SendQueue, batch: Batch, result: produce.ProduceResult) -> None:
         """Handle the result of a batch.
 
         Raises:
@@ -340,11 +340,11 @@ class Sender:
         self._log(error, queue.topic)
         self._try_later(queue, error, now)
 
-    def _may_verify_again(self, queue: PartitionQueue, code: int) -> bool:
+    def _may_verify_again(self, queue: SendQueue, code: int) -> bool:
         is_unverified = code == ErrorCode.INVALID_TXN_STATE and self._state.transaction is not None
         return is_unverified and queue.may_verify_again()
 
-    def _acknowledge(self, queue: PartitionQueue, batch: Batch, result: produce.ProduceResult, now: float) -> bool:
+    def _acknowledge(self, queue: SendQueue, batch: Batch, result: produce.ProduceResult, now: float) -> bool:
         """Handle an acknowledgment. Return false if the leader had rejected an earlier batch: all are sent again."""
         is_first = not queue.was_acknowledged and batch is queue.batches[0]
         written = queue.acknowledge(batch, now)
@@ -371,13 +371,13 @@ class Sender:
         for queue in dict.fromkeys(queue for queue, _ in batches):
             self._try_later(queue, error, now)
 
-    def _fail_unsent(self, queue: PartitionQueue, error: Exception, now: float) -> None:
+    def _fail_unsent(self, queue: SendQueue, error: Exception, now: float) -> None:
         """Note that a partition's next batch could not be sent."""
         if not queue.in_flight:
             queue.batches[queue.probe].tries += 1
             self._try_later(queue, error, now)
 
-    def _try_later(self, queue: PartitionQueue, error: Exception, now: float) -> None:
+    def _try_later(self, queue: SendQueue, error: Exception, now: float) -> None:
         """Send the oldest batch of a partition again after a pause.
 
         Raises:
@@ -396,7 +396,7 @@ class Sender:
         self._unsent[queue] = None
         self._leaders.mark_stale(queue.topic)
 
-    def _bump_epoch(self, queue: PartitionQueue) -> None:
+    def _bump_epoch(self, queue: SendQueue) -> None:
         """Send the batches of a partition again with the next producer epoch, as Java's producer does (KIP-360).
 
         Its leader does not know the sequence numbers of the current epoch. Batches that it may have written are written
@@ -432,7 +432,7 @@ class Sender:
         unacknowledged = sum(batch.records for queue in self._state.queues.values() for batch in queue.batches)
         return f"Records not acknowledged so far: {unacknowledged}. The rows of this task do not count as written."
 
-    def _error(self, code: int, queue: PartitionQueue, details: str) -> BrokerError:
+    def _error(self, code: int, queue: SendQueue, details: str) -> BrokerError:
         where = f"{self._label}{queue.topic}[{queue.partition}]"
         details = f"{self._describe_unacknowledged()} {details}".strip()
         return delivery_error(code, where, details, topic=queue.topic, partition=queue.partition)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import google_crc32c
 
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import decompress
-from kafka_sql.kafka.direct.writes.batch import HEADER
 
 _NAMES = ("attributes", "last", "first_time", "last_time", "producer", "epoch", "sequence", "count")
 _CODEC = 7  # bits of the attributes

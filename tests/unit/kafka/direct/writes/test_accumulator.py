@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.kafka.binary_columns import column_view, null_column
+from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import CODECS, Compression, decompress
 from kafka_sql.kafka.direct.writes.accumulator import RecordAccumulator
-from kafka_sql.kafka.direct.writes.batch import HEADER, Batch
+from kafka_sql.kafka.direct.writes.batch import Batch
 from kafka_sql.kafka.direct.writes.produce_kernels import append_records, max_record_size
 from tests.unit.kafka.direct.batch_decoder import decode_records
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.direct.writes.batch import HEADER, Batch, ProducerIdAndEpoch, next_sequence, small_batch
+from kafka_sql.kafka.direct.batch_layout import HEADER
+from kafka_sql.kafka.direct.writes.batch import Batch, ProducerIdAndEpoch, next_sequence, small_batch
 from tests.unit.kafka.direct.batch_decoder import decode_batch
 
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=200))

@@ -14,7 +14,7 @@ import pytest
 from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.direct.writes import send_queue, sender
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, Batch, ProducerIdAndEpoch, small_batch
-from kafka_sql.kafka.direct.writes.send_queue import PartitionQueue
+from kafka_sql.kafka.direct.writes.send_queue import SendQueue
 from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
@@ -26,7 +26,7 @@ from tests.model.history import WRITTEN_AGAIN, History, Step, find_violation, ge
 HISTORIES, TRANSACTION_HISTORIES = 8_000, 2_500
 _HISTORIES_PER_BUG = 20_000  # at most; each bug was found within 15,000
 
-_complete, _next_batch = Sender._complete, PartitionQueue.next_batch
+_complete, _next_batch = Sender._complete, SendQueue.next_batch
 
 
 def test_random_histories() -> None:
@@ -44,13 +44,13 @@ def test_histories_are_repeatable() -> None:
     assert [run(generate(seed)) for seed in range(20)] == [None] * 20
 
 
-def _take_out_of_order_as_written(self: Sender, queue: PartitionQueue, batch: Batch, result: ProduceResult) -> None:
+def _take_out_of_order_as_written(self: Sender, queue: SendQueue, batch: Batch, result: ProduceResult) -> None:
     if result.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch is queue.batches[0]:
         result = result._replace(code=ErrorCode.NONE)
     _complete(self, queue, batch, result)
 
 
-def _pipeline_at_once(self: PartitionQueue, connection: Connection, now: float) -> Batch | None:
+def _pipeline_at_once(self: SendQueue, connection: Connection, now: float) -> Batch | None:
     if self.in_flight and self.has_unsent() and not self.is_retrying and self.in_flight < 5 and self.retry_at <= now:
         return self.batches[self.in_flight]
     return _next_batch(self, connection, now)
@@ -58,7 +58,7 @@ def _pipeline_at_once(self: PartitionQueue, connection: Connection, now: float) 
 
 _BUGS: dict[str, tuple[Any, str, Any]] = {
     "out of order taken as written": (Sender, "_complete", _take_out_of_order_as_written),
-    "pipelining without an acknowledgement": (PartitionQueue, "next_batch", _pipeline_at_once),
+    "pipelining without an acknowledgement": (SendQueue, "next_batch", _pipeline_at_once),
     "lost batch not noted": (Batch, "may_be_written", property(lambda self: False, lambda self, value: None)),
     "timed out batch taken as rejected": (sender, "_NOT_WRITTEN", sender._NOT_WRITTEN | {ErrorCode.REQUEST_TIMED_OUT}),
     "moved leader taken as rejection": (
@@ -94,14 +94,14 @@ def _violations_after_an_election() -> set[str | None]:
 
 def test_new_leader_remembers_only_the_last_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _violations_after_an_election() == {None}
-    monkeypatch.setattr(PartitionQueue, "skip_to_next", lambda self, batch: batch is not self.batches[self.probe])
+    monkeypatch.setattr(SendQueue, "skip_to_next", lambda self, batch: batch is not self.batches[self.probe])
     assert _violations_after_an_election() == {None, "written again"}
 
 
 def test_rejected_batch_is_never_skipped() -> None:
     """The next one may be written before it: a leader that does not know the producer accepts any sequence number."""
     connection: Any = object()
-    queue = PartitionQueue("t", 0, ProducerIdAndEpoch(1, 0))
+    queue = SendQueue("t", 0, ProducerIdAndEpoch(1, 0))
     first, second = (small_batch("t", 0, {"key": None}) for _ in range(2))
     for batch in (first, second):
         queue.append(batch)
@@ -117,7 +117,7 @@ def test_rejected_batch_is_never_skipped() -> None:
 
 def test_batches_are_not_sent_again_after_a_later_one_was_acknowledged() -> None:
     connection: Any = object()
-    queue = PartitionQueue("t", 0, ProducerIdAndEpoch(1, 0))
+    queue = SendQueue("t", 0, ProducerIdAndEpoch(1, 0))
     first, second, third = (small_batch("t", 0, {"key": None}) for _ in range(3))
     for batch in (first, second, third):
         queue.append(batch)
@@ -132,7 +132,7 @@ def test_batches_are_not_sent_again_after_a_later_one_was_acknowledged() -> None
 def test_batches_without_sequence_numbers() -> None:
     """With 'enable.idempotence' = 'false', each is sent until it is acknowledged, whatever happens to the others."""
     connection: Any = object()
-    queue = PartitionQueue("t", 0, NO_PRODUCER)
+    queue = SendQueue("t", 0, NO_PRODUCER)
     first, second = (small_batch("t", 0, {"key": None}) for _ in range(2))
     for batch in (first, second):
         queue.append(batch)
@@ -163,7 +163,7 @@ def test_bugs_of_transactions_are_found(bug: str, monkeypatch: pytest.MonkeyPatc
 def test_batches_with_a_new_epoch_wait_for_its_first_acknowledgement() -> None:
     """The leader does not know the new epoch, so it would accept the second batch if it rejected the first."""
     connection: Any = object()
-    queue = PartitionQueue("t", 0, ProducerIdAndEpoch(1, 0))
+    queue = SendQueue("t", 0, ProducerIdAndEpoch(1, 0))
     first, second, third = (small_batch("t", 0, {"key": None}) for _ in range(3))
     queue.append(first)
     queue.start(first, connection)
