@@ -28,6 +28,7 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time
+from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -44,7 +45,8 @@ from kafka_sql.sql.jobs.changelog.relation import (
     project_varying,
     references,
 )
-from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_changes, aggregate_values, has_distinct, is_linear
+from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_signed_rows
+from kafka_sql.sql.jobs.changelog.stateful_aggregate import aggregate_with_old_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import (
     TemporalJoin,
     find_temporal_join,
@@ -291,8 +293,8 @@ class PlanRewriter:
     def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
         if self._keeps_old_rows or not is_linear(items):
             self.states.append(describe_aggregate(self._read(plan)))
-            return aggregate_values(self.catalyst, relation, groupings, items, self.unsupported)
-        return aggregate_changes(self.catalyst, relation, groupings, items, self.unsupported)
+            return aggregate_with_old_rows(self.catalyst, relation, groupings, items, self.unsupported)
+        return aggregate_signed_rows(self.catalyst, relation, groupings, items, self.unsupported)
 
     def _rewrite_generate(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         (relation,) = inputs
