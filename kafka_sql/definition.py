@@ -117,7 +117,7 @@ class Definition:
 
     @property
     def reads_content(self) -> bool:
-        """Whether a batch read returns the rows that remain after all changes, instead of the changes."""
+        """Whether a query reads the rows that remain after all changes, and not each change as a row with its kind."""
         return self.has_changes and not self.has_row_kind_column
 
     @property

@@ -20,7 +20,7 @@ def check_stream_read(definition: Definition) -> None:
     Raises:
         UnsupportedSqlError: the table is a changelog, and has no row kind column.
     """
-    if definition.has_changes and not definition.has_row_kind_column:
+    if definition.reads_content:
         raise UnsupportedSqlError(
             f"Table '{definition.name}': a stream of changes needs a row kind column, because Spark's streams are "
             f"append-only. Declare {_ROW_KIND_COLUMN}, whose value is +I, -U, +U or -D. Or write a streaming INSERT "

@@ -37,18 +37,18 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 )
 
 
-def check_streaming(rows: DataFrame, is_updating: bool) -> None:
+def check_streaming(rows: DataFrame, uses_update_mode: bool) -> None:
     """Check whether Spark can run a query as a stream. Needs a classic session.
 
     Args:
-        is_updating: whether in update mode, or else in append mode.
+        uses_update_mode: whether in update mode, or else in append mode.
 
     Raises:
         AnalysisException: it cannot; see ``unsupported_operation`` and ``is_output_mode_error``.
     """
     java = jvm(rows.sparkSession)
     update = java.org.apache.spark.sql.streaming.OutputMode.Update()
-    mode = update if is_updating else java.org.apache.spark.sql.streaming.OutputMode.Append()
+    mode = update if uses_update_mode else java.org.apache.spark.sql.streaming.OutputMode.Append()
     checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     checker.checkForStreaming(query_execution(rows).analyzed(), mode)
 
@@ -74,7 +74,7 @@ def needs_update_mode(error: AnalysisException, plan: Operator) -> bool:
 def supports_append_mode(rows: DataFrame) -> bool:
     """Return whether no row of a query changes later; true, too, if the query is not supported at all."""
     try:
-        check_streaming(rows, is_updating=False)
+        check_streaming(rows, uses_update_mode=False)
     except AnalysisException as e:
         plan = read_plan(rows)
         if (unsupported_operation(e) or "").startswith(DISTINCT):

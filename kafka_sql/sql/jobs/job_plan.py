@@ -52,7 +52,7 @@ class JobPlan:
             that it reads as streams.
         is_bounded: whether all streams are bounded, so that a continuous query ends.
         changelog_mode: how the rows change. Over Spark Connect, it is unknown; changes are rejected.
-        is_updating: whether the query runs in Spark's update mode.
+        uses_update_mode: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
         name: the name of a continuous query in a statement set; None for 'pipeline.name'.
         checkpoint: the checkpoint of a continuous query, once its checks have passed.
@@ -65,7 +65,7 @@ class JobPlan:
     sources: Sequence[CatalogTable] = ()
     is_bounded: bool = False
     changelog_mode: Mode = Mode.INSERT_ONLY
-    is_updating: bool = False
+    uses_update_mode: bool = False
     states: tuple[Json, ...] = ()
     name: str | None = None
     checkpoint: JobCheckpoint | None = None

@@ -10,14 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.definition import Definition
 from kafka_sql.errors import StatementError
 from kafka_sql.spark.explain import explain as explain_frame
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.dataframes import RunSql, dataframe
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.relation import Mode
+from kafka_sql.sql.jobs.changelog.relation import Mode, source_mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.plan.insert import plan_insert
@@ -109,7 +108,7 @@ def _describe_changelog(plan: JobPlan) -> str:
         INSERT INTO default.totals: changelogMode=[I,UA,D]
         State: aggregation (grouping: name)
     """
-    sources = {source.definition.name: _source_mode(source.definition) for source in plan.sources}
+    sources = {source.definition.name: source_mode(source.definition) for source in plan.sources}
     lines = [f"{name}: changelogMode={mode}" for name, mode in sources.items()]
     lines.append(f"INSERT INTO {plan.sink_name}: changelogMode={plan.changelog_mode}")
     states = [_describe_state(operator) for operator in describe_operators(read_plan(plan.stream), plan.states)]
@@ -133,12 +132,6 @@ def name_hidden_columns(plan: str) -> str:
     """
     plan = _LISTED_ORDER.sub("", plan)
     return plan.replace(ROW_KIND_NAME, ROW_KIND).replace(ROW_ORDER_NAME, "row-order")
-
-
-def _source_mode(definition: Definition) -> Mode:
-    if definition.has_row_kind_column or not definition.has_changes:
-        return Mode.INSERT_ONLY
-    return Mode.UPSERT if definition.is_upsert else Mode.RETRACT
 
 
 def _describe_state(operator: Json) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,14 +28,14 @@ class ChangelogQuery:
         rows: the columns of the table; with ``has_row_kind``, also a last column with the row kind.
         mode: how the rows change.
         has_row_kind: whether there are deletes or old rows, so that each row has a row kind.
-        is_updating: whether the query runs in Spark's update mode.
+        uses_update_mode: whether the query runs in Spark's update mode.
         states: the stateful operators of this package, as in a fingerprint.
     """
 
     rows: DataFrame
     mode: Mode = Mode.INSERT_ONLY
     has_row_kind: bool = False
-    is_updating: bool = False
+    uses_update_mode: bool = False
     states: tuple[Json, ...] = ()
 
 
@@ -83,26 +84,24 @@ def plan_changelog(
     """
     catalyst = Catalyst(spark)
     plan = analyzed_plan(rows)
-    changelogs = [s for s in sources if s.definition.has_changes and not s.definition.has_row_kind_column]
+    changelogs = [s for s in sources if s.definition.reads_content]
     joins_versions = has_temporal_join(read_plan(rows))
     if not changelogs and not joins_versions and supports_append_mode(rows):
         return ChangelogQuery(rows)
     if not changelogs and not joins_versions and not sink.accepts_changes:
-        raise _not_accepted(sink.name, "update changes, which an aggregate without a watermark produces")
+        raise updates_not_accepted(
+            sink.name,
+            "an 'upsert-kafka' table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or "
+            "Iceberg with TBLPROPERTIES ('primary-key' = '...')",
+        )
 
     def read_changes(source: CatalogTable) -> Plan:
         return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
 
     by_provider = {source.provider: source for source in sources}
     needed_columns = dict(find_needed_columns(catalyst, plan)) if joins_versions else {}
-    for keeps_old_rows in (False, True):
-        rewriter = PlanRewriter(catalyst, sink.name, by_provider, read_changes, keeps_old_rows)
-        rewriter.needed_columns |= needed_columns
-        try:
-            relation = _fit_to_sink(rewriter, sink, rows, rewriter.rewrite(plan), changelogs)
-            break
-        except OldRowsNeededError:
-            continue
+    make_rewriter = partial(PlanRewriter, catalyst, sink.name, by_provider, read_changes, needed_columns)
+    rewriter, relation = _rewrite_for_sink(make_rewriter, sink, rows, changelogs)
     states = tuple(rewriter.states)
     if joins_versions and not relation.is_insert_only:
         raise rewriter.unsupported(
@@ -113,31 +112,61 @@ def plan_changelog(
         )
     if relation.is_insert_only and states:
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
-    is_updating = relation.is_aggregated or bool(states)
+    uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:
         mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
-        return ChangelogQuery(rows, mode, is_updating=is_updating)
+        return ChangelogQuery(rows, mode, uses_update_mode=uses_update_mode)
     if not (relation.has_unknown_deletes and sink.shows_changes):
-        return ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, is_updating, states)
+        return ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, uses_update_mode, states)
     columns = {str(column.name()): column for column in relation.columns}
     types = [f"{name} {column.dataType().catalogString()}" for name, column in columns.items()]
     changed = drop_unchanged(catalyst, relation, [column_id(columns[name]) for name in sink.primary_key])
     states = (*states, describe_written_rows(sink.primary_key, types))
-    return ChangelogQuery(_with_row_kind(catalyst, changed), relation.mode, True, is_updating=True, states=states)
+    return ChangelogQuery(_with_row_kind(catalyst, changed), relation.mode, True, uses_update_mode=True, states=states)
 
 
 def _with_row_kind(catalyst: Catalyst, relation: Relation) -> DataFrame:
     return catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
 
 
-def _not_accepted(name: str, changes: str) -> UnsupportedSqlError:
+def updates_not_accepted(name: str, alternative: str) -> UnsupportedSqlError:
+    """Return the error for updates of an aggregate that a table does not accept.
+
+    Args:
+        name: the table.
+        alternative: tables that accept them.
+    """
     return UnsupportedSqlError(
-        f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming {changes}. Write into an 'upsert-kafka' "
-        "table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or Iceberg with "
-        "TBLPROPERTIES ('primary-key' = '...'). Or declare WATERMARK FOR a time column of the "
+        f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an aggregate "
+        f"without a watermark produces. Write into {alternative}. Or declare WATERMARK FOR a time column of the "
         "source, and GROUP BY a window over it, such as window(ts, '1 minute').",
         table=name,
     )
+
+
+def _rewrite_for_sink(
+    make_rewriter: Callable[[bool], PlanRewriter],
+    sink: ChangelogSink,
+    rows: DataFrame,
+    changelogs: Sequence[CatalogTable],
+) -> tuple[PlanRewriter, Relation]:
+    """Return the rows of a query as a table accepts them, and the rewriter that made them.
+
+    Args:
+        make_rewriter: returns a rewriter with or without old rows.
+
+    Raises:
+        UnsupportedSqlError: see ``_fit_to_sink`` and ``PlanRewriter.rewrite``.
+    """
+    # First without old rows (Spark's own aggregate); again with them (operators in Java) if the sink or an operator
+    # needs them.
+    for keeps_old_rows in (False, True):
+        rewriter = make_rewriter(keeps_old_rows)
+        try:
+            return rewriter, _fit_to_sink(rewriter, sink, rows, rewriter.rewrite(analyzed_plan(rows)), changelogs)
+        except OldRowsNeededError:
+            continue
+    raise AssertionError("a rewriter with old rows needs no others")
 
 
 def _fit_to_sink(

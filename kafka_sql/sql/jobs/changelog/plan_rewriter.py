@@ -7,6 +7,7 @@ is rewritten so that it passes the row kind on, or computes it. What is not know
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +26,7 @@ from kafka_sql.spark.catalyst import (
     output,
     show,
 )
-from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
+from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
@@ -44,6 +45,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     project_of_record,
     project_varying,
     references,
+    source_mode,
 )
 from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_signed_rows
 from kafka_sql.sql.jobs.changelog.stateful_aggregate import aggregate_with_old_rows
@@ -57,7 +59,6 @@ from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate,
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
 
-_SOURCE: Final = "StreamingRelation"  # beginning of the classes of streaming sources
 # operators that return the rows of their input
 _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlias", "View"})
 # operators that only matter for the speed, or for operators that are rejected over changes
@@ -92,19 +93,21 @@ class PlanRewriter:
         sink: str,
         sources: Mapping[str, CatalogTable],
         read_changes: ReadChanges,
-        keeps_old_rows: bool = False,
+        needed_columns: Mapping[frozenset[int], frozenset[int] | None],
+        keeps_old_rows: bool,
     ) -> None:
         """Prepare a rewrite.
 
         Args:
             sink: the table that the query writes, for messages.
             sources: the Kafka tables that it reads as streams, by provider.
+            needed_columns: for each temporal join, by all its columns, those that the query uses; None for all.
             keeps_old_rows: whether old rows are added to the changes of upsert tables, and aggregates return the old
                 rows of their groups.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
-        self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
-        self.needed_columns: dict[frozenset[int], frozenset[int] | None] = {}  # of temporal joins, by all their columns
+        self._keeps_old_rows, self._reads_versions = keeps_old_rows, False
+        self._needed_columns = needed_columns
         self.states: list[Json] = []  # the stateful operators of this package, as for a fingerprint
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
 
@@ -122,11 +125,11 @@ class PlanRewriter:
             return self._rewrite_reference(plan)
         if not plan.isStreaming():
             return Relation(plan)
-        if name.startswith(_SOURCE):
+        if name.startswith(STREAM):
             return self._rewrite_source(plan)
         temporal_join = find_temporal_join(self.catalyst, plan)
         if temporal_join is not None:
-            needed = self.needed_columns.get(frozenset(map(column_id, output(plan))))
+            needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
             return self._rewrite_temporal_join(temporal_join, needed)
         inputs = [self.rewrite(child) for child in elements(plan.children())]
         if name == "Aggregate":
@@ -135,7 +138,7 @@ class PlanRewriter:
             return Relation(self._with_inputs(plan, inputs))
         if name in _TRANSPARENT:
             return inputs[0]
-        if name == "EventTimeWatermark" and self._keeps_watermarks:
+        if name == "EventTimeWatermark" and self._reads_versions:
             return replace(inputs[0], plan=self._with_inputs(plan, inputs))
         if name in _REMOVED:
             return inputs[0]
@@ -183,7 +186,7 @@ class PlanRewriter:
         """Read the changes of a table instead of its rows."""
         entry = self._sources.get(str(plan.sourceName()))
         definition = entry.definition if entry is not None else None
-        if entry is None or definition is None or not definition.has_changes or definition.has_row_kind_column:
+        if entry is None or definition is None or not definition.reads_content:
             return Relation(plan)
         changes = self._read_changes(entry)
         *columns, row_kind, row_order = output(changes)
@@ -196,7 +199,7 @@ class PlanRewriter:
         metadata = {ids[c.name]: c.metadata for c in definition.table.columns if c.metadata and c.name in ids}
         relation = Relation(
             self.catalyst.project([*items, row_kind, row_order], changes),
-            Mode.UPSERT if definition.is_upsert else Mode.RETRACT,
+            source_mode(definition),
             row_kind,
             row_order,
             key or None,
@@ -389,16 +392,20 @@ class PlanRewriter:
                 "WATERMARK, and join that",
             )
         left = self.rewrite(join.left)
-        keeps_old_rows, self._keeps_old_rows, self._keeps_watermarks = self._keeps_old_rows, False, True
-        right = self.rewrite(join.versions)
+        right = self._for_versions().rewrite(join.versions)
         if join.mark.key and right.is_insert_only:
             right = self._with_inserts(right)
             ids = {str(column.name()): column_id(column) for column in right.columns}
             right = replace(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
-        self._keeps_old_rows, self._keeps_watermarks = keeps_old_rows, False
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
         self.states.append(described)
         return relation
+
+    def _for_versions(self) -> PlanRewriter:
+        """Return a rewriter for the versions of a temporal join: without old rows, and with their watermark."""
+        rewriter = copy(self)
+        rewriter._keeps_old_rows, rewriter._reads_versions = False, True
+        return rewriter
 
     def _read(self, plan: Plan) -> Operator:
         return read_operator(plan, self._definitions)
@@ -409,7 +416,7 @@ class PlanRewriter:
         It is an OldRowsNeededError if a rewrite that keeps old rows would know them, and an UnsupportedSqlError if this
         is such a rewrite, but the rows, for example those of a join or a union, have no key.
         """
-        if not self._keeps_old_rows:
+        if not self._keeps_old_rows and not self._reads_versions:
             return OldRowsNeededError()
         return self.unsupported(
             f"this query {self._over(relation)}",

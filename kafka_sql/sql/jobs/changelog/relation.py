@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias
 
+from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION
@@ -39,6 +40,13 @@ class Mode(Enum):
     def __str__(self) -> str:
         """Return Flink's notation."""
         return self.value
+
+
+def source_mode(definition: Definition) -> Mode:
+    """Return how the rows of a table change when a continuous query reads it."""
+    if not definition.reads_content:
+        return Mode.INSERT_ONLY
+    return Mode.UPSERT if definition.is_upsert else Mode.RETRACT
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
     missing_topics = [source.definition.options[opt.MISSING_TOPICS] for source in plan.sources]
     checkpoint.check(fingerprint, opt.IGNORE in missing_topics)
     if plan.mode is JobMode.MICRO_BATCH:
-        check_operations(plan.stream, plan.is_updating, sink)
+        check_operations(plan.stream, plan.uses_update_mode, sink)
     check_event_times(plan.stream, sink)
     resumes = checkpoint.has_offsets()
     check_sources(plan.sources, resumes)

@@ -34,11 +34,11 @@ _ALTERNATIVES: Final = {
 }
 
 
-def check_operations(rows: DataFrame, is_updating: bool, sink: str) -> None:
+def check_operations(rows: DataFrame, uses_update_mode: bool, sink: str) -> None:
     """Check before a continuous query starts that Spark supports its operations. Needs a classic session.
 
     Args:
-        is_updating: whether the query runs in Spark's update mode.
+        uses_update_mode: whether the query runs in Spark's update mode.
         sink: the table that the query writes.
 
     Raises:
@@ -47,7 +47,7 @@ def check_operations(rows: DataFrame, is_updating: bool, sink: str) -> None:
     if rows.sparkSession.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "false":
         return
     try:
-        stream_support.check_streaming(rows, is_updating)
+        stream_support.check_streaming(rows, uses_update_mode)
     except AnalysisException as e:
         if not stream_support.is_output_mode_error(e):
             raise explain_unsupported(e, rows, f"INSERT INTO '{sink}'", sink) from None

@@ -12,7 +12,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql import state
 from kafka_sql.catalog.tables import CatalogTable
-from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import spark_context
@@ -20,6 +19,7 @@ from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
 from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
 from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
 from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
@@ -76,10 +76,10 @@ def start_query(writer: DataStreamWriter, plan: JobPlan) -> StreamingQuery:
         case SharedSink() as sink:
             return start_shared(writer, sink)
         case SparkTable(primary_key=[_, *_]) as table:
-            return start_merge(writer.outputMode("update" if plan.is_updating else "append"), table)
+            return start_merge(writer.outputMode("update" if plan.uses_update_mode else "append"), table)
         case CatalogTable() as entry if entry.definition.is_builtin:
             return builtin_sinks.start_stream(writer, entry)
-        case CatalogTable() as entry if plan.is_updating:
+        case CatalogTable() as entry if plan.uses_update_mode:
             return _start_updating_query(writer, entry.provider)
         case CatalogTable() | SparkTable() as sink:
             return _start_appending_query(writer, plan, sink)
@@ -102,13 +102,8 @@ def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: Catalo
         if not needs_update_mode(e, query):  # in a classic session, see check_operations
             raise explain_unsupported(e, plan.stream, f"INSERT INTO '{name}'", name) from None
         if isinstance(sink, SparkTable) or not sink.definition.is_upsert:
-            raise UnsupportedSqlError(
-                f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an "
-                "aggregate without a watermark produces. Write into an 'upsert-kafka' table whose PRIMARY KEY consists "
-                "of the columns of the GROUP BY. Or declare WATERMARK FOR a time column of the source, and GROUP BY a "
-                "window over it, such as window(ts, '1 minute').",
-                table=name,
-            ) from e
+            key = "an 'upsert-kafka' table whose PRIMARY KEY consists of the columns of the GROUP BY"
+            raise updates_not_accepted(name, key) from e
     check_update_mode(query, name)
     return _start_updating_query(writer, sink.provider)
 

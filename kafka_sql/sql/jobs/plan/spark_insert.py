@@ -71,7 +71,7 @@ def _plan_stream(
         rewrite.streamed_tables,
         is_bounded=are_all_bounded(rewrite.streamed_tables, rows),
         changelog_mode=changes.mode,
-        is_updating=changes.is_updating,
+        uses_update_mode=changes.uses_update_mode,
         states=changes.states,
     )
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import spark_context
-from kafka_sql.spark.plan import Expression, Operator
+from kafka_sql.spark.plan import STREAM, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.shared_read import read_source
 from kafka_sql.sql.jobs import settings
@@ -28,7 +28,6 @@ _STATELESS: Final = frozenset(
     | {"SubqueryAlias", "View"}
 )
 _SUBQUERIES: Final = frozenset({"Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery"})
-_SOURCE: Final = "StreamingRelation"  # beginning of the classes of streaming sources
 
 
 def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
@@ -82,7 +81,7 @@ def _combine(plans: Sequence[JobPlan], name: str) -> JobPlan:
 
 
 def _can_share(plan: JobPlan) -> bool:
-    if plan.changelog_mode is not Mode.INSERT_ONLY or plan.is_updating or plan.states:
+    if plan.changelog_mode is not Mode.INSERT_ONLY or plan.uses_update_mode or plan.states:
         return False
     return len(plan.sources) == 1 and _can_repeat(plan.sink) and _is_stateless(read_plan(plan.stream), plan)
 
@@ -100,7 +99,7 @@ def _is_stateless(operator: Operator, plan: JobPlan) -> bool:
     operators = list(operator.walk())
     leaf = operators[0]
     return (
-        leaf.name.startswith(_SOURCE)
+        leaf.name.startswith(STREAM)
         and leaf.detail == plan.sources[0].provider
         and all(operator.name in _STATELESS and len(operator.children) == 1 for operator in operators[1:])
         and not any(part.name in _SUBQUERIES for operator in operators for part in _expressions(operator))
