@@ -13,7 +13,7 @@ from benchmarks.peers.launch import OURS
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka.client import open_client
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 FLOOR = "confluent-kafka, records discarded"
 _BATCH = 20_000

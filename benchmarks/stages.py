@@ -16,7 +16,7 @@ from benchmarks.peer_process import PeerProcess
 from benchmarks.peers.launch import OURS
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import Options
 
 UNIT = "us"  # CPU time per record

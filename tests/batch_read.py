@@ -15,7 +15,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.types import Offsets, Split
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import Offsets
 from kafka_sql.source.enumerator.batch_splits import plan_batch, resolve_batch_range
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
 from kafka_sql.source.enumerator.partitions import list_partitions

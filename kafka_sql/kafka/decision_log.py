@@ -23,7 +23,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
 from kafka_sql.kafka.protocol.list_offsets import list_latest_offset, read_list_offsets
 from kafka_sql.kafka.protocol.retries import api_limit, open_request_pool, retry_until
-from kafka_sql.kafka.types import DECISION_LOG_TOPIC
+from kafka_sql.kafka.topic_partition import DECISION_LOG_TOPIC
 
 LOG_TOPIC: Final = DECISION_LOG_TOPIC
 _LOG_TOPIC_NAME: Final = f"Topic '{LOG_TOPIC}', the decision log of exactly-once"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_sql.errors import AuthorizationError, BrokerError, DataLossError, FetchError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 
 def fetch_error(code: int, split: Split, offset: int, reason: str) -> BrokerError:

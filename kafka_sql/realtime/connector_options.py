@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import DECISION_LOG_TOPIC, TopicPartition
+from kafka_sql.kafka.topic_partition import DECISION_LOG_TOPIC, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.checks import HEADER_KEYS
 from kafka_sql.realtime.client_properties import java_properties

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
 from kafka_sql.kafka.record_metadata import metadata_keys
-from kafka_sql.kafka.types import INTERNAL_TOPICS
+from kafka_sql.kafka.topic_partition import INTERNAL_TOPICS
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.runtime import arrow_compute as pc

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import SourceCluster
+from kafka_sql.kafka.split import SourceCluster
 from kafka_sql.options import connector as opt
 from kafka_sql.source.reader.rack import resolve_rack_id
 

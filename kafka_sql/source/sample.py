@@ -12,7 +12,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import effective_startup_mode

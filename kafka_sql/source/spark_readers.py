@@ -10,7 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import SourceCluster, Split
+from kafka_sql.kafka.split import SourceCluster, Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.gc_freeze import freeze_modules

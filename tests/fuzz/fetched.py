@@ -20,7 +20,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.records import BatchSize, RecordFields
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.fuzz.broker import CONFIG, hostile_broker, mutated_body, recorded_responses
 from tests.unit.kafka.direct.record_batches import RecordBatch
 

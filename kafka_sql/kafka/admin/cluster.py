@@ -28,7 +28,8 @@ from kafka_sql.kafka.admin.offsets import (
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
 from kafka_sql.kafka.client_cache import ClientCache
-from kafka_sql.kafka.types import Offsets, Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 
 Topics: TypeAlias = Mapping[str, TopicMetadata]
 OffsetSpecs: TypeAlias = Mapping[TopicPartition, OffsetSpec]

@@ -22,7 +22,7 @@ from kafka_sql.kafka.protocol.errors import check_complete
 from kafka_sql.kafka.protocol.retries import open_request_pool
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.kafka.protocol.transactions import GROUP
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options.secret_references import resolve
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from confluent_kafka.admin import OffsetSpec, TopicMetadata
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException
 
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka.librdkafka.client import open_client
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 SAMPLE_RECORDS: Final = 100  # per partition
 _SECONDS: Final = 5.0  # for all partitions

@@ -18,7 +18,7 @@ from kafka_sql.kafka.fetch_errors import fetch_error, out_of_range_error, stalle
 from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
 from kafka_sql.kafka.librdkafka.message_columns import to_records
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
-from kafka_sql.kafka.types import DataLossHandler, Split
+from kafka_sql.kafka.split import DataLossHandler, Split
 
 _FIRST_MESSAGE_SECONDS: Final = 0.2
 _FILL_SECONDS: Final = 0.005  # how long a batch that has its first record waits for more

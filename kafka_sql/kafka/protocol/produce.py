@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 OLDEST_VERSION: Final = 3
 OLDEST_VERSION_WITH_ZSTD: Final = 7  # KIP-110

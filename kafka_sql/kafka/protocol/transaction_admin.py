@@ -22,7 +22,7 @@ from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDescription
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 T = TypeVar("T")
 

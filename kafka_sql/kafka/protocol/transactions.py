@@ -14,7 +14,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 ONGOING: Final = "Ongoing"
 

@@ -18,7 +18,8 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, MetadataServiceError
 from kafka_sql.kafka.admin.cluster import Cluster, OffsetSpecs, Topics, cached_cluster
 from kafka_sql.kafka.admin.descriptions import TopicState
-from kafka_sql.kafka.types import Offsets, SourceCluster, Split, TopicPartition
+from kafka_sql.kafka.split import SourceCluster, Split
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import dynamic
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.dynamic.metadata_service import ClusterMetadata, StreamMetadata, look_up_streams

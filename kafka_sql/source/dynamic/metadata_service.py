@@ -15,7 +15,7 @@ from kafka_sql.definition import Definition, client_properties
 from kafka_sql.errors import KafkaSqlError, MetadataServiceError, OptionError
 from kafka_sql.kafka.client_choice import choose_reader
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.types import INTERNAL_TOPICS
+from kafka_sql.kafka.topic_partition import INTERNAL_TOPICS
 from kafka_sql.options import connector as opt
 from kafka_sql.options import dynamic
 from kafka_sql.options.callables import import_callable

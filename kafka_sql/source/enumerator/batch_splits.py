@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.data_loss import clamp_to_log_start

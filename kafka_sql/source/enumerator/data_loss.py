@@ -12,7 +12,8 @@ from typing import NamedTuple
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DataLossError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, Split
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import Offsets
 from kafka_sql.options import connector as opt
 
 _LOG = logging.getLogger("kafka_sql.source")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import INTERNAL_TOPICS, TopicPartition
+from kafka_sql.kafka.topic_partition import INTERNAL_TOPICS, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.source.dynamic.clusters import Clusters

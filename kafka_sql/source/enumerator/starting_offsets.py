@@ -9,7 +9,7 @@ from collections.abc import Collection
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import offsets as sentinels
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets

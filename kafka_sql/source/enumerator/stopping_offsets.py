@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.dynamic.clusters import open_cluster

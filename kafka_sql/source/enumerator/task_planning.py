@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 Task = tuple[Split, ...]
 

@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader.dead_letters import DeadLetterWriter

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.changelog_content import Changes, latest_rows, remaining_copies
 from kafka_sql.table.changelog import IS_DELETED
 

@@ -23,7 +23,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.produce import open_producer
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 

@@ -21,7 +21,7 @@ from kafka_sql.kafka.record_metadata import (
     metadata_keys,
 )
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND, UPDATE_AFTER

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic

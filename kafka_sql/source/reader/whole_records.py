@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 
 def whole_records(records: Records, split: Split) -> pa.RecordBatch:

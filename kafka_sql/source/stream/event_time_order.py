@@ -21,7 +21,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_sql.kafka.types import Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

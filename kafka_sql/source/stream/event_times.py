@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.source.client_config import ENUMERATOR, client_config

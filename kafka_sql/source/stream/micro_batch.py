@@ -10,7 +10,8 @@ from typing import Any, Final
 from kafka_sql.definition import Definition
 from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dynamic.clusters import Clusters, open_cluster
 from kafka_sql.source.enumerator.batch_splits import make_splits

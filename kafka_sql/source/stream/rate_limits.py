@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of

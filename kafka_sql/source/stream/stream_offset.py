@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 VERSION: Final = 1
-Offsets = Mapping[TopicPartition, int]  # read-only, unlike kafka.types.Offsets
+Offsets = Mapping[TopicPartition, int]  # read-only, unlike kafka.topic_partition.Offsets
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from kafka_sql.kafka.direct.reads import reader
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer, producer_clients
 from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

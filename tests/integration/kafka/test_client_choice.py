@@ -15,7 +15,7 @@ from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.kafka import fetch, produce
 from kafka_sql.kafka.direct.reads import reader
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.sink.exactly_once.prepare import Task, prepare
 from kafka_sql.sink.row_writer import write_rows
 from kafka_sql.source.reader.split_reader import read_split

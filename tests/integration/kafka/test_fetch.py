@@ -13,7 +13,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.produce import produce, read_produce
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.topics import Topics
 from tests.unit.kafka.direct.record_batches import RecordBatch
 

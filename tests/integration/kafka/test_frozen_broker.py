@@ -21,7 +21,7 @@ from kafka_sql.kafka.decision_log import create_log
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.produce import open_producer, open_producer_in_transaction
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options.client import DIRECT, LIBRDKAFKA
 from tests.waiting import wait_until
 

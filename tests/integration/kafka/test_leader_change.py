@@ -15,7 +15,7 @@ from kafka_sql.kafka.admin.descriptions import topic_ids
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.batch_read import StreamingRead, define_table, read
 from tests.topics import Topics
 

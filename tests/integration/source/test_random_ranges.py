@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.types import Offsets
+from kafka_sql.kafka.topic_partition import Offsets
 from tests.batch_read import RecordLocation, StreamingRead, commit, define_table, delete_records, planned_ranges, read
 from tests.topics import Topics
 

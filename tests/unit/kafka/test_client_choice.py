@@ -25,7 +25,7 @@ from kafka_sql.kafka.direct.writes import producer, transactional_producer
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
 from kafka_sql.table.table import Column, Table

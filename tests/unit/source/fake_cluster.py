@@ -16,7 +16,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster, OffsetSpecs
 from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST
-from kafka_sql.kafka.types import Offsets, TopicPartition
+from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.source.dynamic import clusters
 from kafka_sql.source.stream import micro_batch
 from kafka_sql.table.table import Column, Table

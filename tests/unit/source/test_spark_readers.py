@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 
 from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.runtime import micro_batch
 from kafka_sql.runtime.continuous_task import is_continuous_task, set_continuous_task
 from kafka_sql.source.reader import split_reader

@@ -10,7 +10,7 @@ from kafka_sql.kafka.direct.reads.fetch_settings import FetchSettings
 from kafka_sql.kafka.fetch_errors import deleted_topic_error, stalled_error
 from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -21,7 +21,8 @@ from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult, fetch, read_fetch
 from kafka_sql.kafka.protocol.list_offsets import list_earliest_offset, read_list_offsets
 from kafka_sql.kafka.protocol.metadata import Metadata
-from kafka_sql.kafka.types import Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

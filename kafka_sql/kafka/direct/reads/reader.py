@@ -26,7 +26,7 @@ from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.fetch import FetchResult
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
-from kafka_sql.kafka.types import DataLossHandler, Split
+from kafka_sql.kafka.split import DataLossHandler, Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import Compression, compress
 from kafka_sql.kafka.direct.writes.batch import Batch
 from kafka_sql.kafka.direct.writes.produce_kernels import END, NEXT, RECORDS
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 _MIN_CAPACITY: Final = 1 << 10  # bytes
 

@@ -18,7 +18,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
 from kafka_sql.kafka.protocol.retries import block_limit, request_timeout, retry_until
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 _UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction timeout, even without a transaction
 

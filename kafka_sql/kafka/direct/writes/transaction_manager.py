@@ -16,7 +16,7 @@ from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 
 class TransactionManager:

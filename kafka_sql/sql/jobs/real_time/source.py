@@ -14,7 +14,7 @@ from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.realtime.checks import check_source
 from kafka_sql.realtime.connector_options import reader_options
 from kafka_sql.realtime.jars import add_connector

@@ -11,7 +11,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.confluent.wire_format import HEADER_SIZE
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table

@@ -26,7 +26,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.certificates import STORE_PASSWORD, create_jks_store, create_trust_store, sign_certificate
 from tests.secured_broker import OAUTH, PASSWORD, SCRAM, SecuredBroker
 

@@ -23,7 +23,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.produce import open_producer
 from kafka_sql.kafka.protocol import token_cache
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.secured_broker import SecuredBroker
 from tests.waiting import wait_until
 

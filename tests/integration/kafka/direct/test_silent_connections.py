@@ -15,7 +15,7 @@ from kafka_sql.kafka.direct.writes.producer import cached_direct_producer
 from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.chaos.clusters import cluster_behind_proxy
 from tests.proxy import ProxyNetwork
 from tests.topics import Topics

@@ -18,7 +18,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.sink.topics import ensure_topics_exist
 from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics, grant

@@ -21,7 +21,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, check_security
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.http_server import serve
 from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import define_table
 from tests.integration.source.reader import rack_functions

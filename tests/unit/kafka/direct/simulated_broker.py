@@ -16,7 +16,7 @@ from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack
 from kafka_sql.kafka.records import RecordFields
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 
 LOST: Final = -1000  # instead of an error code: the request is processed, and the connection is closed
 SILENT: Final = -1001  # instead of an error code: the request is processed, and no response is sent

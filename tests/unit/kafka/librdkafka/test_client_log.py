@@ -18,7 +18,7 @@ from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka import consumer, producer_clients
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 
 def test_levels_and_facilities(caplog: pytest.LogCaptureFixture) -> None:

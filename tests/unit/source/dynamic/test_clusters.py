@@ -19,7 +19,7 @@ from kafka_sql.errors import (
     OffsetError,
     UnknownOptionError,
 )
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.dynamic import clusters as module
 from kafka_sql.source.enumerator.batch_splits import plan_batch

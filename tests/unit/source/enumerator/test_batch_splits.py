@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from kafka_sql.errors import DataLossError, MissingOptionError, OffsetError
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.enumerator import stopping_offsets
 from kafka_sql.source.enumerator.batch_splits import make_splits, plan_batch, resolve_batch_range
 from kafka_sql.source.enumerator.data_loss import clamp_to_log_start, data_loss_handler

@@ -9,7 +9,7 @@ import pytest
 from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin import cluster as cluster_module
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from kafka_sql.kafka.types import TopicPartition
+from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.source.enumerator.partitions import Discovery, list_partitions
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 

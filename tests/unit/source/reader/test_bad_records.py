@@ -22,7 +22,7 @@ from kafka_sql.errors import (
     SchemaError,
 )
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.changelog_content import (
     DEFAULT_LIMITS,
     DecodeChanges,

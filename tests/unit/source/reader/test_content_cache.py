@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.definition import validate_table
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.reader.changelog_content import latest_rows, remaining_copies
 from kafka_sql.source.reader.content_cache import ContentCache, Identity, apply_changes

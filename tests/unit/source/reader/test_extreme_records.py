@@ -19,7 +19,7 @@ from kafka_sql.kafka.direct.reads.fetched_batches import to_records as from_addr
 from kafka_sql.kafka.librdkafka.message_columns import to_records as from_messages
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import row_decoder
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.changelog_content import read_content, upsert_changes

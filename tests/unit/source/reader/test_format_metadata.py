@@ -15,7 +15,7 @@ from kafka_sql.formats.format import Decoded, ErrorSink, Format
 from kafka_sql.formats.raw import RAW
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import Options
 from kafka_sql.source.reader import split_reader
 from kafka_sql.table.table import Column, Table

@@ -12,7 +12,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import SchemaError
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.table import Column, Table

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.types import Split, TopicPartition
+from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.source.stream.event_time_order import UNKNOWN_TIME, EventTimeOrder, EventTimes
 
 A, B, C = ("t", 0), ("t", 1), ("u", 0)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kafka_sql.errors import DataLossError, OffsetError
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.stream import micro_batch
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import StreamOffset

@@ -20,7 +20,7 @@ from kafka_sql.kafka.librdkafka.consumer import read_to_end
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.records import DEFAULT_SIZE, BatchSize, RecordFields, Records
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.chaos.clusters import cluster_behind_proxy
 from tests.topics import Topics
 

@@ -14,7 +14,7 @@ from kafka_sql.kafka.direct.reads.partition_fetcher import Brokers
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.records import BatchSize
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 from tests.chaos.clusters import leader_of, wait_for_replicas
 from tests.topics import Topics
 

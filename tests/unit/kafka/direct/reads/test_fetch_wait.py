@@ -14,7 +14,7 @@ from kafka_sql.kafka.direct.reads.fetch_wait import FetchWait
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult
-from kafka_sql.kafka.types import Split
+from kafka_sql.kafka.split import Split
 
 SPLIT = Split("t", 0, 0, 100)
 EMPTY = FetchResult(ErrorCode.NONE, 100, -1, [], -1, memoryview(b""), 0)

@@ -18,7 +18,7 @@ from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields
-from kafka_sql.kafka.types import DataLossHandler, Split
+from kafka_sql.kafka.split import DataLossHandler, Split
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
 from tests.waiting import wait_until

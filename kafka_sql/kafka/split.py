@@ -1,18 +1,10 @@
-"""Define types that all Kafka clients share. Planning imports them, so this module must not import compiled loops."""
+"""Splits: what a reader reads. Planning imports this module, so it must not import compiled loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
-
-TopicPartition: TypeAlias = tuple[str, int]
-Offsets: TypeAlias = dict[TopicPartition, int]
-
-DECISION_LOG_TOPIC: Final = "__kafka_sql_transactions"  # see decision_log.py
-# topics that patterns do not match: Kafka's own (Topic.isInternal, which Flink's topic listing excludes), and that of
-# this package
-INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state", DECISION_LOG_TOPIC)
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
