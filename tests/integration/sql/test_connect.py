@@ -43,6 +43,15 @@ class Server:
     folder: Path
 
 
+def start_command(*options: str) -> list[str | Path]:
+    """Return the command that starts a server. The packages of PySpark 4.1 lack the script."""
+    script = SPARK / "sbin/start-connect-server.sh"
+    if script.exists():
+        return [script, "--wait", *options]
+    server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    return [SPARK / "bin/spark-submit", "--class", server_class, *options, "spark-internal"]
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start a server as the documentation says."""
@@ -72,7 +81,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [SPARK / "sbin/start-connect-server.sh", "--wait", "--master", "local[2]", *conf],
+            start_command("--master", "local[2]", *conf),
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=folder,
