@@ -42,12 +42,15 @@ _CONNECTORS = {
 class Definition:
     """One validated table, ready to be read and written.
 
+    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
+    (its names in Spark).
+
     For ``CREATE TABLE orders (id BIGINT, total DOUBLE) WITH ('connector' = 'kafka', 'key.format' = 'raw',
     'key.fields' = 'id', 'value.format' = 'json', ...)``, ``key.columns`` is ``("id",)`` and ``value.columns`` is
     ``("id", "total")``.
 
     Attributes:
-        table: the declaration.
+        table: the table, with its options as written.
         options: the connector's options, typed.
         value: the format and columns of the record's value.
         key: the format and columns of the record's key; None for a table without a key.

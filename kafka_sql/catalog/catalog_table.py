@@ -24,6 +24,9 @@ OWNER: Final = "kafka_sql.owner"  # a table property: the application that creat
 class CatalogTable:
     """A table of a session.
 
+    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
+    (its names in Spark).
+
     For example ``CREATE TABLE orders (price INT, total AS price * 2)``: ``default.orders`` is a view that computes
     ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``. Over Spark Connect,
     the data source is in a database of the client, and ``orders`` is a temporary view. In a session whose session
@@ -31,7 +34,7 @@ class CatalogTable:
 
     Attributes:
         name: database and table.
-        definition: the validated declaration.
+        definition: the table with its validated options.
         storage_name: database and name of the data source in Spark's catalog.
         data_source: the data source's class; its name is the provider's name.
         source_catalog: the catalog through which Spark reads and writes the data source.
@@ -45,7 +48,7 @@ class CatalogTable:
 
     @property
     def table(self) -> Table:
-        """The declaration."""
+        """The table, with its options as written."""
         return self.definition.table
 
     @property

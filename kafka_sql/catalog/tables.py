@@ -32,8 +32,6 @@ from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
 from kafka_sql.table.table import Column, Table
 
-__all__ = ["CatalogTable", "Tables"]
-
 _LOG = logging.getLogger(__name__)
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
 # suffixes of storage names

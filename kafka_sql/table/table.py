@@ -1,4 +1,4 @@
-"""Describe a declared table: the content of CREATE TABLE as plain data, used by all packages below sql."""
+"""Describe a table: the content of CREATE TABLE as plain data, used by all packages below sql."""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Table:
-    """One parsed CREATE TABLE statement. Its options have not been validated yet."""
+    """A table with its columns and options. The options have not been validated yet.
+
+    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
+    (its names in Spark).
+    """
 
     name: tuple[str, ...]  # ``(table,)`` or ``(database, table)`` as written
     columns: tuple[Column, ...]

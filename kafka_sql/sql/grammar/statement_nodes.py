@@ -1,4 +1,4 @@
-"""Parsed CREATE TABLE and ALTER TABLE statements, as written and not validated."""
+"""Nodes of parsed CREATE TABLE and ALTER TABLE statements, as written and not validated."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ class LikeDeclaration:
 
 @dataclass
 class Declaration:
-    """A CREATE TABLE statement as written, in order."""
+    """A CREATE TABLE statement as written, in order.
+
+    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
+    (its names in Spark).
+    """
 
     name: tuple[str, ...]
     temporary: bool = False

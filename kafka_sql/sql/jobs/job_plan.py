@@ -8,7 +8,7 @@ from enum import Enum
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_sink
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, Write

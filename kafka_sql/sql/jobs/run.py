@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.util import InheritableThread
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.observability import lineage, observe
 from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.spark.context import is_stopped

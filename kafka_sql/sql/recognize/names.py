@@ -5,7 +5,8 @@ Flink's ``default_catalog`` is an alias of Spark's ``spark_catalog``, and a temp
 
 from __future__ import annotations
 
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.tables import Tables
 
 
 def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:

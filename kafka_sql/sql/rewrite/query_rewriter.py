@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.catalog.catalog_table import quoted_name, select_statement
+from kafka_sql.catalog.catalog_table import CatalogTable, quoted_name, select_statement
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText

@@ -7,8 +7,9 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.catalog import Table
 
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.static_tables import install_refresh_strategy
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import spark_context
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_queries_at_end

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import qualified_name
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import RunSql, empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration

@@ -10,9 +10,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.catalog_table import quoted_name
+from kafka_sql.catalog.catalog_table import CatalogTable, quoted_name
 from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options import builtin_connectors, dynamic
 from kafka_sql.options import connector as opt

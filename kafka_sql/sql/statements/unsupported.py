@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.statement_types import FlinkStatement, UnsupportedStatement
 

@@ -8,7 +8,8 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan

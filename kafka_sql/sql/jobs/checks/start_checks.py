@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.data_source import arrow_schema
-from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, StatementError, UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt

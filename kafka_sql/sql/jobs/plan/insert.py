@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.observability import lineage
 from kafka_sql.options import builtin_connectors

@@ -21,9 +21,8 @@ from pyspark.sql.types import (
     TimeType,
 )
 
-from kafka_sql.catalog.catalog_table import spark_schema
+from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.session_settings import changed_settings

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, UnsupportedSqlError
 from kafka_sql.realtime.checks import check_handler_class, check_sink

@@ -9,8 +9,8 @@ from typing import Final
 import pyspark
 from pyspark.sql import SparkSession
 
-from kafka_sql.catalog.catalog_table import spark_schema
-from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster

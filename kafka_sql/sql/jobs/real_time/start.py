@@ -20,8 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.catalog.catalog_table import spark_schema
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import TopicPartition

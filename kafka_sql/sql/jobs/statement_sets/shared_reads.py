@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.plan import STREAM, Expression, Operator

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.options import Options
 from kafka_sql.options.builtin_connectors import CONNECTORS, IDENTIFIER, PRINT, STANDARD_ERROR
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors

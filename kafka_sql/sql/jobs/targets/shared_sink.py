@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kafka_sql.catalog.tables import CatalogTable
+from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.spark.shared_read import split_batch
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.targets.batch_functions import BatchFunction, with_short_errors
