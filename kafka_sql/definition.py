@@ -209,7 +209,7 @@ def _validate_builtin(table: Table) -> Definition:
     return Definition(table, options, value.with_columns((), ()), key, {})
 
 
-def validate_options(table: Table) -> Definition:
+def validate_without_columns(table: Table) -> Definition:
     """Check the options of a table without columns, and return a definition from which its columns can be inferred.
 
     Its key and value have no columns.

@@ -10,10 +10,10 @@ from pyspark.sql.types import StructType
 from kafka_sql.catalog.builtin_source import BuiltinTable, builtin_source_class
 from kafka_sql.catalog.data_source import KafkaTable, make_data_source
 from kafka_sql.catalog.file_store import TableName
-from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.catalog.storage_names import CHANGES_SUFFIX
 from kafka_sql.definition import Definition
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME, ROW_ORDER_NAME
 from kafka_sql.table.table import Column, Table
 

@@ -14,9 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import PACKAGE, add_jar
-from kafka_sql.spark.session_catalog import set_for_application, sql_of_copy
+from kafka_sql.spark.session_catalog import SESSION_CATALOG, set_for_application, sql_of_copy
 
-SESSION_CATALOG: Final = "spark_catalog"
 SOURCE_CATALOG: Final = "kafka_sql"
 
 _BUILTIN: Final = "builtin"  # the default of spark.sql.catalog.spark_catalog

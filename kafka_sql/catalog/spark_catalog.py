@@ -25,7 +25,6 @@ from kafka_sql.catalog.catalog_table import (
 from kafka_sql.catalog.data_source import KafkaTable, has_time_type
 from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.source_catalog import (
-    SESSION_CATALOG,
     add_source_catalog,
     builtin_catalog_sql,
     find_source_catalog,
@@ -36,10 +35,10 @@ from kafka_sql.errors import SchemaError, StatementError, TableExistsError, Unsu
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.spark import session_catalog
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.data_sources import register_data_source
 from kafka_sql.spark.jvm import is_classic
-from kafka_sql.spark.session_catalog import CatalogObject
+from kafka_sql.spark.session_catalog import SESSION_CATALOG, CatalogObject
 from kafka_sql.spark.session_settings import (
     check_same_settings,
     check_settings_of_computed_columns,
@@ -186,7 +185,7 @@ class SparkCatalog:
             StatementError: the current catalog is not spark_catalog, which has the Kafka tables.
         """
         catalog = self.current_catalog()
-        if catalog != "spark_catalog":
+        if catalog != SESSION_CATALOG:
             raise StatementError(
                 f"Kafka tables are in catalog spark_catalog, but the current catalog is '{catalog}'. Run "
                 "USE spark_catalog.default first."
@@ -242,7 +241,7 @@ class SparkCatalog:
 
     def _view_sql(self) -> Callable[[str], DataFrame]:
         """Return a function that executes a statement about a permanent view."""
-        if self.source_catalog() == SESSION_CATALOG or spark_context(self._spark) is None:
+        if self.source_catalog() == SESSION_CATALOG or is_connect(self._spark):
             return self.spark_sql
         return builtin_catalog_sql(self._spark)
 
@@ -356,7 +355,7 @@ def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Cal
     everything must be part of the pipeline's graph. Kafka tables are not part of it, so they are created and looked up
     from a thread without the tag.
     """
-    if spark_context(spark) is not None:  # classic: no server, no tag
+    if not is_connect(spark):  # classic: no server, no tag
         return function
 
     def run_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _R:

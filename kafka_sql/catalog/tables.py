@@ -22,7 +22,6 @@ from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.catalog_sync import CatalogSync
 from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table, make_changes_table
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
-from kafka_sql.catalog.source_catalog import SESSION_CATALOG
 from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.storage_names import SUFFIX
@@ -30,6 +29,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import KafkaSqlError, MissingOptionError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.source.reader.record_counters import accumulator_id
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.table.table import Column, Table
 
 _LOG = logging.getLogger(__name__)
@@ -126,8 +126,8 @@ class Tables:
         if len(parts) == 1 and self.are_private:  # a temporary view is the same in every database
             return next(entry for entry in self._permanent if entry.name[1] == parts[0])
         if len(parts) == 3:
-            return self._permanent.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
-        if len(parts) > 3 or self._spark_catalog.current_catalog() != "spark_catalog":
+            return self._permanent.tables.get(parts[1:]) if parts[0] == SESSION_CATALOG else None
+        if len(parts) > 3 or self._spark_catalog.current_catalog() != SESSION_CATALOG:
             return None
         return self._permanent.tables.get(
             parts if len(parts) == 2 else (self._spark_catalog.current_database(), parts[0])

@@ -20,11 +20,6 @@ def is_accessible_by_others(status: os.stat_result) -> bool:
     return is_writable_by_others(status) or bool(status.st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
-def open_private(path: str, flags: int) -> int:
-    """Open a file as the ``opener`` of ``open``; a new file is for this user only, whatever the umask is."""
-    return os.open(path, flags, 0o600)
-
-
 def create_private_folder(folder: Path) -> None:
     """Create a folder for this user, or check that only this user can write to an existing one.
 

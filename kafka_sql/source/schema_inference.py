@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from kafka_sql.definition import Definition, validate_options
+from kafka_sql.definition import Definition, validate_without_columns
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
 from kafka_sql.formats.format import ColumnTypes, InferredSchema
 from kafka_sql.formats.payload import Payload
@@ -33,7 +33,7 @@ def infer_columns(table: Table) -> InferredSchema | None:
         DecodeError: a record is not of the format.
         BrokerError: the records are unavailable.
     """
-    definition = validate_options(table)
+    definition = validate_without_columns(table)
     key, value = definition.key, definition.value
 
     @cache

@@ -38,6 +38,11 @@ def spark_context(spark: SparkSession) -> SparkContext | None:
     return context
 
 
+def is_connect(spark: SparkSession) -> bool:
+    """Return whether a session is one of Spark Connect, whose client has no access to the driver."""
+    return spark_context(spark) is None
+
+
 def is_pipeline() -> bool:
     """Return whether a Declarative Pipeline is loading its Python files on this thread."""
     from pyspark.errors import PySparkRuntimeError

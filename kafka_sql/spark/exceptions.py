@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import UnknownException
 from pyspark.sql import SparkSession
 
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, PythonName
 from kafka_sql.spark.jvm import JavaObject
 from kafka_sql.spark.patch import Function, Patch
@@ -54,7 +54,7 @@ def convert_exceptions(spark: SparkSession, convert: Convert) -> None:
 
     Sessions that are not enabled are affected, too.
     """
-    for patch in _CLASSIC if spark_context(spark) is not None else _CONNECT:
+    for patch in _CONNECT if is_connect(spark) else _CLASSIC:
         patch.apply(functools.partial(converted, convert))
 
 

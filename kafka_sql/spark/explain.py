@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, JavaClass, PythonName
 from kafka_sql.spark.jvm import java_query, jvm, query_execution
 from kafka_sql.spark.patch import Function, Patch
@@ -48,7 +48,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 def explain(frame: DataFrame, mode: str) -> str:
     """Return the plans of a DataFrame in a mode of Spark's EXPLAIN, such as ``simple``."""
-    if spark_context(frame.sparkSession) is None:
+    if is_connect(frame.sparkSession):
         untyped: Any = frame
         return str(untyped._explain_string(mode=mode))
     utils = jvm(frame.sparkSession).org.apache.spark.sql.api.python.PythonSQLUtils
@@ -95,6 +95,6 @@ def patch_explain(spark: SparkSession, show: Callable[[str], str]) -> None:
 
         return explain_streaming_query
 
-    frame_patch, query_patch = _CLASSIC if spark_context(spark) is not None else _CONNECT
+    frame_patch, query_patch = _CONNECT if is_connect(spark) else _CLASSIC
     frame_patch.apply(wrap_frame)
     query_patch.apply(wrap_query)

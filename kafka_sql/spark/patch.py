@@ -51,10 +51,6 @@ class Patch(PythonName):
         original: Function = getattr(function, self._mark, function)
         return original
 
-    def is_applied(self, function: Function) -> bool:
-        """Return whether a function is the replacement, or has been wrapped around it."""
-        return hasattr(function, self._mark)
-
     @property
     def _mark(self) -> str:
         """The attribute of the replacement with the original; the same function may have several patches."""

@@ -10,7 +10,7 @@ from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.catalog import Table
 
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, PythonName
 from kafka_sql.spark.patch import Function, Patch
 
@@ -143,7 +143,7 @@ def patch_syntax_errors(spark: SparkSession, explain: Callable[[str, ParseExcept
         return sql
 
     classic, connect = _NOT_ENABLED
-    (classic if spark_context(spark) is not None else connect).apply(wrap)
+    (connect if is_connect(spark) else classic).apply(wrap)
 
 
 def patch_stop(spark: SparkSession, before: Callable[[], None]) -> None:
@@ -203,7 +203,7 @@ def patch_read_stream(spark: SparkSession, read: Callable[[SparkSession, str], D
         return table
 
     classic, connect = _READ_STREAM
-    (classic if spark_context(spark) is not None else connect).apply(wrap)
+    (connect if is_connect(spark) else classic).apply(wrap)
 
 
 def ignore_accumulators(spark: SparkSession) -> None:
@@ -221,7 +221,7 @@ def ignore_accumulators(spark: SparkSession) -> None:
 
         return execute_command
 
-    if spark_context(spark) is None:
+    if is_connect(spark):
         _ACCUMULATORS.apply(wrap)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.explain import explain
 from kafka_sql.spark.explained_plan import parse_explained_plan
 from kafka_sql.spark.internal import Internal, JavaClass
@@ -64,7 +64,7 @@ def read_plan(query: DataFrame) -> Operator:
     """
     plan: Operator | None = query.__dict__.get(_PLAN)
     if plan is None:
-        if spark_context(query.sparkSession) is None:
+        if is_connect(query.sparkSession):
             plan = parse_explained_plan(explain(query, "extended"))
         else:
             plan = read_operator(query_execution(query).analyzed())

@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.spark.internal import Internal, JavaClass, Text
 from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_context, java_session, jvm, session_state
 
+SESSION_CATALOG: Final = "spark_catalog"  # its name in Spark
+
 _CATALOG = "org.apache.spark.sql.catalyst.catalog"
 _LOOK_UP = "CREATE and DROP recognize objects of this package, whose data source may not be registered"
 _FAILS = "CREATE TABLE and INSERT into tables of Spark fail with an error of Py4J"

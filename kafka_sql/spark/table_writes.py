@@ -20,6 +20,7 @@ from kafka_sql.spark.jvm import (
     jvm,
     session_state,
 )
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 
 FILES: Final = "InsertIntoHadoopFsRelationCommand"
 V1: Final = "InsertIntoDataSourceCommand"
@@ -154,7 +155,7 @@ def _describe(spark: SparkSession, plan: JavaObject) -> WrittenTable:
 
 def _describe_v2(command: str, relation: JavaObject) -> WrittenTable:
     identifier, catalog, table = relation.identifier().get(), relation.catalog(), relation.table()
-    parts = (catalog.get().name() if catalog.isDefined() else "spark_catalog", *identifier.namespace())
+    parts = (catalog.get().name() if catalog.isDefined() else SESSION_CATALOG, *identifier.namespace())
     properties = {str(key): str(value) for key, value in table.properties().items()}
     provider = properties.get("provider", "").lower()
     identifier_fields = table.table().schema().identifierFieldNames() if provider == "iceberg" else ()
@@ -171,7 +172,7 @@ def _describe_v2(command: str, relation: JavaObject) -> WrittenTable:
 
 def _v1_parts(metadata: JavaObject) -> tuple[str, ...]:
     identifier = metadata.identifier()
-    return "spark_catalog", str(identifier.database().get()), str(identifier.table())
+    return SESSION_CATALOG, str(identifier.database().get()), str(identifier.table())
 
 
 def _v1_provider(metadata: JavaObject) -> str:

@@ -9,7 +9,7 @@ from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
+from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.jobs.registry import show_jobs
@@ -29,35 +29,35 @@ from kafka_sql.sql.rewrite.query_rewriter import (
     rewrite_statement,
 )
 from kafka_sql.sql.statements import ddl, explain, show, spark_objects
-from kafka_sql.sql.statements.spark_ctas import create_table_as
+from kafka_sql.sql.statements.spark_ctas import create_table_as, rewrite_ctas
 from kafka_sql.sql.statements.unsupported import unsupported_flink_statement, unsupported_statement
 
 
-def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql) -> DataFrame:
     """Execute a statement.
 
     Args:
-        run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as written.
+        spark_sql: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as written.
     """
     refresh_streamed_tables(spark)
     statement, text = _classify(spark, tables, text)
     match statement:
         case None:
-            return _run_in_spark(spark, tables, text, run)
+            return _run_in_spark(spark, tables, text, spark_sql)
         case st.Insert():
-            return run_job(spark, plan_insert(spark, tables, statement, text, run), run)
+            return run_job(spark, plan_insert(spark, tables, statement, text, spark_sql), spark_sql)
         case st.StatementSet():
-            return statement_sets.execute(spark, tables, statement, run)
+            return statement_sets.execute(spark, tables, statement, spark_sql)
         case st.Execute(inner):
-            return dispatch(spark, tables, inner, run)
+            return dispatch(spark, tables, inner, spark_sql)
         case st.Explain():
-            return explain.explain(spark, tables, statement, text, run)
+            return explain.explain(spark, tables, statement, text, spark_sql)
         case st.CreateTable(base) if base is None or resolve_table(tables, base) is not None:
-            return ddl.create(spark, tables, text, run)
+            return ddl.create(spark, tables, text, spark_sql)
         case st.DropTable():
-            return ddl.drop(spark, tables, statement, text, run)
+            return ddl.drop(spark, tables, statement, text, spark_sql)
         case st.CreateView():
-            return run(spark_objects.create_view(tables, statement, text))
+            return spark_sql(spark_objects.create_view(tables, statement, text))
         case st.DropDatabase(name):
             spark_objects.drop_kafka_tables(tables, name)
         case st.SetOption(key, value):
@@ -67,15 +67,15 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             settings.reset(spark, key)
             return empty_dataframe(spark)
         case st.UseCatalog(name):
-            return run(f"SET CATALOG {quote(spark_objects.catalog_name(name))}")
+            return spark_sql(f"SET CATALOG {quote(spark_objects.catalog_name(name))}")
         case st.UseDatabase(name):
-            return run(f"USE {qualified_name(spark_objects.database_name(spark, name))}")
+            return spark_sql(f"USE {qualified_name(spark_objects.database_name(spark, name))}")
         case st.ShowCurrent(is_catalog):
             return show.show_current(tables, is_catalog)
         case st.ShowTables():
-            return show.show_tables(tables, statement, text, run)
+            return show.show_tables(tables, statement, text, spark_sql)
         case st.ShowViews():
-            return show.show_views(tables, text, run)
+            return show.show_views(tables, text, spark_sql)
         case st.ShowJobs(extended):
             return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
         case st.StopJob():
@@ -83,10 +83,10 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
         case st.FlinkStatement():
             raise unsupported_flink_statement(statement)
         case st.AlterTable(name) | st.Describe(name) | st.ShowColumns(name) | st.ShowCreate(name):
-            return _execute_for_table(spark, tables, statement, name, text, run)
+            return _execute_for_table(spark, tables, statement, name, text, spark_sql)
         case st.ShowCreateView(name) | st.DropTemporaryView(name) | st.UnsupportedStatement(_, name):
-            return _execute_for_table(spark, tables, statement, name, text, run)
-    return run(text)
+            return _execute_for_table(spark, tables, statement, name, text, spark_sql)
+    return spark_sql(text)
 
 
 def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statement | None, str]:
@@ -104,37 +104,38 @@ def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statem
     return classify(text), text
 
 
-def _run_in_spark(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+def _run_in_spark(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql) -> DataFrame:
     """Execute a statement of Spark; its queries can read Kafka tables."""
     reads_only = is_query(text)
     if not (tables or (reads_only and has_functions(text))):
-        return run(text)
+        return spark_sql(text)
     if not reads_only:
         spark_objects.check_replaces_no_table(tables, text)
-        return create_table_as(spark, tables, text, run)
+        ctas = rewrite_ctas(spark, tables, text)
+        return spark_sql(text) if ctas is None else create_table_as(spark, tables, ctas, spark_sql)
     streaming = settings.is_streaming(spark)
     if not needs_rewrite(tables, text, streaming):
-        return run(text)
+        return spark_sql(text)
     rewrite = rewrite_query(tables, QueryText(text), ReadOptions(streaming))
     if rewrite.streamed_tables:
         install_refresh_strategy(spark)
-    return run(rewrite.text)
+    return spark_sql(rewrite.text)
 
 
 def _execute_for_table(
-    spark: SparkSession, tables: Tables, statement: st.Statement, name: tuple[str, ...], text: str, run: RunSql
+    spark: SparkSession, tables: Tables, statement: st.Statement, name: tuple[str, ...], text: str, spark_sql: SparkSql
 ) -> DataFrame:
     """Execute a statement about one table or view, which may be a Kafka table."""
     entry = resolve_table(tables, name)
     if entry is None:
         match statement:
             case st.AlterTable():
-                return spark_objects.alter_table(spark, statement, text, run)
+                return spark_objects.alter_table(spark, statement, text, spark_sql)
             case st.ShowCreateView():
                 return show.show_create_view(spark, tables, name)
             case st.DropTemporaryView(_, if_exists):
                 return spark_objects.drop_temporary_view(spark, name, if_exists)
-        return run(text)
+        return spark_sql(text)
     match statement:
         case st.AlterTable():
             ddl.alter(tables, entry, text)

@@ -14,7 +14,7 @@ import sqlglot
 import yaml
 
 from kafka_sql import errors
-from kafka_sql.definition import validate_options, validate_table
+from kafka_sql.definition import validate_table, validate_without_columns
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.recognize.classify import classify
@@ -92,7 +92,7 @@ def assert_parses(statement: str) -> None:
             if any(column.is_physical for column in declaration.columns):
                 assert validate_table(parse_create(statement)).table.columns
             else:
-                validate_options(Table(declaration.name, (), dict(declaration.options or ())))
+                validate_without_columns(Table(declaration.name, (), dict(declaration.options or ())))
     elif statement_type is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
         query = QueryText(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement))
         rewritten = apply_edits(query.text, rewrite_windows(query, streaming=False).edits)

@@ -29,7 +29,7 @@ def translate_column(
     column: ColumnDeclaration,
     column_types: Mapping[str, FlinkType],
     options: Mapping[str, str],
-    spark: SparkExpressions | None,
+    expressions: SparkExpressions | None,
 ) -> TypedExpression:
     """Translate a computed column.
 
@@ -37,7 +37,7 @@ def translate_column(
         column: a column with an expression.
         column_types: types of the physical and metadata columns by name.
         options: the table's options.
-        spark: what the session knows; None without a session.
+        expressions: what the session knows; None without a session.
 
     Raises:
         UnsupportedSqlError, SchemaError: see ``translate_expression``.
@@ -45,8 +45,8 @@ def translate_column(
     if column.expression is None:
         raise AssertionError("a computed column has an expression")
     try:
-        translated = translate_expression(column.expression, column.name, column_types, spark)
-        warn_of_semantic_differences(column.expression, column.name, column_types, spark)
+        translated = translate_expression(column.expression, column.name, column_types, expressions)
+        warn_of_semantic_differences(column.expression, column.name, column_types, expressions)
         return translated
     except UnsupportedSqlError as e:
         if options.get(COMPUTED_FALLBACK.key, "").lower() != SPARK:
@@ -54,7 +54,7 @@ def translate_column(
         reason = e.message.removeprefix(f"Computed column '{column.name}': ")
     sql = _to_spark_sql(column)
     try:
-        type = spark.type_of(sql, column_types) if spark is not None else None
+        type = expressions.type_of(sql, column_types) if expressions is not None else None
     except UntranslatableError as e:
         raise UnsupportedSqlError(f"Computed column '{column.name}': {reason} As Spark's expression: {e}") from e
     _warn(column.name, reason)

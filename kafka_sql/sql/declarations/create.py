@@ -32,11 +32,11 @@ from kafka_sql.table.table import Column, Table, Watermark
 _VARIABLE = "${"
 
 
-def parse_create(sql: str, spark: SparkExpressions | None = None) -> Table:
+def parse_create(sql: str, expressions: SparkExpressions | None = None) -> Table:
     """Parse one CREATE TABLE statement into a table.
 
     Args:
-        spark: the session's functions, which computed columns may call.
+        expressions: the session's functions, which computed columns may call.
 
     Raises:
         SqlSyntaxError: the statement does not parse. The message never contains option values.
@@ -44,7 +44,7 @@ def parse_create(sql: str, spark: SparkExpressions | None = None) -> Table:
         SchemaError: an invalid column, or a type that Spark does not have.
         OptionError: WITH is missing, or sets a key twice.
     """
-    return to_table(parse_declaration(sql), spark)
+    return to_table(parse_declaration(sql), expressions)
 
 
 def to_declaration(table: Table) -> Declaration:
@@ -74,11 +74,11 @@ def _to_watermark_declaration(watermark: Watermark) -> WatermarkDeclaration:
     return WatermarkDeclaration(watermark.column, parse_expression(watermark.declared), watermark.declared)
 
 
-def to_table(declaration: Declaration, spark: SparkExpressions | None = None) -> Table:
+def to_table(declaration: Declaration, expressions: SparkExpressions | None = None) -> Table:
     """Validate a declaration and return its table. LIKE and AS must have been resolved.
 
     Args:
-        spark: the session's functions, which computed columns may call.
+        expressions: the session's functions, which computed columns may call.
 
     Raises:
         UnsupportedSqlError, SchemaError, OptionError: see ``parse_create``.
@@ -95,7 +95,7 @@ def to_table(declaration: Declaration, spark: SparkExpressions | None = None) ->
     }
     try:
         computed = {
-            c.name: translate_column(c, column_types, options, spark)
+            c.name: translate_column(c, column_types, options, expressions)
             for c in declaration.columns
             if c.expression is not None
         }

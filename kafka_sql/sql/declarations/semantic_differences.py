@@ -40,7 +40,7 @@ def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
 
 
 def warn_of_semantic_differences(
-    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], spark: SparkExpressions | None
+    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], expressions: SparkExpressions | None
 ) -> None:
     """Log a warning for each expression that has another meaning in Spark's queries, once per column name.
 
@@ -49,11 +49,13 @@ def warn_of_semantic_differences(
     """
     for part in node.walk():
         if isinstance(part, exp.Div):
-            types = [translate_expression(side, column, column_types, spark).type for side in (part.left, part.right)]
+            types = [
+                translate_expression(side, column, column_types, expressions).type for side in (part.left, part.right)
+            ]
             if all(type is not None and type.name in INTEGERS for type in types):
                 _warn(_INTEGER_DIVISION, column)
         elif isinstance(part, exp.Bracket):
-            type = translate_expression(part.this, column, column_types, spark).type
+            type = translate_expression(part.this, column, column_types, expressions).type
             if type is not None and type.name == "ARRAY":
                 _warn(_ARRAY_ELEMENT, column)
 

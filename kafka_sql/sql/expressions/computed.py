@@ -62,25 +62,25 @@ class Context:
 
     column: str  # the name of the computed column
     column_types: Mapping[str, FlinkType]  # of the physical and metadata columns, which it may use
-    spark: SparkExpressions | None = None  # the session's functions
+    expressions: SparkExpressions | None = None  # the session's functions
 
 
 def translate_expression(
-    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], spark: SparkExpressions | None = None
+    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], expressions: SparkExpressions | None = None
 ) -> TypedExpression:
     """Translate the expression of a computed column to Spark SQL.
 
     Args:
         column: the name of the computed column, for error messages.
         column_types: types of the table's physical and metadata columns by name (case-sensitive, as in Flink).
-        spark: the session's functions; without them, only Flink's functions are known.
+        expressions: the session's functions; without them, only Flink's functions are known.
 
     Raises:
         UnsupportedSqlError: a function, operator or combination of types without an exact equivalent.
         SchemaError: a column or field that does not exist, or an unsupported type.
     """
     try:
-        return _translate(node, Context(column, column_types, spark))
+        return _translate(node, Context(column, column_types, expressions))
     except UntranslatableError as e:
         end = "" if str(e).endswith("?") else "."
         raise UnsupportedSqlError(f"Computed column '{column}': {e}{end}") from e
@@ -274,12 +274,12 @@ def _translate_function(node: exp.Anonymous, context: Context) -> TypedExpressio
         for argument in node.expressions
     ]
     function = None
-    if context.spark is not None and not is_flink_function(node.name):
-        function = context.spark.find_function(node.name)
-    if context.spark is None or function is None:
+    if context.expressions is not None and not is_flink_function(node.name):
+        function = context.expressions.find_function(node.name)
+    if context.expressions is None or function is None:
         return translate_call(node.name, arguments)
     sql = f"{function}({', '.join(argument.sql for argument in arguments)})"
-    return TypedExpression(sql, context.spark.type_of(sql, context.column_types))
+    return TypedExpression(sql, context.expressions.type_of(sql, context.column_types))
 
 
 def _translate_rounding(node: exp.Floor | exp.Ceil, context: Context) -> TypedExpression:

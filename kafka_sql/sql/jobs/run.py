@@ -14,7 +14,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.observability import lineage, observe
 from kafka_sql.observability.lineage import LineageRun
 from kafka_sql.spark.context import is_stopped
-from kafka_sql.sql.dataframes import RunSql, dataframe, empty_dataframe
+from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
 from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint
@@ -29,7 +29,7 @@ from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
 _LOG = logging.getLogger("kafka_sql.sql.jobs")  # the command line, which prints failures itself, disables it
 
 
-def run_job(spark: SparkSession, plan: JobPlan, run: RunSql) -> DataFrame:
+def run_job(spark: SparkSession, plan: JobPlan, spark_sql: SparkSql) -> DataFrame:
     """Run the plan of one INSERT.
 
     Returns:
@@ -39,15 +39,15 @@ def run_job(spark: SparkSession, plan: JobPlan, run: RunSql) -> DataFrame:
         KafkaSqlError: see ``check_job`` and ``start_job``.
     """
     if plan.mode is JobMode.BATCH:
-        return write_batch(spark, plan, run)
+        return write_batch(spark, plan, spark_sql)
     return job_ids(spark, [start_job(spark, check_job(spark, plan))])
 
 
-def write_batch(spark: SparkSession, plan: JobPlan, run: RunSql) -> DataFrame:
+def write_batch(spark: SparkSession, plan: JobPlan, spark_sql: SparkSql) -> DataFrame:
     """Write a batch; report the lineage of one that writes a topic."""
     sink = plan.sink
     if not isinstance(sink, CatalogTable):
-        return run(plan.text)
+        return spark_sql(plan.text)
     if plan.rows is not None:
         builtin_sinks.write_batch(sink, plan.rows)
         return empty_dataframe(spark)
@@ -55,7 +55,7 @@ def write_batch(spark: SparkSession, plan: JobPlan, run: RunSql) -> DataFrame:
     reported = lineage.start_run(name, sources, [sink.definition], is_streaming=False)
     try:
         with limit_batches_by_rows(spark):
-            result = run(plan.text)
+            result = spark_sql(plan.text)
     except Exception as e:
         if reported is not None:
             reported.fail(_first_line(e))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 
 
 def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
@@ -17,7 +18,7 @@ def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
     if len(name) != 3:
         return name
     catalog, database, table = name
-    if catalog.lower() == "spark_catalog":
+    if catalog.lower() == SESSION_CATALOG:
         return database, table
     if catalog.lower() == "default_catalog":
         return "default" if database.lower() == "default_database" else database, table

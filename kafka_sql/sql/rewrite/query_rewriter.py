@@ -17,6 +17,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable, quoted_name, select_st
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import ARGUMENT, ENCLOSED, FROM, QUERY, TableReference, find_relations
@@ -398,5 +399,5 @@ def _alias_clause(entry: CatalogTable, reference: TableReference) -> str:
 
 def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str, ...]]:
     as_typed = tuple(part.lower() for part in name)
-    qualified = [entry.name, ("spark_catalog", *entry.name)] if entry.name[0] else []
+    qualified = [entry.name, (SESSION_CATALOG, *entry.name)] if entry.name[0] else []
     return [n for n in (as_typed, *qualified) if len(n) > 1]

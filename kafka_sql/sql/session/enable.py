@@ -22,7 +22,7 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
 from kafka_sql.options.statement_masking import secret_options_pattern
 from kafka_sql.spark import patches
-from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_connect, is_pipeline, spark_context
 from kafka_sql.spark.data_sources import data_source_exists, register_data_source
 from kafka_sql.spark.explain import patch_explain
 from kafka_sql.spark.worker_python import configure_worker_python
@@ -65,7 +65,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         patch_explain(spark, show_table_names)
         configure_worker_python(spark)
         spark_sql = patches.spark_sql(spark)
-        parse = functools.partial(parse_create, spark=session_expressions(spark_sql))
+        parse = functools.partial(parse_create, expressions=session_expressions(spark_sql))
         tables = Tables(spark, spark_sql, _permanent_tables(spark), parse, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         patches.patch_sql(spark, _sql(spark, tables, spark_sql))
@@ -103,7 +103,7 @@ def _close_at_exit(spark: SparkSession) -> None:
 
     If Python's garbage collector closed it later, gRPC would wait for these threads forever.
     """
-    if spark_context(spark) is None:
+    if is_connect(spark):
         session = weakref.ref(spark)
 
         def close() -> None:

@@ -11,7 +11,8 @@ from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_queries_at_end
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.names import resolve_table
@@ -32,7 +33,7 @@ def read_stream(tables: Tables, spark: SparkSession, name: str) -> DataFrame | N
     entry = resolve_table(tables, parts) if parts and cursor.peek() is None else None
     if entry is None:
         return None
-    if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and spark_context(spark) is not None:
+    if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and not is_connect(spark):
         stop_queries_at_end(spark)
     install_refresh_strategy(spark)
     return tables.spark_sql(stream_query(tables, entry))
@@ -56,7 +57,7 @@ def _show(tables: Tables, table: Table) -> Table:
     if entry.table.temporary:
         return table._replace(description=entry.table.comment)
     return table._replace(
-        catalog="spark_catalog",
+        catalog=SESSION_CATALOG,
         namespace=[entry.name[0]],
         description=entry.table.comment,
         tableType=_TABLE_TYPE,

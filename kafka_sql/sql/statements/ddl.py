@@ -11,7 +11,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql.dataframes import RunSql, empty_dataframe
+from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import to_declaration, to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
@@ -29,7 +29,7 @@ from kafka_sql.sql.recognize.statement_types import DropTable, Insert
 from kafka_sql.table.table import Table
 
 
-def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
+def create(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql) -> DataFrame:
     """Execute CREATE TABLE.
 
     Returns:
@@ -41,7 +41,7 @@ def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataF
             raise UnsupportedSqlError("CREATE TABLE: LIKE and AS cannot be combined.")
         declaration = merge_like(declaration, _source_declaration(tables, declaration.like.base))
     if declaration.query is not None:
-        return _create_as(spark, tables, declaration, run)
+        return _create_as(spark, tables, declaration, spark_sql)
     if not _exists_with_columns(tables, declaration):
         tables.create(_to_table(tables, add_inferred_columns(declaration)), replace=declaration.replace)
     return empty_dataframe(spark)
@@ -75,12 +75,12 @@ def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:
     return Declaration(name, columns=columns_from_schema(schema, f"Table '{full_name}'"))
 
 
-def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: RunSql) -> DataFrame:
+def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, spark_sql: SparkSql) -> DataFrame:
     """Create a table and insert the query's rows. If the INSERT fails, drop the table or restore the replaced one."""
     query, name = declaration.query or "", declaration.name
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
-    schema = run(read_query(tables, QueryText(query), read_options(spark)).text).schema
+    schema = spark_sql(read_query(tables, QueryText(query), read_options(spark)).text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
@@ -99,7 +99,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
         table.name, overwrite=False, columns=None, by_name=True, partition=None, body=query, body_start=0
     )
     try:
-        return run_job(spark, plan_kafka_insert(spark, tables, entry, statement, run), run)
+        return run_job(spark, plan_kafka_insert(spark, tables, entry, statement, spark_sql), spark_sql)
     except BaseException:  # including KeyboardInterrupt
         if old is not None:
             tables.alter(entry, old.table)
@@ -129,7 +129,7 @@ def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
     tables.alter(entry, table)
 
 
-def drop(spark: SparkSession, tables: Tables, statement: DropTable, text: str, run: RunSql) -> DataFrame:
+def drop(spark: SparkSession, tables: Tables, statement: DropTable, text: str, spark_sql: SparkSql) -> DataFrame:
     """Execute DROP TABLE; Spark drops a table that is not a Kafka table.
 
     Raises:
@@ -140,7 +140,7 @@ def drop(spark: SparkSession, tables: Tables, statement: DropTable, text: str, r
     if entry is not None and tables.drop(strip_catalog(statement.name), statement.temporary):
         return empty_dataframe(spark)
     if not statement.temporary:
-        return run(text)
+        return spark_sql(text)
     if statement.if_exists:  # Spark has no DROP TEMPORARY TABLE
         return empty_dataframe(spark)
     full_name = ".".join(statement.name)

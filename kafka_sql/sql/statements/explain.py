@@ -13,7 +13,7 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.spark.explain import explain as explain_frame
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.sql.dataframes import RunSql, dataframe
+from kafka_sql.sql.dataframes import SparkSql, dataframe
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.relation import Mode, source_mode
@@ -32,47 +32,47 @@ _UNSUPPORTED = "EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS 
 _LISTED_ORDER: Final = re.compile(rf", {ROW_ORDER_NAME}(?:#\d+L?)?(?=[,\]])")  # after the row kind
 
 
-def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: RunSql) -> DataFrame:
+def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, spark_sql: SparkSql) -> DataFrame:
     """Return the plan of a statement, without writing or starting anything.
 
     Raises:
         StatementError: the statement is not a query, an INSERT or a statement set.
     """
-    plan = _explain(spark, tables, statement.mode, statement.statement, run)
+    plan = _explain(spark, tables, statement.mode, statement.statement, spark_sql)
     if plan is None:
-        explained = run(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
+        explained = spark_sql(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
         if not tables:
             return explained
         plan = str(explained.collect()[0][0])
     return dataframe(spark, {"plan": pa.string()}, [(show_table_names(plan),)])
 
 
-def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
+def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, spark_sql: SparkSql) -> str | None:
     """Return the plan as text, or None if Spark can explain the statement as written."""
     inner = classify(text)
     match inner:
         case st.StatementSet(inserts):
-            return "\n".join(_explain_fully(spark, tables, mode, insert, run) for insert in inserts)
+            return "\n".join(_explain_fully(spark, tables, mode, insert, spark_sql) for insert in inserts)
         case st.Execute(statement):
-            return _explain(spark, tables, mode, statement, run)
+            return _explain(spark, tables, mode, statement, spark_sql)
         case st.Insert():
-            plan = plan_insert(spark, tables, inner, text, run)
-            return _explain_job(plan, mode, run) if plan.text != text else None
+            plan = plan_insert(spark, tables, inner, text, spark_sql)
+            return _explain_job(plan, mode, spark_sql) if plan.text != text else None
         case st.CreateTable(None):
             query = parse_declaration(text).query
             if query:
-                return _explain_fully(spark, tables, mode, query, run)
+                return _explain_fully(spark, tables, mode, query, spark_sql)
             raise StatementError(_UNSUPPORTED)
         case None if tables and is_query(text):
             options = ReadOptions(settings.is_streaming(spark))
             if not needs_rewrite(tables, text, options.streaming):
                 return None
-            return _explain_in_spark(mode, rewrite_query(tables, QueryText(text), options).text, run)
+            return _explain_in_spark(mode, rewrite_query(tables, QueryText(text), options).text, spark_sql)
         case None:
             ctas = rewrite_ctas(spark, tables, text)
             if ctas is None or not ctas.rewrite.kafka_tables:
                 return None
-            return _explain_in_spark(mode, ctas.rewrite.text if ctas.is_continuous else ctas.text, run)
+            return _explain_in_spark(mode, ctas.rewrite.text if ctas.is_continuous else ctas.text, spark_sql)
         case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (
             resolve_table(tables, name) is not None
         ):
@@ -80,22 +80,22 @@ def _explain(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run
     return None
 
 
-def _explain_fully(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str:
-    return _explain(spark, tables, mode, text, run) or _explain_in_spark(mode, text, run)
+def _explain_fully(spark: SparkSession, tables: Tables, mode: str, text: str, spark_sql: SparkSql) -> str:
+    return _explain(spark, tables, mode, text, spark_sql) or _explain_in_spark(mode, text, spark_sql)
 
 
-def _explain_job(plan: JobPlan, mode: str, run: RunSql) -> str:
+def _explain_job(plan: JobPlan, mode: str, spark_sql: SparkSql) -> str:
     """Return the plan of an INSERT; of a continuous query, also how its rows change."""
     if plan.mode is JobMode.BATCH:
-        return _explain_in_spark(mode, plan.text, run)
+        return _explain_in_spark(mode, plan.text, spark_sql)
     sink = f"== Sink ==\nINSERT INTO {plan.sink_name}"
     if plan.changelog_mode is Mode.INSERT_ONLY and not plan.states:
-        return f"{sink}\n\n{_explain_in_spark(mode, plan.text, run)}"
+        return f"{sink}\n\n{_explain_in_spark(mode, plan.text, spark_sql)}"
     return "\n\n".join([sink, _describe_changelog(plan), _explain_rows(plan, mode)])
 
 
-def _explain_in_spark(mode: str, statement: str, run: RunSql) -> str:
-    return str(run(f"EXPLAIN {mode} {statement}").collect()[0][0])
+def _explain_in_spark(mode: str, statement: str, spark_sql: SparkSql) -> str:
+    return str(spark_sql(f"EXPLAIN {mode} {statement}").collect()[0][0])
 
 
 def _describe_changelog(plan: JobPlan) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from kafka_sql.errors import TableNotFoundError
 from kafka_sql.options import builtin_connectors, dynamic
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.sql.dataframes import dataframe
+from kafka_sql.sql.dataframes import SparkSql, dataframe
 from kafka_sql.sql.declarations.render import quote_string, render_masked
 from kafka_sql.sql.recognize.names import strip_catalog
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
@@ -106,7 +105,7 @@ def _column_extras(column: Column) -> str | None:
     return f"METADATA FROM '{column.metadata}'" + (" VIRTUAL" if column.virtual else "")
 
 
-def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
+def show_tables(tables: Tables, statement: ShowTables, text: str, spark_sql: SparkSql) -> DataFrame:
     """Return Spark's listing without the data sources behind views and without views of streams.
 
     A pattern with ``%`` and NOT LIKE are Flink's (SQL's LIKE); other patterns are Spark's, with ``*`` and ``|``.
@@ -115,7 +114,7 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     if is_flink_syntax or statement.full:
         database = qualified_name(statement.database or ())
         text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
-    listing = run(text)
+    listing = spark_sql(text)
     if is_flink_syntax:
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
@@ -125,9 +124,9 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     return _with_table_type(tables, statement, listing) if statement.full else listing
 
 
-def show_views(tables: Tables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
+def show_views(tables: Tables, text: str, spark_sql: SparkSql) -> DataFrame:
     """Return Spark's listing without views of streams and Kafka tables that are views in Spark's catalog."""
-    listing = run(text)
+    listing = spark_sql(text)
     names = {(entry.view_name[0], entry.name[1]) for entry in tables if entry.is_view}
     names |= {("", name) for name in tables.internal_names()}
     hidden = F.lit(False)

@@ -11,8 +11,9 @@ from pyspark.sql.types import StructType
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.dataframes import RunSql, empty_dataframe
+from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
+from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
 from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options
@@ -66,8 +67,8 @@ def rewrite_ctas(spark: SparkSession, tables: Tables, text: str) -> RewrittenCta
     return RewrittenCtas(head, ctas, query, rewrite, is_continuous)
 
 
-def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
-    """Execute a statement that may be Spark's CREATE TABLE ... AS; Spark executes others as written.
+def create_table_as(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, spark_sql: SparkSql) -> DataFrame:
+    """Execute Spark's CREATE TABLE ... AS over Kafka tables.
 
     Returns:
         the result of Spark; one row with the column ``job id`` for a continuous query.
@@ -77,20 +78,17 @@ def create_table_as(spark: SparkSession, tables: Tables, text: str, run: RunSql)
         StatementError: a checkpoint has the name of the query.
         KafkaSqlError: see ``plan_spark_insert`` and ``run_job``.
     """
-    ctas = rewrite_ctas(spark, tables, text)
-    if ctas is None:
-        return run(text)
     if ctas.is_continuous:
-        return _start(spark, tables, ctas, run)
+        return _start(spark, tables, ctas, spark_sql)
     if settings.is_streaming(spark):
-        check_no_hidden_stream(tables, ".".join(ctas.parts.name), run(ctas.rewrite.text))
-    return run(ctas.text)
+        check_no_hidden_stream(tables, ".".join(ctas.parts.name), spark_sql(ctas.rewrite.text))
+    return spark_sql(ctas.text)
 
 
-def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, run: RunSql) -> DataFrame:
+def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, spark_sql: SparkSql) -> DataFrame:
     """Create a table without rows, and start the continuous query. If it does not start, drop the table."""
     name = _qualify(spark, tables, ctas.parts)
-    sql_name, shown = qualified_name(name), ".".join(name[1:] if name[0] == "spark_catalog" else name)
+    sql_name, shown = qualified_name(name), ".".join(name[1:] if name[0] == SESSION_CATALOG else name)
     if spark.catalog.tableExists(sql_name):
         if ctas.parts.if_not_exists:
             return empty_dataframe(spark)
@@ -103,7 +101,7 @@ def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, run: RunSql
     else:
         _check_checkpoint(spark, shown)
     check_is_kafka_table(spark, shown)
-    _create(spark, ctas.head, run(ctas.rewrite.text).schema, run)
+    _create(spark, ctas.head, spark_sql(ctas.rewrite.text).schema, spark_sql)
     prefix = f"INSERT INTO {sql_name} BY NAME "
     query = ctas.query.rstrip().rstrip(";")
     statement = Insert(
@@ -117,9 +115,9 @@ def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, run: RunSql
         prefix=prefix,
     )
     try:
-        return run_job(spark, plan_spark_insert(spark, tables, statement, prefix + query, run), run)
+        return run_job(spark, plan_spark_insert(spark, tables, statement, prefix + query, spark_sql), spark_sql)
     except BaseException:  # including KeyboardInterrupt
-        run(f"DROP TABLE IF EXISTS {sql_name}")
+        spark_sql(f"DROP TABLE IF EXISTS {sql_name}")
         raise
 
 
@@ -130,7 +128,7 @@ def _qualify(spark: SparkSession, tables: Tables, ctas: Ctas) -> tuple[str, ...]
         UnsupportedSqlError: the name is an expression; or the session is one of Spark Connect.
     """
     name = strip_catalog(ctas.name)
-    if spark_context(spark) is None:
+    if is_connect(spark):
         raise UnsupportedSqlError(
             f"CREATE TABLE '{'.'.join(name)}' AS: over Spark Connect, a continuous query can only write to a Kafka "
             f"table. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
@@ -163,11 +161,11 @@ def _check_checkpoint(spark: SparkSession, table: str) -> None:
         )
 
 
-def _create(spark: SparkSession, statement: str, schema: StructType, run: RunSql) -> None:
+def _create(spark: SparkSession, statement: str, schema: StructType, spark_sql: SparkSql) -> None:
     """Execute CREATE TABLE ... AS with no rows, so that Spark decides on the table's columns, as in a batch."""
     view = f"__kafka_sql_{uuid.uuid4().hex}"
     spark.createDataFrame([], schema).createTempView(view)
     try:
-        run(f"{statement}SELECT * FROM {view} WHERE false")
+        spark_sql(f"{statement}SELECT * FROM {view} WHERE false")
     finally:
         spark.catalog.dropTempView(view)

@@ -7,14 +7,15 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import TableNotFoundError
-from kafka_sql.sql.dataframes import RunSql, empty_dataframe
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
+from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.names import find_declared_table, strip_catalog
 from kafka_sql.sql.statements import spark_ddl
 from kafka_sql.sql.statements.unsupported import unsupported_statement
 
 
-def alter_table(spark: SparkSession, statement: st.AlterTable, text: str, run: RunSql) -> DataFrame:
+def alter_table(spark: SparkSession, statement: st.AlterTable, text: str, spark_sql: SparkSql) -> DataFrame:
     """Execute ALTER TABLE for a table that is not a Kafka table.
 
     Raises:
@@ -25,13 +26,13 @@ def alter_table(spark: SparkSession, statement: st.AlterTable, text: str, run: R
     if statement.is_flink_syntax:
         raise _table_not_found(statement.name)
     if statement.if_exists:  # Spark does not support IF EXISTS here
-        return run(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
-    return run(text)
+        return spark_sql(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
+    return spark_sql(text)
 
 
 def catalog_name(name: str) -> str:
     """Return Spark's name of a catalog of Flink."""
-    return "spark_catalog" if name.lower() == "default_catalog" else name
+    return SESSION_CATALOG if name.lower() == "default_catalog" else name
 
 
 def database_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:

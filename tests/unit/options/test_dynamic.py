@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.definition import Definition, validate_options, validate_table
+from kafka_sql.definition import Definition, validate_table, validate_without_columns
 from kafka_sql.errors import KafkaSqlError, SchemaError
 from kafka_sql.options import dynamic
 from kafka_sql.table.table import Column, Table
@@ -104,4 +104,4 @@ def test_primary_keys_and_tables_without_columns_are_rejected() -> None:
         define({}, ("id",))
     assert define({"format": "debezium-json"}, ("id",)).is_changelog
     with pytest.raises(SchemaError, match="A table of the connector 'dynamic-kafka' has no columns"):
-        validate_options(Table(("t",), (), OPTIONS))
+        validate_without_columns(Table(("t",), (), OPTIONS))

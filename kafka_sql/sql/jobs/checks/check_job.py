@@ -12,7 +12,7 @@ from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.driver import check_query
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
@@ -49,7 +49,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
     sink = plan.sink_name
     name, location = locate(spark, sink, plan.name)
     check_name(spark, name, sink)
-    if spark_context(spark) is None:  # only the server can access the checkpoint and the brokers
+    if is_connect(spark):  # only the server can access the checkpoint and the brokers
         check_changelog_modes(plan.sources)
         return replace(plan, checkpoint=JobCheckpoint(name, location, None))
     checkpoint = Checkpoint(spark, location, sink)

@@ -25,7 +25,7 @@ from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
 from kafka_sql.source.stream.stream_offset import from_json
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.query_listeners import add_listener
 
@@ -59,7 +59,7 @@ def stop_queries_at_end(spark: SparkSession) -> None:
     A Spark source cannot report its end, so a listener checks the progress. Queries of a Connect session are not
     stopped.
     """
-    if spark_context(spark) is not None and not spark.__dict__.get(_ATTRIBUTE):
+    if not is_connect(spark) and not spark.__dict__.get(_ATTRIBUTE):
         spark.__dict__[_ATTRIBUTE] = True
         add_listener(spark, _EndListener(spark))
 

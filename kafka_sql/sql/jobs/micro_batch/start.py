@@ -14,7 +14,7 @@ from kafka_sql import state
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import needs_update_mode
@@ -51,7 +51,7 @@ def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    if spark_context(spark) is not None and any(o.name == _WATERMARK for o in read_plan(plan.stream).walk()):
+    if not is_connect(spark) and any(o.name == _WATERMARK for o in read_plan(plan.stream).walk()):
         watch_late_records(spark)
     files = claim_file_sinks(spark, plan.writes, checkpoint.location)
     state_store = state.configure(spark) if plan.states else nullcontext()

@@ -14,8 +14,8 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.observability import lineage
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
-from kafka_sql.spark.context import spark_context
-from kafka_sql.sql.dataframes import RunSql
+from kafka_sql.spark.context import is_connect
+from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
@@ -34,24 +34,24 @@ from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, rewr
 from kafka_sql.table.changelog import ROW_KIND
 
 
-def plan_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, run: RunSql) -> JobPlan:
+def plan_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, spark_sql: SparkSql) -> JobPlan:
     """Check an INSERT and analyze its query, without writing or starting anything.
 
     Args:
         text: the statement as written.
-        run: Spark's own ``sql()`` with the caller's parameters.
+        spark_sql: Spark's own ``sql()`` with the caller's parameters.
 
     Raises:
         KafkaSqlError: see ``plan_kafka_insert`` and ``plan_spark_insert``.
     """
     entry = resolve_table(tables, statement.name)
     if entry is None:
-        return plan_spark_insert(spark, tables, statement, text, run)
-    return plan_kafka_insert(spark, tables, entry, statement, run)
+        return plan_spark_insert(spark, tables, statement, text, spark_sql)
+    return plan_kafka_insert(spark, tables, entry, statement, spark_sql)
 
 
 def plan_kafka_insert(
-    spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql
+    spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, spark_sql: SparkSql
 ) -> JobPlan:
     """Plan an INSERT into one of the session's tables.
 
@@ -65,15 +65,17 @@ def plan_kafka_insert(
     options = read_options(spark, reader)
     rewrite, query = read_query(tables, statement.query, options), None
     if options.streaming or rewrite.uses_stream_keyword:
-        query = run(rewrite.text)
+        # analyzed like any query: only the plan shows whether it is a stream, and whether it needs late rows
+        query = spark_sql(rewrite.text)
         if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
+            # again, without watermarks: Spark would drop rows that Flink keeps
             rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
-            query = run(rewrite.text)
+            query = spark_sql(rewrite.text)
         if query.isStreaming:
             return _plan_stream(spark, tables, entry, statement, rewrite, query)
         check_no_hidden_stream(tables, entry.definition.name, query)
     if entry.definition.is_builtin:
-        rows = project_to_table(entry, query if query is not None else run(rewrite.text), statement)
+        rows = project_to_table(entry, query if query is not None else spark_sql(rewrite.text), statement)
         return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
     return _plan_batch(tables, entry, statement, rewrite)
 
@@ -126,7 +128,7 @@ def _plan_stream(
     if is_real_time:
         check_query(entry, rows)
     changes, sink = ChangelogQuery(rows), entry
-    if spark_context(spark) is not None:
+    if not is_connect(spark):  # the same query over changes instead of rows, if its sources have any
         changes = plan_changelog(spark, tables, kafka_sink(entry), rows, rewrite.streamed_tables)
     if changes.has_row_kind:
         _check_no_row_kind(entry, statement, query.columns)

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.table_writes import FILES, V1, WrittenTable, analyze_write
 from kafka_sql.sql.jobs.targets.spark_table import History, Sink, SparkTable
 from kafka_sql.sql.recognize.statement_types import Insert
@@ -39,7 +39,7 @@ def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tup
         AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
     """
     name = ".".join(insert.name)
-    if spark_context(spark) is None:
+    if is_connect(spark):
         raise UnsupportedSqlError(
             f"INSERT INTO '{name}': over Spark Connect, a streaming INSERT can only write to a Kafka table. Use "
             f"spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...').toTable('{name}').",

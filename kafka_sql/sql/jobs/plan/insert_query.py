@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.recognize.query_text import QueryText
@@ -19,7 +19,7 @@ def read_options(spark: SparkSession, stream_reader: StreamReader | None = None)
     Args:
         stream_reader: what reads a table as a stream in real-time mode.
     """
-    joins_versions = spark_context(spark) is not None and stream_reader is None
+    joins_versions = not is_connect(spark) and stream_reader is None
     return ReadOptions(settings.is_streaming(spark), stream_reader, joins_versions)
 
 

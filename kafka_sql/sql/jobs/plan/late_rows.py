@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan import ATTRIBUTE, STREAM, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs.changelog.relation import WINDOW_COLUMNS
@@ -36,7 +36,7 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
         rows: the continuous query.
         accepts_changes: whether its sink accepts updates. If not, an aggregate needs the watermark to be final.
     """
-    if not rows.isStreaming or spark_context(rows.sparkSession) is None:
+    if not rows.isStreaming or is_connect(rows.sparkSession):
         return False
     plan = read_plan(rows)
     operators = list(plan.walk())

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.dataframes import RunSql
+from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
@@ -23,7 +23,9 @@ from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions
 
 
-def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, run: RunSql) -> JobPlan:
+def plan_spark_insert(
+    spark: SparkSession, tables: Tables, statement: Insert, text: str, spark_sql: SparkSql
+) -> JobPlan:
     """Plan an INSERT into a Spark table.
 
     Args:
@@ -36,28 +38,34 @@ def plan_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, te
     name, options = ".".join(statement.name), read_options(spark)
     rewrite = read_query(tables, statement.query, options)
     if rewrite.kafka_tables and (options.streaming or rewrite.uses_stream_keyword):
-        return _plan_stream(spark, tables, statement, rewrite, options, run)
+        return _plan_stream(spark, tables, statement, rewrite, options, spark_sql)
     if rewrite.kafka_tables:
         check_conflict(statement, name, False)  # a batch appends
     elif tables and options.streaming:
-        check_no_hidden_stream(tables, name, run(rewrite.text))
+        check_no_hidden_stream(tables, name, spark_sql(rewrite.text))
     if not statement.overwrite:
         check_batch_insert(spark, strip_catalog(statement.name))
     return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
 
 
 def _plan_stream(
-    spark: SparkSession, tables: Tables, statement: Insert, rewrite: QueryRewrite, options: ReadOptions, run: RunSql
+    spark: SparkSession,
+    tables: Tables,
+    statement: Insert,
+    rewrite: QueryRewrite,
+    options: ReadOptions,
+    spark_sql: SparkSql,
 ) -> JobPlan:
     """Plan a continuous query into a Spark table."""
     name = ".".join(statement.name)
     check_is_kafka_table(spark, name)
-    query = run(rewrite.text)
+    query = spark_sql(rewrite.text)
     prepare_static_sides(spark, name, rewrite, query)
     table, rows = analyze_insert(spark, statement, query)
     if needs_late_rows(rows, bool(table.primary_key)):
+        # again, without watermarks: Spark would drop rows that Flink keeps
         rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
-        table, rows = analyze_insert(spark, statement, run(rewrite.text))
+        table, rows = analyze_insert(spark, statement, spark_sql(rewrite.text))
     is_upsert = bool(table.primary_key)
     check_conflict(statement, table.name, is_upsert)
     start_column = table.history.start if table.history is not None else None

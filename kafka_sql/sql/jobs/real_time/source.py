@@ -21,7 +21,7 @@ from kafka_sql.realtime.jars import add_connector
 from kafka_sql.realtime.payload_columns import decode_records
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
-from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.context import is_connect, is_pipeline, spark_context
 from kafka_sql.spark.plan import Operator, reference
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
@@ -46,7 +46,7 @@ def check_session(spark: SparkSession, sink: str) -> None:
             f"{USE_MICRO_BATCHES}.",
             table=sink,
         )
-    if spark_context(spark) is None or is_pipeline():
+    if is_connect(spark) or is_pipeline():
         where = "in a pipeline" if is_pipeline() else "over Spark Connect"
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': real-time mode is not supported {where}. {USE_MICRO_BATCHES}.", table=sink

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.observability.late_records import late_record_count
 from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics, job_metrics
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.errors.spark_errors import error_message, mask_message
 from kafka_sql.sql.jobs.registry.job_registry import SHORT_ID, Job, records_counted, session_jobs
@@ -81,7 +81,7 @@ class _JobState:
     def of(cls, spark: SparkSession, job: Job) -> _JobState:
         is_active = job.query.isActive
         # a Spark Connect server forgets queries that have ended
-        reports = job.query.recentProgress if is_active or spark_context(spark) is not None else []
+        reports = job.query.recentProgress if is_active or not is_connect(spark) else []
         if not reports:
             return cls()
         rows = _rows_read(spark, job, [report.numInputRows for report in reports])

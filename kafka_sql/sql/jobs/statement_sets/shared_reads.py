@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import CheckpointError
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan import STREAM, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.shared_read import read_source
@@ -43,7 +43,7 @@ def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
     Raises:
         CheckpointError: an INSERT that cannot share a read did so when the set ran before.
     """
-    if spark_context(spark) is None:
+    if is_connect(spark):
         return list(plans)
     is_new = [plan.is_continuous and not _has_offsets(spark, plan) for plan in plans]
     groups = _find_groups(plans, is_new)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.sql.dataframes import RunSql, empty_dataframe
+from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import folder_name
 from kafka_sql.sql.jobs.checks.check_job import check_job
@@ -25,7 +25,7 @@ from kafka_sql.sql.recognize.statement_types import Insert, StatementSet
 _LOG = logging.getLogger("kafka_sql.sql")
 
 
-def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: RunSql) -> DataFrame:
+def execute(spark: SparkSession, tables: Tables, statement: StatementSet, spark_sql: SparkSql) -> DataFrame:
     """Execute all INSERTs of a set; all of them are checked before the first one writes or starts.
 
     Returns:
@@ -35,7 +35,7 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
         StatementError: the set has no END, no INSERT, or another statement.
         UnsupportedSqlError: the session is in real-time mode.
     """
-    plans = share_reads(spark, _name_jobs(spark, plan_inserts(spark, tables, statement, run)))
+    plans = share_reads(spark, _name_jobs(spark, plan_inserts(spark, tables, statement, spark_sql)))
     checked = [check_job(spark, plan) if plan.is_continuous else plan for plan in plans]
     jobs: list[Job] = []
     try:
@@ -43,14 +43,14 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
             if plan.is_continuous:
                 jobs.append(start_job(spark, plan))
             else:
-                write_batch(spark, plan, run)
+                write_batch(spark, plan, spark_sql)
     except BaseException:  # including KeyboardInterrupt
         _stop_all(jobs)
         raise
     return job_ids(spark, jobs) if jobs else empty_dataframe(spark)
 
 
-def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, run: RunSql) -> list[JobPlan]:
+def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, spark_sql: SparkSql) -> list[JobPlan]:
     """Plan all INSERTs of a set.
 
     Raises:
@@ -75,7 +75,7 @@ def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, r
             raise StatementError(
                 f"STATEMENT SET, statement {number}: only INSERT statements are allowed, each followed by ';'."
             )
-        plans.append(plan_insert(spark, tables, insert, text, run))
+        plans.append(plan_insert(spark, tables, insert, text, spark_sql))
     return plans
 
 

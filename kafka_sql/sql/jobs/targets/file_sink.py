@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.hadoop import Folder
 from kafka_sql.spark.session_catalog import refresh_table, table_location
 from kafka_sql.sql.jobs.targets.spark_table import SparkTable
@@ -140,7 +140,7 @@ def check_batch_insert(spark: SparkSession, name: tuple[str, ...]) -> None:
 
 def _location(spark: SparkSession, name: tuple[str, ...]) -> str | None:
     """Return the folder of a file-based table in Spark's own catalog; None for other tables."""
-    if spark_context(spark) is None or len(name) > 2:
+    if is_connect(spark) or len(name) > 2:
         return None
     return table_location(spark, name[0] if len(name) == 2 else None, name[-1])
 

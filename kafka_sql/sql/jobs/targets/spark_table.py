@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.spark.session_catalog import SESSION_CATALOG
 
 
 class Sink(Enum):
@@ -59,7 +60,7 @@ class SparkTable:
     @property
     def name(self) -> str:
         """The name for messages, jobs and checkpoints; without Spark's own catalog."""
-        return ".".join(self.parts[1:] if self.parts[0] == "spark_catalog" else self.parts)
+        return ".".join(self.parts[1:] if self.parts[0] == SESSION_CATALOG else self.parts)
 
     @property
     def sql_name(self) -> str:

@@ -21,7 +21,7 @@ LIMIT = {"spark.sql.streaming.numRecentProgressUpdates": "3"}
 def classic_session(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
     """Make the session a classic one, and return the records that its tasks have counted."""
     counted: dict[tuple[str, str], int] = {}
-    monkeypatch.setattr(show_jobs, "spark_context", lambda spark: spark)
+    monkeypatch.setattr(show_jobs, "is_connect", lambda spark: False)
     monkeypatch.setattr(show_jobs, "query_bytes_in", lambda query, batch: None)
     monkeypatch.setattr("kafka_sql.sql.jobs.registry.job_registry.records_by_client", lambda spark, id: counted)
     return counted
