@@ -11,7 +11,7 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
-from kafka_sql.source.enumerator.data_loss import clamp_to_log_start
+from kafka_sql.source.enumerator.log_start import clamp_to_log_start
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import (
     clamp_to_log_end,

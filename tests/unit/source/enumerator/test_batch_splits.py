@@ -10,7 +10,7 @@ from kafka_sql.errors import DataLossError, MissingOptionError, OffsetError
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.enumerator import stopping_offsets
 from kafka_sql.source.enumerator.batch_splits import make_splits, plan_batch, resolve_batch_range
-from kafka_sql.source.enumerator.data_loss import clamp_to_log_start, data_loss_handler
+from kafka_sql.source.enumerator.log_start import clamp_to_log_start
 from kafka_sql.source.enumerator.stopping_offsets import end_exists, resolve_stop_offsets
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
@@ -99,10 +99,6 @@ def test_tolerated_data_loss_moves_the_start_and_is_logged(
     assert clamp_to_log_start(tolerant, cluster, {A: 2}, {A: 4}) == {A: 4}  # all of the range was deleted
     messages = [r.getMessage() for r in caplog.records]
     assert [m.rpartition(", ")[2] for m in messages] == ["3 offsets are lost.", "2 offsets are lost."]
-    data_loss_handler(tolerant)(Split("t", 0, 0, 9), 3, 5)
-    assert "t[0]@3: the earliest available offset is 5, 2 offsets are lost" in caplog.records[-1].getMessage()
-    with pytest.raises(DataLossError):
-        data_loss_handler(define())(Split("t", 0, 0, 9), 3, 5)
 
 
 def test_deleted_offsets_outside_the_range_are_not_lost(cluster: FakeCluster) -> None:
