@@ -6,12 +6,11 @@ Gaps inside the log are not data loss: compaction, aborted transactions and tran
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DataLossError
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.split import DataLossHandler
 from kafka_sql.options import connector as opt
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -27,7 +26,7 @@ class LostRange(NamedTuple):
     stop: int  # the end of the read
 
 
-def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
+def data_loss_handler(definition: Definition) -> DataLossHandler:
     """Return a function that a task calls if the log's beginning passes the offset it is about to read."""
     return lambda split, offset, log_start: report_data_loss(
         definition, [LostRange(split.qualified_topic, split.partition, offset, log_start, split.stop)]

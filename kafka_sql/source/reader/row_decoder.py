@@ -24,7 +24,6 @@ from kafka_sql.source.reader.metadata import (
     read_metadata,
     required_fields,
 )
-from kafka_sql.source.reader.whole_records import whole_records
 from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
 
 _KEY: Final = " (key)"  # in errors, after the location of the record
@@ -94,7 +93,7 @@ class RowDecoder:
         """
         # keys first, as in Flink, so that a key's error is reported before a value's
         keys = self._decode_keys(records, errors) if self._key is not None else None
-        payloads = whole_records(records, self.split) if self._reads_records else records.values
+        payloads = _whole_records(records, self.split) if self._reads_records else records.values
         values = self._decode_payloads(self.value, payloads, records, errors)
         values = self._cast_format_metadata(values, records, errors)
         keys, values, origins, columns = self._join(records, keys, values, errors)
@@ -210,6 +209,27 @@ def _join_decodable(
     bad_records = {e.row for e in errors or ()}
     keys, values = keys and keys.without_payloads(bad_records), values.without_payloads(bad_records)
     return keys, values, join_key_and_value(len(records.offsets), keys, values)
+
+
+def _whole_records(records: Records, split: Split) -> pa.RecordBatch:
+    """Return records as a batch with all fields, for formats that decode more than a payload.
+
+    Returns:
+        the columns key, value, topic, partition, offset, timestamp and headers.
+    """
+    count = len(records.offsets)
+    assert records.timestamps is not None
+    timestamps = pa.array(records.timestamps, pa.int64(), mask=records.timestamps < 0).cast(pa.timestamp("ms", "UTC"))
+    columns = {
+        "key": records.keys,
+        "value": records.values,
+        "topic": pa.repeat(split.topic, count),
+        "partition": pa.repeat(pa.scalar(split.partition, pa.int32()), count),
+        "offset": pa.array(records.offsets, pa.int64()),
+        "timestamp": timestamps,
+        "headers": records.headers,
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 class TolerantRowDecoder(RowDecoder):
