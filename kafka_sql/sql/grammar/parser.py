@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from sqlglot import exp
 
 from kafka_sql.errors import SqlSyntaxError
-from kafka_sql.sql.grammar.alter_parser import AlterParser
 from kafka_sql.sql.grammar.statement_nodes import Alteration, Declaration
+from kafka_sql.sql.grammar.statement_parser import StatementParser
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.sql.recognize import lexer
 
@@ -49,7 +49,7 @@ def parse_alteration(sql: str) -> Alteration:
         SqlSyntaxError: the statement does not parse. The message never contains option values.
         UnsupportedSqlError: a clause that Kafka tables do not support.
     """
-    return _parse(sql, lexer.tokenize_flink(sql), AlterParser.read_alter_table)
+    return _parse(sql, lexer.tokenize_flink(sql), StatementParser.read_alter_table)
 
 
 def parse_type(text: str) -> FlinkType:
@@ -67,12 +67,12 @@ def parse_expression(text: str) -> exp.Expr:
     Raises:
         SqlSyntaxError: the text does not parse.
     """
-    return _parse(text, lexer.tokenize_flink(text), AlterParser.read_expression)
+    return _parse(text, lexer.tokenize_flink(text), StatementParser.read_expression)
 
 
-def _parse(sql: str, tokens: Iterable[lexer.Token], read: Callable[[AlterParser], T]) -> T:
+def _parse(sql: str, tokens: Iterable[lexer.Token], read: Callable[[StatementParser], T]) -> T:
     try:
-        parser = AlterParser(sql, tokens)
+        parser = StatementParser(sql, tokens)
         result = read(parser)
         parser.expect_end()
         return result

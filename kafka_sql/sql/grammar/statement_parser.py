@@ -1,4 +1,4 @@
-"""Parse ALTER TABLE into a description of the change."""
+"""Parse CREATE TABLE (``TableParser``) and ALTER TABLE, which has the same columns, constraints and options."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _AFTER_TYPE: Final = frozenset(
 )
 
 
-class AlterParser(TableParser):
-    """Grammar of CREATE TABLE and ALTER TABLE."""
+class StatementParser(TableParser):
+    """Grammar of all statements: CREATE TABLE and ALTER TABLE."""
 
     def read_alter_table(self) -> Alteration:
         """Read one ALTER TABLE statement.
