@@ -216,7 +216,7 @@ class FileSink:
         except (JavaError, TypeError) as e:  # TypeError: the class does not exist
             raise UnsupportedSqlError(
                 f"INSERT INTO '{name}': Spark's file sink cannot be opened: {str(e).partition(chr(10))[0]}. Write this "
-                "table with a statement of its own, outside of the statement set.",
+                "table with a separate statement, outside of the statement set.",
                 table=name,
             ) from e
 

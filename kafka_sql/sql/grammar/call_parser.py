@@ -12,7 +12,7 @@ from sqlglot.tokens import TokenType
 from kafka_sql.sql.grammar.json_calls import JsonBehavior, JsonCall, JsonConstructor, JsonMember
 from kafka_sql.sql.grammar.type_parser import TypeParser
 
-# Functions with a syntax of their own that are rejected by name later, so their arguments are skipped
+# Functions with a special syntax that are rejected by name later, so their arguments are skipped
 _UNSUPPORTED: Final = ("CONVERT", "JSON_ARRAYAGG", "JSON_OBJECTAGG")
 _CLOSING: Final = {
     **dict.fromkeys(("CAST", "TRY_CAST"), "expected ')' after the type of CAST"),

@@ -1,4 +1,4 @@
-"""Parse types, in Flink's words or Spark's."""
+"""Parse types, with Flink's names or Spark's."""
 
 from __future__ import annotations
 

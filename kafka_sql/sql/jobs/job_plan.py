@@ -46,7 +46,7 @@ class JobPlan:
         mode: how it runs.
         text: SQL for Spark: the INSERT if Spark executes it, otherwise its query.
         sink: the table to write, a Kafka table with the options of its hint; several tables if INSERTs of a set share
-            a query; None if Spark executes an INSERT into one of its own tables.
+            a query; None if Spark executes an INSERT into a Spark table.
         rows: the rows in the sink's columns, for several tables those of the source; None if Spark executes the INSERT.
         sources: the Kafka tables that the query reads, with the options of their hints; in a continuous query, those
             that it reads as streams.

@@ -1,4 +1,4 @@
-"""The text of a statement or a query, and what its tokens tell. It is read once, when it is first needed."""
+"""The text of a statement or a query, with its tokens, blocks and hints. It is read once, when it is first needed."""
 
 from __future__ import annotations
 
