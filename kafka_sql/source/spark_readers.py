@@ -72,9 +72,12 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         from kafka_sql.source.reader import split_reader
 
         start_task(self._time_zone)
-        read = split_reader.read_content if self._definition.reads_content else split_reader.read_split
         if self._is_static_side():
             read = split_reader.read_current
+        elif self._definition.reads_content:
+            read = split_reader.read_remaining_rows
+        else:
+            read = split_reader.read_split
         dead_letter_topic = batch_dead_letter_topic(self._definition)
         for split, config in _splits_with_config(self._definition, partition):
             yield from read(self._definition, self._schema, split, config, dead_letter_topic)

@@ -51,7 +51,7 @@ class MemoryLimits:
 DEFAULT_LIMITS: Final = MemoryLimits()
 
 
-def read_content(
+def reduce_changes(
     decoder: RowDecoder,
     batches: Iterator[Records],
     decode_changes: DecodeChanges,

@@ -54,7 +54,7 @@ class ContentCache:
     max_bytes: int = MAX_BYTES
     _rows: OrderedDict[Key, CachedRows] = field(default_factory=OrderedDict)
 
-    def read_content(
+    def read_changelog(
         self,
         key: Key,
         split: Split,

@@ -53,7 +53,7 @@ def read_split(
                     yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
 
 
-def read_content(
+def read_remaining_rows(
     definition: Definition,
     schema: pa.Schema,
     split: Split,
@@ -63,7 +63,7 @@ def read_content(
     """Read the rows of a changelog's split that remain after its changes. Parameters and errors: see ``read_split``."""
     decode_changes = _change_decoder(definition)
     with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
-        yield from changelog_content.read_content(
+        yield from changelog_content.reduce_changes(
             decoder, _fetch_records(definition, decoder, split, config), decode_changes
         )
 
@@ -75,7 +75,7 @@ def read_current(
     config: Mapping[str, str] | None = None,
     dead_letter_topic: DeadLetterTopic | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Read what ``read_content`` or ``read_split`` reads; records that this worker has read before are not read again.
+    """Read what ``read_remaining_rows`` or ``read_split`` reads, but records only once per worker.
 
     For tables that each micro-batch of a stream reads. Parameters and errors: see ``read_split``.
     """
@@ -92,12 +92,12 @@ def read_current(
             for records in _fetch_records(definition, decoder, part, config):
                 yield from decode_in_parts(partial(decode_changes, decoder), records)
 
-    return content_cache.CACHE.read_content(
+    return content_cache.CACHE.read_changelog(
         key,
         split,
         _row_identity(definition),
         schema,
-        lambda part: read_content(definition, schema, part, config, dead_letter_topic),
+        lambda part: read_remaining_rows(definition, schema, part, config, dead_letter_topic),
         read_changes,
     )
 

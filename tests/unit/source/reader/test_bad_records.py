@@ -26,7 +26,7 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
-from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
+from kafka_sql.source.reader.changelog_content import reduce_changes, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS
@@ -119,7 +119,7 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
     def batches() -> Iterator[Records]:
         yield changes
 
-    rows = [row for batch in read_content(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
+    rows = [row for batch in reduce_changes(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
     assert rows == [{"id": "a", "n": 4}]
     assert handler._count == 3
 

@@ -23,7 +23,7 @@ from kafka_sql.source.reader.changelog_content import (
     DecodeChanges,
     MemoryLimits,
     changelog_changes,
-    read_content,
+    reduce_changes,
     upsert_changes,
 )
 from kafka_sql.source.reader.row_decoder import RowDecoder
@@ -97,7 +97,7 @@ def content(
     decoder: RowDecoder, batches: Iterator[Records], decode_changes: DecodeChanges, limits: MemoryLimits
 ) -> list[dict[str, Any]]:
     """Return the content in the order of its records, which files do not keep."""
-    rows = [row for b in read_content(decoder, batches, decode_changes, limits) for row in b.to_pylist()]
+    rows = [row for b in reduce_changes(decoder, batches, decode_changes, limits) for row in b.to_pylist()]
     return sorted(rows, key=lambda row: int(row["o"])) if limits.content == 0 else rows
 
 

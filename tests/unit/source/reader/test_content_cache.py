@@ -137,7 +137,7 @@ def test_reads_only_new_records() -> None:
 
     def read(start: int, stop: int) -> list[str]:
         split = Split("t", 0, start, stop)
-        batches = cache.read_content((b"t", "t", 0), split, KEY, SCHEMA, partition.content, partition.changes)
+        batches = cache.read_changelog((b"t", "t", 0), split, KEY, SCHEMA, partition.content, partition.changes)
         return sorted(row["v"] for batch in batches for row in batch.to_pylist())
 
     assert read(0, 5) == ["2", "3", "4"]

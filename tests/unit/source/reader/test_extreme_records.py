@@ -22,7 +22,7 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import row_decoder
 from kafka_sql.source.reader.bad_records import BadRecordHandler
-from kafka_sql.source.reader.changelog_content import read_content, upsert_changes
+from kafka_sql.source.reader.changelog_content import reduce_changes, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.kafka.direct.record_batches import RecordBatch
@@ -304,7 +304,7 @@ def test_upserts_and_tombstones_with_extreme_timestamps() -> None:
             np.array([0, 0, LARGEST, MAX_MILLIS]),
         )
 
-    (batch,) = read_content(decoder, batches(), upsert_changes)
+    (batch,) = reduce_changes(decoder, batches(), upsert_changes)
     assert batch["id"].to_pylist() == ["a"]  # its tombstone is undecodable
 
 
