@@ -66,8 +66,10 @@ class RowDecoder:
         self.metadata = metadata_columns(definition, schema)
         self._format_columns = [c for c in self.metadata if c.from_format]
         self._has_row_kinds = definition.is_changelog
-        format_metadata = [c.key.removeprefix(FORMAT_PREFIX) for c in self._format_columns]
-        self.value = definition.value.create_decoder(schema, (*format_metadata, *[ROW_KIND] * self._has_row_kinds))
+        metadata_keys = [c.key.removeprefix(FORMAT_PREFIX) for c in self._format_columns]
+        if self._has_row_kinds:
+            metadata_keys.append(ROW_KIND)  # the last key: ``decode`` takes its column off the end
+        self.value = definition.value.create_decoder(schema, tuple(metadata_keys))
         self._advice = {"": describe_tolerance(definition.value)}
         if definition.key is not None:
             self._advice[_KEY] = describe_tolerance(definition.key)
@@ -100,9 +102,10 @@ class RowDecoder:
         if keys is not None:
             columns |= zip(self._key_names, origins.take_keys(keys.columns), strict=True)
         columns |= zip(self._value_columns, origins.take_values(values.columns), strict=True)
-        format_metadata = origins.take_values(values.metadata)
-        columns |= zip((c.name for c in self._format_columns), format_metadata, strict=False)
-        return DecodedRows(self._batch(columns), origins, format_metadata[-1] if self._has_row_kinds else None)
+        format_metadata = list(origins.take_values(values.metadata))
+        row_kinds = format_metadata.pop() if self._has_row_kinds else None  # ROW_KIND is the last key
+        columns |= zip((c.name for c in self._format_columns), format_metadata, strict=True)
+        return DecodedRows(self._batch(columns), origins, row_kinds)
 
     def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
         """Decode records of an upsert table without values to rows that only have the key and the record's metadata.
