@@ -29,7 +29,7 @@ from kafka_sql.embedded.jar_lockfile import Jar, read_lockfile
 from kafka_sql.embedded.jars import cache_folder, ivy_settings
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
-from kafka_sql.options.statement_masking import options_pattern, secrets_pattern
+from kafka_sql.options.secret_patterns import secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder
 from kafka_sql.sql.recognize.first_words import starts_python_pattern
 
@@ -198,7 +198,6 @@ def _patterns() -> dict[str, str]:
     folder = "io/github/kafkasql/extension"
     return {
         f"{folder}/secrets.regex": secrets_pattern(),
-        f"{folder}/options.regex": options_pattern(),
         f"{folder}/starts_python.regex": starts_python_pattern(),
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory
 
-from kafka_sql.options.statement_masking import mask_statement
+from kafka_sql.statement_masking import mask_statement
 
 
 class MaskedHistory(FileHistory):

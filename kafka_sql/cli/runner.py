@@ -15,11 +15,11 @@ from kafka_sql.cli.interrupts import Interrupted, run_interruptible
 from kafka_sql.cli.rows import Rows, escape_value, format_lines
 from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
-from kafka_sql.options.statement_masking import mask_statement
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify import classify
+from kafka_sql.statement_masking import mask_statement
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")
 _STATEMENT_NUMBERS = itertools.count(1)

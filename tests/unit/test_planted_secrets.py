@@ -41,8 +41,8 @@ from kafka_sql.formats.confluent.options import declare_registry_options, regist
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.options.connector import PREFIXES
+from kafka_sql.options.secret_patterns import secret_options_pattern
 from kafka_sql.options.secrets import is_secret, is_url
-from kafka_sql.options.statement_masking import mask_statement, secret_options_pattern
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.sql.declarations.alter import apply_alteration
@@ -54,6 +54,7 @@ from kafka_sql.sql.errors.spark_errors import mask_syntax_error
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.rewrite.hints import parse_hint
+from kafka_sql.statement_masking import mask_statement
 from kafka_sql.table.table import Table
 from tests.http_server import serve
 from tests.planted_secrets import (

@@ -14,10 +14,11 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.options.secret_patterns import find_options_start, has_options
 from kafka_sql.options.secrets import MASK
-from kafka_sql.options.statement_masking import find_options_start, find_secrets, has_options, mask_statement
 from kafka_sql.runtime.error_trailer import find_error
 from kafka_sql.spark.jvm import JavaException
+from kafka_sql.statement_masking import find_secrets, mask_prose, mask_statement
 
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
@@ -105,9 +106,10 @@ def mask_syntax_error(message: str, condition: str) -> str:
 
 
 def mask_message(message: str) -> str:
-    """Return a message with the values of secret options and user info in URLs masked, wherever they appear."""
+    """Return a message without values of options and user info that may be secret, wherever they appear."""
     values = find_secrets(message)
-    message = mask_statement(message)
+    prose, separator, statement = message.partition(_STATEMENT)
+    message = mask_prose(prose) + separator + mask_statement(statement)
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= _MIN_SECRET_LENGTH:
             message = message.replace(value, MASK)

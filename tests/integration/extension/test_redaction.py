@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.options.statement_masking import options_pattern, secrets_pattern
+from kafka_sql.options.secret_patterns import secrets_pattern
 from tests.planted_secrets import planted_secrets
 
 pytestmark = pytest.mark.integration
@@ -23,7 +23,7 @@ def java(spark: SparkSession) -> Any:
 def test_values_of_secrets_are_redacted(java: Any) -> None:
     text = "WITH ('topic' = 'x', 'properties.sasl.password' 'it''s', 'value.x.request.header.Cookie' = 'c', 'a' = 'b')"
     redacted = java.util.regex.Pattern.compile(secrets_pattern()).matcher(text).replaceAll("...")
-    assert redacted == "WITH ('topic' = 'x', ..., ..., 'a' = 'b')"
+    assert redacted == "WITH..."
 
 
 def test_secrets_in_all_options_are_redacted(java: Any) -> None:
@@ -45,8 +45,7 @@ def test_secrets_in_all_options_are_redacted(java: Any) -> None:
 def test_long_texts_are_redacted_in_linear_time(java: Any, start: str, unit: str) -> None:
     text = start + unit * (LENGTH // len(unit))
     threads = java.lang.management.ManagementFactory.getThreadMXBean()
-    for pattern in (secrets_pattern(), options_pattern()):
-        matcher = java.util.regex.Pattern.compile(pattern).matcher(text)
-        before = threads.getCurrentThreadCpuTime()
-        matcher.replaceAll("x")
-        assert threads.getCurrentThreadCpuTime() - before < 3e9  # nanoseconds; usually a tenth of that
+    matcher = java.util.regex.Pattern.compile(secrets_pattern()).matcher(text)
+    before = threads.getCurrentThreadCpuTime()
+    matcher.replaceAll("x")
+    assert threads.getCurrentThreadCpuTime() - before < 3e9  # nanoseconds; usually a tenth of that

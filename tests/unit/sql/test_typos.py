@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.statement_masking import mask_statement
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.errors.spark_errors import mask_syntax_error
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.rewrite.hints import parse_hint
+from kafka_sql.statement_masking import mask_statement
 from tests.typos import STATEMENTS, exposes_secret, make_typos, make_typos_beside_key
 
 TABLE = parse_create(

@@ -152,7 +152,7 @@ def test_a_long_line_is_cut_around_the_error() -> None:
 
 def test_double_quoted_values_after_a_misspelled_with_are_masked() -> None:
     e = parse_error('CREATE TABLE t (id INT) WHIT ("a.password" = "hunter2")')
-    assert e.marked.splitlines()[0].partition("| ")[2] == 'CREATE TABLE t (id INT) WHIT ("a.password"******'
+    assert e.marked.splitlines()[0].partition("| ")[2] == "CREATE TABLE t (id INT) WHIT (******"
 
 
 def test_a_literal_at_the_start_of_the_statement_is_masked_if_a_quote_is_missing() -> None:

@@ -25,7 +25,7 @@ public final class Statements implements InvocationHandler {
     private static final Pattern STARTS_PYTHON =
         Pattern.compile(readPattern("starts_python.regex"), Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
-    private static final Pattern OPTIONS = Pattern.compile(readPattern("options.regex"));
+    private static final Pattern OPTIONS = Pattern.compile(readPattern("secrets.regex"));
 
     /** Set while Python uses the thread: the statements that it runs itself are for Spark. */
     private static final ThreadLocal<Boolean> IN_PYTHON = ThreadLocal.withInitial(() -> false);
