@@ -134,13 +134,13 @@ class Tables:
         )
 
     def create(self, table: Table, replace: bool = False) -> CatalogTable | None:
-        """Validate a declaration and create its table.
+        """Validate a table and create it.
 
         Returns:
             the table; None if the name is in use and the statement has IF NOT EXISTS.
 
         Raises:
-            OptionError, SchemaError: the declaration is invalid; nothing changes.
+            OptionError, SchemaError: the table is invalid; nothing changes.
             TableExistsError: the name is in use, and the statement has neither IF NOT EXISTS nor OR REPLACE.
         """
         entry = self._create(self._target_name(table), table, replace)
@@ -166,10 +166,10 @@ class Tables:
                 return None
 
     def alter(self, entry: CatalogTable, table: Table) -> None:
-        """Replace a table's declaration.
+        """Replace a table by an altered one.
 
         Raises:
-            OptionError, SchemaError: the declaration is invalid; nothing changes.
+            OptionError, SchemaError: the table is invalid; nothing changes.
         """
         self._remember_hints(entry)
         with self._write_lock(entry.name):
@@ -445,7 +445,7 @@ class Tables:
 
 
 def _with_hint(entry: CatalogTable, options: Mapping[str, str]) -> Table:
-    """Return the declaration of a table with the options of a hint.
+    """Return a table with the options of a hint.
 
     Raises:
         MissingOptionError: an option changes where the table's secrets are sent.

@@ -47,7 +47,7 @@ def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[
         InvalidOptionError: the table has several topics, but no column with the topic of each row is written.
     """
     columns: dict[str, WritableMetadataColumn] = {}
-    writable, keys = _writable_keys(definition), metadata_keys(definition.is_upsert or definition.is_changelog)
+    writable, keys = _writable_keys(definition), metadata_keys(definition.has_changes)
     for column in definition.table.persisted_columns:
         key = column.metadata
         if key is None:
@@ -86,7 +86,7 @@ def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[
 def _writable_keys(definition: Definition) -> list[str]:
     """Return the writable keys. 'topic' is one if the table has several topics (KafkaDynamicSink)."""
     has_single_topic = single_topic(definition) is not None
-    keys = metadata_keys(definition.is_upsert or definition.is_changelog)
+    keys = metadata_keys(definition.has_changes)
     return [key for key, spec in keys.items() if spec.writable and not (has_single_topic and key == "topic")]
 
 

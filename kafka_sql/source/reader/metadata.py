@@ -94,7 +94,7 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Declared
     format_metadata = definition.value.format.metadata.items()
     format_keys = {key if key == ROW_KIND else FORMAT_PREFIX + key: key_type for key, key_type in format_metadata}
     columns = [c for c in definition.table.source_columns if c.metadata is not None]
-    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog, definition.is_dynamic), **ERROR_COLUMNS}
+    keys = {**metadata_keys(definition.has_changes, definition.is_dynamic), **ERROR_COLUMNS}
     return [_resolve_column(definition.name, c, schema.field(c.name), format_keys, keys) for c in columns]
 
 
