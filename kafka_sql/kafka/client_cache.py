@@ -9,18 +9,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from kafka_sql.kafka.config.properties import credentials_fingerprint
 
 _IDLE_SECONDS: Final = 30.0  # NATs and load balancers drop connections that are idle for longer
 
 
-class CachedClient(Protocol):
-    """What a cache requires of its clients."""
+class CachedClient:
+    """The base class of clients that a cache keeps."""
 
     def is_reusable(self) -> bool:
         """Return whether it can serve another use, after one without an error. It is idle from then on."""
+        return True
 
     def on_reuse(self) -> None:
         """Discard state of the previous use and of the idle time, such as errors."""

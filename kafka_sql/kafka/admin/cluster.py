@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -27,7 +26,7 @@ from kafka_sql.kafka.admin.offsets import (
 )
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
-from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 
@@ -38,7 +37,7 @@ _NEW_TOPIC_SECONDS: Final = 0.3  # for all brokers to learn of a new topic
 _POLL_SECONDS: Final = 0.03  # brokers do not notify clients of new topics
 
 
-class Cluster:
+class Cluster(CachedClient):
     """The admin operations on one Kafka cluster."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
@@ -221,19 +220,7 @@ def _is_leaderless(topic: TopicMetadata) -> bool:
     return any(p.leader < 0 for p in topic.partitions.values())
 
 
-@dataclass
-class _CachedCluster:
-    cluster: Cluster
-
-    def is_reusable(self) -> bool:
-        return True
-
-    def on_reuse(self) -> None:
-        """Do nothing: requests are retried."""
-
-
-@contextlib.contextmanager
-def cached_cluster(config: Mapping[str, str]) -> Iterator[Cluster]:
+def cached_cluster(config: Mapping[str, str]) -> AbstractContextManager[Cluster]:
     """Lease a cluster client for a ``with`` block. All its requests must be complete at the end of the block.
 
     The client is kept for the planner's next table or statement: a new one has to connect first, which usually
@@ -246,12 +233,7 @@ def cached_cluster(config: Mapping[str, str]) -> Iterator[Cluster]:
         SecretReferenceError: a reference cannot be resolved.
         KeyStoreError: a store cannot be read.
     """
-    with _CACHE.lease(config) as cached:
-        yield cached.cluster
+    return _CACHE.lease(config)
 
 
-def _create(config: Mapping[str, str], _: ExitStack) -> _CachedCluster:
-    return _CachedCluster(Cluster(config))
-
-
-_CACHE: Final = ClientCache(_create)
+_CACHE: Final = ClientCache(lambda config, _: Cluster(config))

@@ -12,7 +12,7 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_sql.errors import FetchError
-from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 from kafka_sql.kafka.config.properties import api_timeout
 from kafka_sql.kafka.fetch_errors import fetch_error, out_of_range_error, stalled_error
 from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
@@ -49,7 +49,7 @@ def read_to_end(
 
 
 @dataclass
-class _ConsumerClient:
+class _ConsumerClient(CachedClient):
     consumer: Consumer
     errors: ClientErrors
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError, KafkaException
 
 from kafka_sql.errors import RecordRejectedError
+from kafka_sql.kafka.client_cache import CachedClient
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.headers import flatten_headers
 from kafka_sql.kafka.librdkafka.client import ClientErrors
@@ -35,7 +36,7 @@ Header = tuple[str, "bytes | None"]
 
 
 @dataclass
-class ProducerClient:
+class ProducerClient(CachedClient):
     """confluent-kafka's producer, and what it has reported.
 
     Nothing else refers to confluent-kafka's producer: its own ``close`` waits for all records, without a limit.

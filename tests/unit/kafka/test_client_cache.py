@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.kafka import client_cache
-from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 
 
-class Client:
+class Client(CachedClient):
     """A client that counts its uses."""
 
     def __init__(self) -> None:

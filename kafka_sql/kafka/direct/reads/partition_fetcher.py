@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_sql.errors import BrokerError, KafkaSqlError, UnsupportedVersionError
+from kafka_sql.kafka.client_cache import CachedClient
 from kafka_sql.kafka.direct.reads.fetch_settings import FetchSettings
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.fetch_errors import fetch_error
@@ -62,7 +63,7 @@ class ReadReplica(NamedTuple):
 
 
 @dataclass
-class Brokers:
+class Brokers(CachedClient):
     """The connections to a cluster and what is known about it. Cached for the worker's next split.
 
     Attributes:
@@ -74,13 +75,6 @@ class Brokers:
     connections: ConnectionPool
     metadata: dict[str, tuple[Metadata, float]] = field(default_factory=dict)
     replicas: dict[TopicPartition, ReadReplica] = field(default_factory=dict)
-
-    def is_reusable(self) -> bool:
-        """Return True: readers leave no response unread."""
-        return True
-
-    def on_reuse(self) -> None:
-        """Do nothing: what has changed shows in the next response."""
 
 
 class _SentRequest(NamedTuple):

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_sql.kafka.client_cache import CachedClient
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT, DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, ProducerIdAndEpoch
@@ -24,7 +25,7 @@ _UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction time
 
 
 @dataclass
-class ProducerState:
+class ProducerState(CachedClient):
     """A producer: idempotent unless 'enable.idempotence' is 'false', or transactional.
 
     Attributes:
@@ -46,9 +47,6 @@ class ProducerState:
     def is_reusable(self) -> bool:
         """Return whether all batches are acknowledged."""
         return not self.pending
-
-    def on_reuse(self) -> None:
-        """Do nothing: an idle producer receives nothing."""
 
     def producer_id_and_epoch(self) -> ProducerIdAndEpoch:
         """Return the producer's identity; NO_PRODUCER if it is not idempotent.

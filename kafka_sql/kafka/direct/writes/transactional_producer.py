@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.direct.writes.producer import DirectProducer
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState, open_connections
@@ -54,7 +54,7 @@ def open_direct_transaction(
 
 
 @dataclass
-class _Connections:
+class _Connections(CachedClient):
     """Connections that the next transaction of the process reuses.
 
     Attributes:
@@ -76,9 +76,6 @@ class _Connections:
     def is_reusable(self) -> bool:
         """Return whether another transaction can use the connections."""
         return self.is_idle
-
-    def on_reuse(self) -> None:
-        """Do nothing: ``is_idle`` is set at the end of each transaction, and an error closes the connections."""
 
 
 def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:
