@@ -19,6 +19,7 @@ import fastavro
 import httpx
 
 from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.formats.confluent import client
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.source.schema_inference import infer_columns
 from kafka_sql.table.table import Table
@@ -53,6 +54,11 @@ def encode_avro(schema_id: int, schema: Any, row: Any) -> bytes:
     out.seek(0, io.SEEK_END)
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), row)
     return out.getvalue()
+
+
+def clear_registry_clients() -> None:
+    """Drop this process's clients of registries, and the schemas that they cached."""
+    client._registry.cache_clear()
 
 
 class RegistryProxy(BaseHTTPRequestHandler):

@@ -148,7 +148,7 @@ class Format:
         infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
             sink of a decoder, for the payloads that are not of the format.
         has_field_names: whether payloads contain the names of their fields.
-        reads_records: whether the decoder gets whole records instead of payloads; see ``own.CustomFormat``.
+        reads_records: whether the decoder gets whole records instead of payloads; see ``custom.CustomFormat``.
     """
 
     identifier: str

@@ -44,11 +44,6 @@ def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
     return _registry(settings, tuple(map(allowed_paths.file_state, (settings.truststore, settings.keystore))))
 
 
-def clear_cache() -> None:
-    """Drop all clients and the schemas that they cached."""
-    _registry.cache_clear()
-
-
 @functools.lru_cache(maxsize=64)
 def _registry(settings: RegistrySettings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
     return SchemaRegistry(settings)

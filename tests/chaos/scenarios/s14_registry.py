@@ -7,11 +7,10 @@ import time
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
-from kafka_sql.formats.confluent import client
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 from tests.integration.formats.avro_confluent import test_avro_confluent
-from tests.registry_helpers import RegistryProxy, encode_avro, register, run_registry_proxy
+from tests.registry_helpers import RegistryProxy, clear_registry_clients, encode_avro, register, run_registry_proxy
 
 FAULTS = ("down", "401", "slow", "unknown id")
 _DOWN, _SLOW = 3.0, 2.0  # seconds
@@ -43,7 +42,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 config.log(f"{i + 1} {fault}")
             outcome = run.finish(config.repeat)
         if config.long:
-            client.clear_cache()
+            clear_registry_clients()
             with pytest.MonkeyPatch.context() as patched:
                 test_avro_confluent.test_registry_restart(registry, patched)
     return outcome

@@ -12,9 +12,9 @@ import pytest
 
 from kafka_sql.checks.schemas import check_schemas
 from kafka_sql.definition import Definition, validate_table
-from kafka_sql.formats.confluent.client import clear_cache
 from kafka_sql.table.table import Column, Table
 from tests.http_server import serve
+from tests.registry_helpers import clear_registry_clients
 
 SCHEMA = pa.schema([("id", pa.int64())])
 COMPATIBLE = {"type": "record", "name": "r", "fields": [{"name": "id", "type": ["null", "long"]}]}
@@ -57,7 +57,7 @@ class Registry(BaseHTTPRequestHandler):
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(Registry, "latest", None)
     monkeypatch.setattr(Registry, "is_compatible", True)
-    clear_cache()
+    clear_registry_clients()
     with serve(Registry) as address:
         yield address
 

@@ -18,7 +18,15 @@ from kafka_sql.errors import DecodeError, IncompatibleSchemaError, MissingOption
 from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
 from kafka_sql.formats.confluent import client
 from kafka_sql.options import Options
-from tests.registry_helpers import RegistryProxy, create_certificate, encode_avro, infer, register, run_registry_proxy
+from tests.registry_helpers import (
+    RegistryProxy,
+    clear_registry_clients,
+    create_certificate,
+    encode_avro,
+    infer,
+    register,
+    run_registry_proxy,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +36,7 @@ PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 @pytest.fixture(autouse=True)
 def without_cached_schemas() -> None:
     """Make each test fetch its schemas."""
-    client.clear_cache()
+    clear_registry_clients()
 
 
 def options(url: str, **format_options: str) -> Options:
