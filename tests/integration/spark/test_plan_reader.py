@@ -30,11 +30,11 @@ JOINS = ("INNER", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT 
 
 
 @pytest.fixture
-def plans(spark: Any) -> Any:
-    """Return a function that reads the plan of a query."""
+def plans(spark: Any, sql: Any) -> Any:
+    """Return a function that reads the plan of a query. The fixture sql drops the views."""
     spark.readStream.format("rate").load().createOrReplaceTempView("plan_s")
     spark.sql("SELECT 1 AS id, 'x' AS name").createOrReplaceTempView("plan_t")
-    return lambda query: read_plan(spark.sql(query))
+    return lambda query: read_plan(sql(query))
 
 
 def names(plan: Operator) -> str:

@@ -126,7 +126,7 @@ def test_what_cannot_run_is_rejected_by_its_statement(spark: Any, streaming: Any
         ("INSERT INTO src SELECT * FROM gone", TopicNotFoundError, "'no-such-topic' does not exist"),
         ("INSERT INTO gone SELECT * FROM src", TopicNotFoundError, "'no-such-topic' does not exist"),
         ("INSERT INTO src SELECT * FROM changes", UnsupportedSqlError, "consuming update and delete changes"),
-        ("INSERT INTO src SELECT * FROM latest", UnsupportedSqlError, r"which TableSourceScan\(table=\[default.latest"),
+        ("INSERT INTO src SELECT * FROM latest", UnsupportedSqlError, r"node TableSourceScan\(table=\[default.latest"),
     ]
     for statement, error, message in cases:
         with pytest.raises(error, match=message):
