@@ -98,7 +98,10 @@ def make_catalog_table(
 
 
 def make_changes_table(entry: CatalogTable) -> CatalogTable:
-    """Return a table with the row kind and the order of each change as its last columns, and with its own provider."""
+    """Return a table with the row kind and the order of each change as its last columns, and with its own provider.
+
+    With the column of the row kind, ``Definition.reads_content`` is false: readers return each change.
+    """
     row_kind = Column(ROW_KIND_NAME, "STRING", "STRING", metadata=ROW_KIND)
     row_order = Column(ROW_ORDER_NAME, "BIGINT", "BIGINT", metadata="offset", virtual=True)
     table = replace(entry.table, columns=(*entry.table.columns, row_kind, row_order))

@@ -73,7 +73,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
 
         start_task(self._time_zone)
         if self._is_static_side():
-            read = split_reader.read_current
+            read = split_reader.read_cached
         elif self._definition.reads_content:
             read = split_reader.read_remaining_rows
         else:

@@ -1,4 +1,4 @@
-"""Plan a batch read: resolve start and stop offsets and create the splits. Runs on the driver for each query."""
+"""Plan a batch read: resolve start and stop offsets and create the splits, also those of a micro-batch (driver)."""
 
 from __future__ import annotations
 

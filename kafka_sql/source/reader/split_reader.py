@@ -68,7 +68,7 @@ def read_remaining_rows(
         )
 
 
-def read_current(
+def read_cached(
     definition: Definition,
     schema: pa.Schema,
     split: Split,

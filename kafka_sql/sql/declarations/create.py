@@ -1,4 +1,4 @@
-"""Parse Flink's CREATE TABLE into a Table, with all checks that need no catalog or cluster."""
+"""Convert a parsed CREATE TABLE to a Table, with all checks that need no catalog or cluster."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from sqlglot import exp
 
 from kafka_sql.errors import SqlSyntaxError
+from kafka_sql.sql.grammar.alter_parser import StatementParser
 from kafka_sql.sql.grammar.statement_nodes import Alteration, Declaration
-from kafka_sql.sql.grammar.statement_parser import StatementParser
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.sql.recognize import lexer
 

@@ -159,8 +159,8 @@ def _rewrite_for_sink(
     Raises:
         UnsupportedSqlError: see ``_fit_to_sink`` and ``PlanRewriter.rewrite``.
     """
-    # First without old rows (Spark's own aggregate); again with them (operators in Java) if the sink or an operator
-    # needs them.
+    # First without old rows, again with them if the sink or an operator needs them. COUNT, SUM and AVG are Spark's own
+    # aggregate unless old rows are needed; MIN, MAX and DISTINCT are always an operator in Java.
     for keeps_old_rows in (False, True):
         rewriter = make_rewriter(keeps_old_rows)
         try:

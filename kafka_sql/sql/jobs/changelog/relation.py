@@ -102,11 +102,6 @@ class Relation:
         columns = output(self.plan)
         return columns[: len(columns) - len(self.hidden)]
 
-    @property
-    def has_key(self) -> bool:
-        """Whether its columns identify a row."""
-        return self.key is not None and all(self.key)
-
 
 def is_deterministic(node: Node) -> bool:
     """Return whether an expression has the same value when an old row is computed again."""

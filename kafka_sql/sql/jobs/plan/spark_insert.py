@@ -12,9 +12,9 @@ from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogSink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
-from kafka_sql.sql.jobs.plan.insert_analysis import analyze_insert
 from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options, read_query
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
+from kafka_sql.sql.jobs.plan.spark_table_analysis import analyze_insert
 from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert

@@ -89,7 +89,7 @@ def test_rows_that_depend_on_the_time_zone_are_read_again_in_another(monkeypatch
     monkeypatch.setattr(split_reader, "read_split", read_split)
     monkeypatch.setattr(split_reader, "session_time_zone", lambda: zone)
     for zone in ("UTC", "UTC", "Asia/Tokyo"):
-        (batch,) = split_reader.read_current(definition, schema, Split("t", 0, 0, 1))
+        (batch,) = split_reader.read_cached(definition, schema, Split("t", 0, 0, 1))
         assert batch["v"].to_pylist() == [zone]
     assert reads == ["UTC", "Asia/Tokyo"]
 

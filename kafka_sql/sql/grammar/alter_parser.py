@@ -1,4 +1,4 @@
-"""Parse CREATE TABLE (``TableParser``) and ALTER TABLE, which has the same columns, constraints and options."""
+"""Parse ALTER TABLE, which has the columns, constraints and options of CREATE TABLE (``table_parser``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AFTER_TYPE: Final = frozenset(
 
 
 class StatementParser(TableParser):
-    """Grammar of all statements: CREATE TABLE and ALTER TABLE."""
+    """Grammar of all statements: CREATE TABLE (``TableParser``), and here ALTER TABLE."""
 
     def read_alter_table(self) -> Alteration:
         """Read one ALTER TABLE statement.

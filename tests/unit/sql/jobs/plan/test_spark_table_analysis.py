@@ -8,7 +8,7 @@ import pytest
 
 from kafka_sql.errors import StatementError
 from kafka_sql.spark.table_writes import WrittenTable
-from kafka_sql.sql.jobs.plan.insert_analysis import read_history
+from kafka_sql.sql.jobs.plan.spark_table_analysis import read_history
 from kafka_sql.sql.jobs.targets.spark_table import History
 
 COLUMNS = {"id": "int", "name": "string", "__START_AT": "timestamp", "__END_AT": "timestamp", "current": "boolean"}
