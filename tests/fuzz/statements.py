@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
+from kafka_sql.spark.plan_reader import _PLAN as PLAN
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_create, to_declaration, to_table
 from kafka_sql.sql.declarations.render import render_create_table, render_masked
@@ -84,8 +85,8 @@ def is_passed_through(sql: str, mode: str) -> bool:
     seen: list[str] = []
 
     def run(statement: str) -> Any:
-        if statement.startswith("EXPLAIN EXTENDED "):  # of an INSERT in streaming mode: does its query read a stream?
-            return SimpleNamespace(collect=lambda: [("",)])
+        if statement != sql and statement in sql:  # the query of an INSERT in streaming mode: does it read a stream?
+            return SimpleNamespace(**{PLAN: SimpleNamespace(walk_all=lambda: ())})
         seen.append(statement)
         return None
 

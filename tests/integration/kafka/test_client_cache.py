@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient
 
 from kafka_sql.errors import DeliveryError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka import client_cache
@@ -134,8 +134,7 @@ def test_a_client_idle_for_too_long_is_not_reused(
 def test_a_partition_is_added(topics: Topics, topic: str, consumers: CreatedClients) -> None:
     config = topics.client()
     read(config, topic, 0, 0, 10)
-    admin = AdminClient({"bootstrap.servers": topics.bootstrap})
-    admin.create_partitions([NewPartitions(topic, _PARTITIONS + 1)])[topic].result(60)
+    topics.add_partitions(topic, _PARTITIONS + 1)
     topics.produce(topic, *(b"%d:%d" % (_PARTITIONS, i) for i in range(10)), partition=_PARTITIONS)
     read(config, topic, _PARTITIONS, 0, 10)
 
@@ -216,7 +215,7 @@ def test_one_client_for_many_plans_sees_changes(topics: Topics, planners: Create
     topics.produce(topic, b"x", partition=1)
     assert end_offsets(topics, topic) == {0: 0, 1: 1}
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
-    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    topics.add_partitions(topic, 3)
     assert end_offsets(topics, topic) == {0: 0, 1: 1, 2: 0}
     admin.delete_topics([topic])[topic].result(60)
     topics.create_named(topic, 1)

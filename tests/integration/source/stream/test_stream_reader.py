@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka.admin import NewPartitions
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.source.spark_readers import StreamReader
@@ -113,7 +112,7 @@ def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: in
     for step in range(40):
         if step in (15, 25):
             partitions += 1
-            topics.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+            topics.add_partitions(topic, partitions)
         try:
             if query.driver is None:
                 query.restart()
