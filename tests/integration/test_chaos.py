@@ -22,6 +22,7 @@ def chaos(*arguments: str, wait: float) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_sample_of_a_scenario_with_one_broker() -> None:
     table = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=890)

@@ -173,6 +173,7 @@ def test_completion(shell: Shell) -> None:
         shell.terminal.wait(PROMPT)
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_the_statement_and_not_the_shell(shell: Shell) -> None:
     terminal = shell.terminal
     terminal.clear()

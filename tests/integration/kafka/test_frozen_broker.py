@@ -86,6 +86,7 @@ def count_rows(config: dict[str, str], client: str) -> int:
     return sum(len(records.offsets) for split in splits for records in read_records(config, split, client=client))
 
 
+@pytest.mark.long
 def test_each_request_is_completed_by_the_other_brokers(kafka: EmbeddedKafka) -> None:
     properties = {"socket.connection.setup.timeout.ms": "3000", "request.timeout.ms": "3000"}
     config = to_librdkafka(

@@ -20,8 +20,7 @@ EXAMPLES = ROOT / "ddl_examples"
 FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *EXAMPLES.glob("*.sql")])
 GATE = (
     *("avro_confluent", "change_data_capture", "csv", "key_prefix", "like_and_alter", "startup_modes", "upsert"),
-    *("alter", "changelog_content", "computed_functions", "error_handling", "flink_canal", "flink_debezium"),
-    *("flink_formats", "flink_kafka", "flink_maxwell", "flink_ogg", "flink_upsert_kafka", "insert_columns", "key_both"),
+    *("alter", "error_handling", "flink_formats", "flink_kafka", "flink_upsert_kafka", "insert_columns", "key_both"),
     *("names", "raw", "temporary", "tombstones", "unsupported_statements"),
 )
 IN_SHELL = ("hostile", "metadata_all", "settings", "types", "unicode")  # these are run in the shell

@@ -59,6 +59,7 @@ def test_reader_with_a_dropped_connection(proxied: Proxied) -> None:
     consumer._CACHE.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transactional", [pytest.param(False, marks=pytest.mark.long), True])
 def test_writer_with_a_dropped_connection(proxied: Proxied, transactional: bool) -> None:
     topics, servers, network = proxied

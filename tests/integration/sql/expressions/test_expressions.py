@@ -217,6 +217,7 @@ def group_of(table: str, cases: list[Case], translations: Translations) -> Group
     return [(case, translations[case.table, case.expression]) for case in cases if case.table == table]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("time_zone", "settings", "part"),
     [

@@ -48,6 +48,7 @@ def forgetful() -> Iterator[EmbeddedKafka]:
         yield kafka
 
 
+@pytest.mark.long
 def test_acknowledgements_are_read_while_the_task_computes_rows(
     forgetful: EmbeddedKafka,
 ) -> None:

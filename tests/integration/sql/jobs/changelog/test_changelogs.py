@@ -111,6 +111,7 @@ def changes_by_key(records: list[tuple[Any, Any]]) -> dict[int, list[Row | None]
     return changes
 
 
+@pytest.mark.long
 def test_a_filter_of_upserts_writes_what_changes(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     key = "PRIMARY KEY (id) NOT ENFORCED"
