@@ -89,7 +89,7 @@ def run(python: str, pyspark: str, tests: list[str]) -> str:
             return "could not be installed"
         installed.touch()
     env = {**os.environ, "PYSPARK_PYTHON": str(venv_python)}
-    quick = ["-q", "-m", "not long", "--hypothesis-profile=few"]
+    quick = ["-q", "-n", "2", "--dist", "loadfile", "-m", "not long", "--hypothesis-profile=few"]
     done = subprocess.run([str(venv_python), "-m", "pytest", *quick, *tests], cwd=ROOT, env=env, check=False)
     return "passed" if done.returncode == 0 else f"FAILED ({done.returncode})"
 
