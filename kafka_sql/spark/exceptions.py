@@ -86,6 +86,6 @@ def change_message(error: Exception, change: Callable[[str], str]) -> None:
 
 
 def original_exception(error: Exception) -> JavaObject | None:
-    """Return the exception of Java of a PySpark exception; None if there is none, or its message was changed."""
+    """Return the Java exception behind a PySpark exception; None if it has none or its message was changed."""
     origin = getattr(error, "_origin", None)
     return origin if origin is not None and str(origin.getMessage()) == getattr(error, "_desc", None) else None

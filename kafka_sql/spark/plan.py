@@ -22,6 +22,7 @@ OPERATOR_NAMES: Final = {  # what messages call operators over an updating resul
 }
 SOURCE_COLUMN: Final = "SourceColumn"  # not a class of Spark: a column that a source returns
 STREAM: Final = "StreamingRelation"  # beginning of the classes of streaming sources
+WATERMARK: Final = "EventTimeWatermark"  # Spark's operator of a watermark
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def resolve(expression: Expression, inputs: tuple[Operator, ...]) -> Expression:
 
 
 def _resolve_column(column: Expression, operator: Operator) -> Expression | None:
-    """Return what a column of a stream stands for; None if the operator does not return it."""
+    """Return the definition of a column of a stream; None if the operator does not return the column."""
     if not operator.is_streaming:
         return None
     if operator.name == "Union":
@@ -173,7 +174,7 @@ def _resolve_column(column: Expression, operator: Operator) -> Expression | None
 
 
 def _resolve_union(column: Expression, operator: Operator) -> Expression | None:
-    """Return what a column of a union stands for in each of its inputs; it has the id of the first one's column."""
+    """Return the definitions of a union's column in its inputs. The column has the id of the first input's column."""
     ids = [c.id for c in operator.output]
     if column.id not in ids:
         return None

@@ -20,7 +20,7 @@ from kafka_sql.spark.explain import explain
 from kafka_sql.spark.explained_plan import parse_explained_plan
 from kafka_sql.spark.internal import Internal, JavaClass
 from kafka_sql.spark.jvm import JAVA_EXCEPTIONS, JavaObject, query_execution
-from kafka_sql.spark.plan import ATTRIBUTE, STREAM, Expression, Operator, reference
+from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Expression, Operator, reference
 
 _FAILS = "streaming INSERTs fail before they start"
 
@@ -42,7 +42,6 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 WATERMARK_METADATA: Final = "spark.watermarkDelayMs"  # of the columns that are event times
 _PLAN: Final = "_kafka_sql_plan"  # attribute of a DataFrame
 _V2_TABLE: Final = "DataSourceV2Relation"
-_WATERMARK: Final = "EventTimeWatermark"
 _JOIN_TYPES: Final = {
     "Cross": "CROSS",
     "FullOuter": "FULL OUTER",
@@ -167,7 +166,7 @@ class _PlanParser:
             definitions: the common table expressions (WITH) to which the plan may refer; those of the plan are added.
         """
         self._nodes, self._definitions = iter(nodes), definitions
-        self._needs_java = any(_class_name(node) in (_V2_TABLE, _WATERMARK) for node in nodes)
+        self._needs_java = any(_class_name(node) in (_V2_TABLE, WATERMARK) for node in nodes)
 
     def parse(self, plan: JavaObject = None) -> Operator:
         """Return the next operator.

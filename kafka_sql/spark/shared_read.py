@@ -6,13 +6,11 @@ The plan of such a query is a path: its operators have one input, and the source
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from pyspark.sql import DataFrame
 
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, output
-
-_WATERMARK: Final = "EventTimeWatermark"  # it has no effect on the rows of a micro-batch
+from kafka_sql.spark.plan import WATERMARK
 
 
 def read_source(queries: Sequence[DataFrame]) -> DataFrame:
@@ -58,6 +56,6 @@ def _over_batch(batch_rows: DataFrame, path: Sequence[Plan], columns: Sequence[i
     names = [source[i] for i in columns]
     plan = catalyst.project([catalyst.alias(c, n) for c, n in zip(output(batch), names, strict=True)], batch)
     for operator in reversed(operators):
-        if class_name(operator) != _WATERMARK:
+        if class_name(operator) != WATERMARK:  # it has no effect on the rows of a micro-batch
             plan = catalyst.with_inputs(operator, [plan])
     return catalyst.dataframe(plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +15,7 @@ from kafka_sql.observability.late_records import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.data_sources import active_session
+from kafka_sql.spark.plan import WATERMARK
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
@@ -33,8 +33,6 @@ from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, claim_file_sinks,
 from kafka_sql.sql.jobs.targets.spark_table import SparkTable
 from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
-_WATERMARK: Final = "EventTimeWatermark"  # Spark's operator
-
 
 def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
     """Start a query that was checked. One whose streams are all bounded ends with them.
@@ -51,7 +49,7 @@ def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    if not is_connect(spark) and any(o.name == _WATERMARK for o in read_plan(plan.stream).walk()):
+    if not is_connect(spark) and any(o.name == WATERMARK for o in read_plan(plan.stream).walk()):
         watch_late_records(spark)
     files = claim_file_sinks(spark, plan.writes, checkpoint.location)
     state_store = state.configure(spark) if plan.states else nullcontext()

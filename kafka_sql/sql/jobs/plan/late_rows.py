@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from kafka_sql.spark.context import is_connect
-from kafka_sql.spark.plan import ATTRIBUTE, STREAM, Expression, Operator
+from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs.changelog.relation import WINDOW_COLUMNS
 from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
@@ -21,7 +21,7 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
 _INNER_JOINS: Final = ("CROSS", "INNER", "LEFT SEMI")  # those that need no watermark
 _STATELESS_OR_UPDATING: Final = frozenset(
     {
-        *("Aggregate", "CTERelationDef", "CTERelationRef", "EventTimeWatermark", "Expand", "Filter", "Generate"),
+        *("Aggregate", "CTERelationDef", "CTERelationRef", WATERMARK, "Expand", "Filter", "Generate"),
         *("Join", "Project", "RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint"),
         *("SubqueryAlias", "Union", "View", "WithCTE", "Distinct"),
     }
@@ -40,7 +40,7 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
         return False
     plan = read_plan(rows)
     operators = list(plan.walk())
-    if not any(operator.name == "EventTimeWatermark" for operator in operators) or has_temporal_join(plan):
+    if not any(operator.name == WATERMARK for operator in operators) or has_temporal_join(plan):
         return False
     drops_rows = False
     for operator in operators:

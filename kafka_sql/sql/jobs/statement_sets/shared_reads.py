@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.spark.context import is_connect
-from kafka_sql.spark.plan import STREAM, Expression, Operator
+from kafka_sql.spark.plan import STREAM, WATERMARK, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.shared_read import read_source
 from kafka_sql.sql.jobs import settings
@@ -24,8 +24,7 @@ from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 
 # operators that neither keep rows nor read other tables
 _STATELESS: Final = frozenset(
-    {"EventTimeWatermark", "Filter", "Generate", "Project", "Repartition", "RepartitionByExpression"}
-    | {"SubqueryAlias", "View"}
+    {WATERMARK, "Filter", "Generate", "Project", "Repartition", "RepartitionByExpression"} | {"SubqueryAlias", "View"}
 )
 _SUBQUERIES: Final = frozenset({"Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery"})
 
