@@ -14,143 +14,155 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 
 
 class ErrorCode(IntEnum):
-    """An error code of a Kafka response. Codes are plain integers on the wire: a newer broker may send others."""
+    """An error code of a Kafka response. Codes are plain integers on the wire: a newer broker may send others.
 
-    UNKNOWN_SERVER_ERROR = -1
-    NONE = 0
-    OFFSET_OUT_OF_RANGE = 1
-    CORRUPT_MESSAGE = 2
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    INVALID_FETCH_SIZE = 4
-    LEADER_NOT_AVAILABLE = 5
-    NOT_LEADER_OR_FOLLOWER = 6
-    REQUEST_TIMED_OUT = 7
-    BROKER_NOT_AVAILABLE = 8
-    REPLICA_NOT_AVAILABLE = 9
-    MESSAGE_TOO_LARGE = 10
-    STALE_CONTROLLER_EPOCH = 11
-    OFFSET_METADATA_TOO_LARGE = 12
-    NETWORK_EXCEPTION = 13
-    COORDINATOR_LOAD_IN_PROGRESS = 14
-    COORDINATOR_NOT_AVAILABLE = 15
-    NOT_COORDINATOR = 16
-    INVALID_TOPIC_EXCEPTION = 17
-    RECORD_LIST_TOO_LARGE = 18
-    NOT_ENOUGH_REPLICAS = 19
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-    INVALID_REQUIRED_ACKS = 21
-    ILLEGAL_GENERATION = 22
-    INCONSISTENT_GROUP_PROTOCOL = 23
-    INVALID_GROUP_ID = 24
-    UNKNOWN_MEMBER_ID = 25
-    INVALID_SESSION_TIMEOUT = 26
-    REBALANCE_IN_PROGRESS = 27
-    INVALID_COMMIT_OFFSET_SIZE = 28
-    TOPIC_AUTHORIZATION_FAILED = 29
-    GROUP_AUTHORIZATION_FAILED = 30
-    CLUSTER_AUTHORIZATION_FAILED = 31
-    INVALID_TIMESTAMP = 32
-    UNSUPPORTED_SASL_MECHANISM = 33
-    ILLEGAL_SASL_STATE = 34
-    UNSUPPORTED_VERSION = 35
-    TOPIC_ALREADY_EXISTS = 36
-    INVALID_PARTITIONS = 37
-    INVALID_REPLICATION_FACTOR = 38
-    INVALID_REPLICA_ASSIGNMENT = 39
-    INVALID_CONFIG = 40
-    NOT_CONTROLLER = 41
-    INVALID_REQUEST = 42
-    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
-    POLICY_VIOLATION = 44
-    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    DUPLICATE_SEQUENCE_NUMBER = 46
-    INVALID_PRODUCER_EPOCH = 47
-    INVALID_TXN_STATE = 48
-    INVALID_PRODUCER_ID_MAPPING = 49
-    INVALID_TRANSACTION_TIMEOUT = 50
-    CONCURRENT_TRANSACTIONS = 51
-    TRANSACTION_COORDINATOR_FENCED = 52
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
-    SECURITY_DISABLED = 54
-    OPERATION_NOT_ATTEMPTED = 55
-    KAFKA_STORAGE_ERROR = 56
-    LOG_DIR_NOT_FOUND = 57
-    SASL_AUTHENTICATION_FAILED = 58
-    UNKNOWN_PRODUCER_ID = 59
-    REASSIGNMENT_IN_PROGRESS = 60
-    DELEGATION_TOKEN_AUTH_DISABLED = 61
-    DELEGATION_TOKEN_NOT_FOUND = 62
-    DELEGATION_TOKEN_OWNER_MISMATCH = 63
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
-    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
-    DELEGATION_TOKEN_EXPIRED = 66
-    INVALID_PRINCIPAL_TYPE = 67
-    NON_EMPTY_GROUP = 68
-    GROUP_ID_NOT_FOUND = 69
-    FETCH_SESSION_ID_NOT_FOUND = 70
-    INVALID_FETCH_SESSION_EPOCH = 71
-    LISTENER_NOT_FOUND = 72
-    TOPIC_DELETION_DISABLED = 73
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
-    UNSUPPORTED_COMPRESSION_TYPE = 76
-    STALE_BROKER_EPOCH = 77
-    OFFSET_NOT_AVAILABLE = 78
-    MEMBER_ID_REQUIRED = 79
-    PREFERRED_LEADER_NOT_AVAILABLE = 80
-    GROUP_MAX_SIZE_REACHED = 81
-    FENCED_INSTANCE_ID = 82
-    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-    ELECTION_NOT_NEEDED = 84
-    NO_REASSIGNMENT_IN_PROGRESS = 85
-    GROUP_SUBSCRIBED_TO_TOPIC = 86
-    INVALID_RECORD = 87
-    UNSTABLE_OFFSET_COMMIT = 88
-    THROTTLING_QUOTA_EXCEEDED = 89
-    PRODUCER_FENCED = 90
-    RESOURCE_NOT_FOUND = 91
-    DUPLICATE_RESOURCE = 92
-    UNACCEPTABLE_CREDENTIAL = 93
-    INCONSISTENT_VOTER_SET = 94
-    INVALID_UPDATE_VERSION = 95
-    FEATURE_UPDATE_FAILED = 96
-    PRINCIPAL_DESERIALIZATION_FAILURE = 97
-    SNAPSHOT_NOT_FOUND = 98
-    POSITION_OUT_OF_RANGE = 99
-    UNKNOWN_TOPIC_ID = 100
-    DUPLICATE_BROKER_REGISTRATION = 101
-    BROKER_ID_NOT_REGISTERED = 102
-    INCONSISTENT_TOPIC_ID = 103
-    INCONSISTENT_CLUSTER_ID = 104
-    TRANSACTIONAL_ID_NOT_FOUND = 105
-    FETCH_SESSION_TOPIC_ID_ERROR = 106
-    INELIGIBLE_REPLICA = 107
-    NEW_LEADER_ELECTED = 108
-    OFFSET_MOVED_TO_TIERED_STORAGE = 109
-    FENCED_MEMBER_EPOCH = 110
-    UNRELEASED_INSTANCE_ID = 111
-    UNSUPPORTED_ASSIGNOR = 112
-    STALE_MEMBER_EPOCH = 113
-    MISMATCHED_ENDPOINT_TYPE = 114
-    UNSUPPORTED_ENDPOINT_TYPE = 115
-    UNKNOWN_CONTROLLER_ID = 116
-    UNKNOWN_SUBSCRIPTION_ID = 117
-    TELEMETRY_TOO_LARGE = 118
-    INVALID_REGISTRATION = 119
-    TRANSACTION_ABORTABLE = 120
-    INVALID_RECORD_STATE = 121
-    SHARE_SESSION_NOT_FOUND = 122
-    INVALID_SHARE_SESSION_EPOCH = 123
-    FENCED_STATE_EPOCH = 124
-    INVALID_VOTER_KEY = 125
-    DUPLICATE_VOTER = 126
-    VOTER_NOT_FOUND = 127
-    INVALID_REGULAR_EXPRESSION = 128
-    REBOOTSTRAP_REQUIRED = 129
-    STREAMS_INVALID_TOPOLOGY = 130
-    STREAMS_INVALID_TOPOLOGY_EPOCH = 131
-    STREAMS_TOPOLOGY_FENCED = 132
-    SHARE_SESSION_LIMIT_REACHED = 133
+    Attributes:
+        text: a short description.
+    """
+
+    text: str
+
+    def __new__(cls, code: int, text: str = "") -> ErrorCode:
+        """Create a code with its description."""
+        member = int.__new__(cls, code)
+        member._value_, member.text = code, text
+        return member
+
+    UNKNOWN_SERVER_ERROR = -1, "unexpected error in the broker, see its log"
+    NONE = 0, "no error"
+    OFFSET_OUT_OF_RANGE = 1, "the offset is outside of the partition's log"
+    CORRUPT_MESSAGE = 2, "the record batch is corrupt"
+    UNKNOWN_TOPIC_OR_PARTITION = 3, "the topic or partition does not exist"
+    INVALID_FETCH_SIZE = 4, "invalid fetch size"
+    LEADER_NOT_AVAILABLE = 5, "the partition has no leader"
+    NOT_LEADER_OR_FOLLOWER = 6, "the broker has no replica of the partition, or does not lead it"
+    REQUEST_TIMED_OUT = 7, "the request timed out in the broker"
+    BROKER_NOT_AVAILABLE = 8, "the broker is not available"
+    REPLICA_NOT_AVAILABLE = 9, "the replica is not available"
+    MESSAGE_TOO_LARGE = 10, "the record or batch is too large"
+    STALE_CONTROLLER_EPOCH = 11, "the controller moved"
+    OFFSET_METADATA_TOO_LARGE = 12, "the metadata of the committed offset is too large"
+    NETWORK_EXCEPTION = 13, "disconnected before a response arrived"
+    COORDINATOR_LOAD_IN_PROGRESS = 14, "the coordinator is loading its state"
+    COORDINATOR_NOT_AVAILABLE = 15, "the coordinator is not available"
+    NOT_COORDINATOR = 16, "the broker is not the coordinator"
+    INVALID_TOPIC_EXCEPTION = 17, "invalid topic name or topic operation"
+    RECORD_LIST_TOO_LARGE = 18, "the batch is larger than a log segment"
+    NOT_ENOUGH_REPLICAS = 19, "not enough replicas are in sync"
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20, "written, but not to enough in-sync replicas"
+    INVALID_REQUIRED_ACKS = 21, "invalid acks"
+    ILLEGAL_GENERATION = 22, "invalid group generation"
+    INCONSISTENT_GROUP_PROTOCOL = 23, "the group's members have no protocol in common"
+    INVALID_GROUP_ID = 24, "invalid group id"
+    UNKNOWN_MEMBER_ID = 25, "unknown group member"
+    INVALID_SESSION_TIMEOUT = 26, "the session timeout is outside of the broker's limits"
+    REBALANCE_IN_PROGRESS = 27, "the group is rebalancing"
+    INVALID_COMMIT_OFFSET_SIZE = 28, "invalid size of the offset commit"
+    TOPIC_AUTHORIZATION_FAILED = 29, "not authorized for the topic"
+    GROUP_AUTHORIZATION_FAILED = 30, "not authorized for the group"
+    CLUSTER_AUTHORIZATION_FAILED = 31, "not authorized for the cluster"
+    INVALID_TIMESTAMP = 32, "the record's timestamp is out of range"
+    UNSUPPORTED_SASL_MECHANISM = 33, "unsupported SASL mechanism"
+    ILLEGAL_SASL_STATE = 34, "unexpected request during SASL authentication"
+    UNSUPPORTED_VERSION = 35, "unsupported version of the request"
+    TOPIC_ALREADY_EXISTS = 36, "the topic already exists"
+    INVALID_PARTITIONS = 37, "invalid number of partitions"
+    INVALID_REPLICATION_FACTOR = 38, "invalid replication factor"
+    INVALID_REPLICA_ASSIGNMENT = 39, "invalid replica assignment"
+    INVALID_CONFIG = 40, "invalid configuration"
+    NOT_CONTROLLER = 41, "the broker is not the controller"
+    INVALID_REQUEST = 42, "invalid request"
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43, "not supported by the topic's message format"
+    POLICY_VIOLATION = 44, "the request violates a policy of the cluster"
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45, "the batch's sequence number is out of order"
+    DUPLICATE_SEQUENCE_NUMBER = 46, "the batch was written before"
+    INVALID_PRODUCER_EPOCH = 47, "the producer epoch is outdated"
+    INVALID_TXN_STATE = 48, "not allowed in the transaction's state"
+    INVALID_PRODUCER_ID_MAPPING = 49, "the producer id does not belong to the transactional id"
+    INVALID_TRANSACTION_TIMEOUT = 50, "the transaction timeout exceeds the broker's maximum"
+    CONCURRENT_TRANSACTIONS = 51, "the previous transaction is still being completed"
+    TRANSACTION_COORDINATOR_FENCED = 52, "the transaction coordinator moved"
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53, "not authorized for the transactional id"
+    SECURITY_DISABLED = 54, "security features are disabled"
+    OPERATION_NOT_ATTEMPTED = 55, "not attempted because another part of the request failed"
+    KAFKA_STORAGE_ERROR = 56, "disk error in the broker"
+    LOG_DIR_NOT_FOUND = 57, "log directory not found"
+    SASL_AUTHENTICATION_FAILED = 58, "SASL authentication failed"
+    UNKNOWN_PRODUCER_ID = 59, "the broker does not know the producer id"
+    REASSIGNMENT_IN_PROGRESS = 60, "a partition reassignment is in progress"
+    DELEGATION_TOKEN_AUTH_DISABLED = 61, "delegation tokens are disabled"
+    DELEGATION_TOKEN_NOT_FOUND = 62, "delegation token not found"
+    DELEGATION_TOKEN_OWNER_MISMATCH = 63, "the delegation token has another owner"
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64, "delegation token requests are not allowed on this connection"
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65, "not authorized for delegation tokens"
+    DELEGATION_TOKEN_EXPIRED = 66, "the delegation token expired"
+    INVALID_PRINCIPAL_TYPE = 67, "unsupported principal type"
+    NON_EMPTY_GROUP = 68, "the group has members"
+    GROUP_ID_NOT_FOUND = 69, "group not found"
+    FETCH_SESSION_ID_NOT_FOUND = 70, "fetch session not found"
+    INVALID_FETCH_SESSION_EPOCH = 71, "invalid fetch session epoch"
+    LISTENER_NOT_FOUND = 72, "the leader has no matching listener"
+    TOPIC_DELETION_DISABLED = 73, "topic deletion is disabled"
+    FENCED_LEADER_EPOCH = 74, "the leader epoch is outdated"
+    UNKNOWN_LEADER_EPOCH = 75, "the broker does not know the leader epoch yet"
+    UNSUPPORTED_COMPRESSION_TYPE = 76, "unsupported compression type"
+    STALE_BROKER_EPOCH = 77, "the broker epoch is outdated"
+    OFFSET_NOT_AVAILABLE = 78, "the new leader does not know its high watermark yet"
+    MEMBER_ID_REQUIRED = 79, "a member id is required"
+    PREFERRED_LEADER_NOT_AVAILABLE = 80, "the preferred leader is not available"
+    GROUP_MAX_SIZE_REACHED = 81, "the group is full"
+    FENCED_INSTANCE_ID = 82, "another member uses the group instance id"
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83, "no eligible leader is available"
+    ELECTION_NOT_NEEDED = 84, "no leader election is needed"
+    NO_REASSIGNMENT_IN_PROGRESS = 85, "no partition reassignment is in progress"
+    GROUP_SUBSCRIBED_TO_TOPIC = 86, "the group is subscribed to the topic"
+    INVALID_RECORD = 87, "the broker rejected the record"
+    UNSTABLE_OFFSET_COMMIT = 88, "a transaction has pending offset commits"
+    THROTTLING_QUOTA_EXCEEDED = 89, "a quota was exceeded"
+    PRODUCER_FENCED = 90, "a newer producer uses the transactional id"
+    RESOURCE_NOT_FOUND = 91, "resource not found"
+    DUPLICATE_RESOURCE = 92, "the resource is named twice"
+    UNACCEPTABLE_CREDENTIAL = 93, "unacceptable credential"
+    INCONSISTENT_VOTER_SET = 94, "not in the expected voter set"
+    INVALID_UPDATE_VERSION = 95, "invalid update version"
+    FEATURE_UPDATE_FAILED = 96, "the features could not be updated"
+    PRINCIPAL_DESERIALIZATION_FAILURE = 97, "the forwarded principal is malformed"
+    SNAPSHOT_NOT_FOUND = 98, "snapshot not found"
+    POSITION_OUT_OF_RANGE = 99, "the position is outside of the snapshot"
+    UNKNOWN_TOPIC_ID = 100, "unknown topic id"
+    DUPLICATE_BROKER_REGISTRATION = 101, "the broker id is taken"
+    BROKER_ID_NOT_REGISTERED = 102, "the broker id is not registered"
+    INCONSISTENT_TOPIC_ID = 103, "the topic was recreated"
+    INCONSISTENT_CLUSTER_ID = 104, "the cluster id differs"
+    TRANSACTIONAL_ID_NOT_FOUND = 105, "transactional id not found"
+    FETCH_SESSION_TOPIC_ID_ERROR = 106, "the fetch session mixes topic ids and names"
+    INELIGIBLE_REPLICA = 107, "the new in-sync replica is ineligible"
+    NEW_LEADER_ELECTED = 108, "a new leader was elected"
+    OFFSET_MOVED_TO_TIERED_STORAGE = 109, "the offset is in tiered storage"
+    FENCED_MEMBER_EPOCH = 110, "the member epoch is fenced"
+    UNRELEASED_INSTANCE_ID = 111, "the group instance id is still in use"
+    UNSUPPORTED_ASSIGNOR = 112, "unsupported assignor"
+    STALE_MEMBER_EPOCH = 113, "the member epoch is outdated"
+    MISMATCHED_ENDPOINT_TYPE = 114, "the request was sent to the wrong kind of endpoint"
+    UNSUPPORTED_ENDPOINT_TYPE = 115, "unsupported endpoint type"
+    UNKNOWN_CONTROLLER_ID = 116, "unknown controller id"
+    UNKNOWN_SUBSCRIPTION_ID = 117, "unknown telemetry subscription"
+    TELEMETRY_TOO_LARGE = 118, "the telemetry is too large"
+    INVALID_REGISTRATION = 119, "invalid broker registration"
+    TRANSACTION_ABORTABLE = 120, "the transaction must be aborted"
+    INVALID_RECORD_STATE = 121, "invalid state of the shared record"
+    SHARE_SESSION_NOT_FOUND = 122, "share session not found"
+    INVALID_SHARE_SESSION_EPOCH = 123, "invalid share session epoch"
+    FENCED_STATE_EPOCH = 124, "the share group's state epoch is fenced"
+    INVALID_VOTER_KEY = 125, "the voter key differs"
+    DUPLICATE_VOTER = 126, "the voter is in the set already"
+    VOTER_NOT_FOUND = 127, "voter not found"
+    INVALID_REGULAR_EXPRESSION = 128, "invalid regular expression"
+    REBOOTSTRAP_REQUIRED = 129, "the client must bootstrap again"
+    STREAMS_INVALID_TOPOLOGY = 130, "invalid topology"
+    STREAMS_INVALID_TOPOLOGY_EPOCH = 131, "invalid topology epoch"
+    STREAMS_TOPOLOGY_FENCED = 132, "the topology epoch is outdated"
+    SHARE_SESSION_LIMIT_REACHED = 133, "too many share sessions"
 
 
 def error_text(code: int) -> str:
@@ -161,7 +173,7 @@ def error_text(code: int) -> str:
         known = ErrorCode(code)
     except ValueError:
         return f"error code {code}"
-    return f"{_TEXTS[known]} ({known.name})"
+    return f"{known.text} ({known.name})"
 
 
 FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
@@ -320,142 +332,3 @@ _RETRIABLE: Final[Mapping[ApiKey, frozenset[int]]] = {
 def is_retriable(code: int, api: ApiKey) -> bool:
     """Return whether a request of this API that got this error code is to be sent again."""
     return code in _RETRIABLE[api]
-
-
-_TEXTS: Final[Mapping[ErrorCode, str]] = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: "unexpected error in the broker, see its log",
-    ErrorCode.NONE: "no error",
-    ErrorCode.OFFSET_OUT_OF_RANGE: "the offset is outside of the partition's log",
-    ErrorCode.CORRUPT_MESSAGE: "the record batch is corrupt",
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the topic or partition does not exist",
-    ErrorCode.INVALID_FETCH_SIZE: "invalid fetch size",
-    ErrorCode.LEADER_NOT_AVAILABLE: "the partition has no leader",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the broker has no replica of the partition, or does not lead it",
-    ErrorCode.REQUEST_TIMED_OUT: "the request timed out in the broker",
-    ErrorCode.BROKER_NOT_AVAILABLE: "the broker is not available",
-    ErrorCode.REPLICA_NOT_AVAILABLE: "the replica is not available",
-    ErrorCode.MESSAGE_TOO_LARGE: "the record or batch is too large",
-    ErrorCode.STALE_CONTROLLER_EPOCH: "the controller moved",
-    ErrorCode.OFFSET_METADATA_TOO_LARGE: "the metadata of the committed offset is too large",
-    ErrorCode.NETWORK_EXCEPTION: "disconnected before a response arrived",
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "the coordinator is loading its state",
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: "the coordinator is not available",
-    ErrorCode.NOT_COORDINATOR: "the broker is not the coordinator",
-    ErrorCode.INVALID_TOPIC_EXCEPTION: "invalid topic name or topic operation",
-    ErrorCode.RECORD_LIST_TOO_LARGE: "the batch is larger than a log segment",
-    ErrorCode.NOT_ENOUGH_REPLICAS: "not enough replicas are in sync",
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "written, but not to enough in-sync replicas",
-    ErrorCode.INVALID_REQUIRED_ACKS: "invalid acks",
-    ErrorCode.ILLEGAL_GENERATION: "invalid group generation",
-    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the group's members have no protocol in common",
-    ErrorCode.INVALID_GROUP_ID: "invalid group id",
-    ErrorCode.UNKNOWN_MEMBER_ID: "unknown group member",
-    ErrorCode.INVALID_SESSION_TIMEOUT: "the session timeout is outside of the broker's limits",
-    ErrorCode.REBALANCE_IN_PROGRESS: "the group is rebalancing",
-    ErrorCode.INVALID_COMMIT_OFFSET_SIZE: "invalid size of the offset commit",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not authorized for the topic",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: "not authorized for the group",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "not authorized for the cluster",
-    ErrorCode.INVALID_TIMESTAMP: "the record's timestamp is out of range",
-    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "unsupported SASL mechanism",
-    ErrorCode.ILLEGAL_SASL_STATE: "unexpected request during SASL authentication",
-    ErrorCode.UNSUPPORTED_VERSION: "unsupported version of the request",
-    ErrorCode.TOPIC_ALREADY_EXISTS: "the topic already exists",
-    ErrorCode.INVALID_PARTITIONS: "invalid number of partitions",
-    ErrorCode.INVALID_REPLICATION_FACTOR: "invalid replication factor",
-    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "invalid replica assignment",
-    ErrorCode.INVALID_CONFIG: "invalid configuration",
-    ErrorCode.NOT_CONTROLLER: "the broker is not the controller",
-    ErrorCode.INVALID_REQUEST: "invalid request",
-    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: "not supported by the topic's message format",
-    ErrorCode.POLICY_VIOLATION: "the request violates a policy of the cluster",
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the batch's sequence number is out of order",
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the batch was written before",
-    ErrorCode.INVALID_PRODUCER_EPOCH: "the producer epoch is outdated",
-    ErrorCode.INVALID_TXN_STATE: "not allowed in the transaction's state",
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "the producer id does not belong to the transactional id",
-    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "the transaction timeout exceeds the broker's maximum",
-    ErrorCode.CONCURRENT_TRANSACTIONS: "the previous transaction is still being completed",
-    ErrorCode.TRANSACTION_COORDINATOR_FENCED: "the transaction coordinator moved",
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "not authorized for the transactional id",
-    ErrorCode.SECURITY_DISABLED: "security features are disabled",
-    ErrorCode.OPERATION_NOT_ATTEMPTED: "not attempted because another part of the request failed",
-    ErrorCode.KAFKA_STORAGE_ERROR: "disk error in the broker",
-    ErrorCode.LOG_DIR_NOT_FOUND: "log directory not found",
-    ErrorCode.SASL_AUTHENTICATION_FAILED: "SASL authentication failed",
-    ErrorCode.UNKNOWN_PRODUCER_ID: "the broker does not know the producer id",
-    ErrorCode.REASSIGNMENT_IN_PROGRESS: "a partition reassignment is in progress",
-    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "delegation tokens are disabled",
-    ErrorCode.DELEGATION_TOKEN_NOT_FOUND: "delegation token not found",
-    ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH: "the delegation token has another owner",
-    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "delegation token requests are not allowed on this connection",
-    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "not authorized for delegation tokens",
-    ErrorCode.DELEGATION_TOKEN_EXPIRED: "the delegation token expired",
-    ErrorCode.INVALID_PRINCIPAL_TYPE: "unsupported principal type",
-    ErrorCode.NON_EMPTY_GROUP: "the group has members",
-    ErrorCode.GROUP_ID_NOT_FOUND: "group not found",
-    ErrorCode.FETCH_SESSION_ID_NOT_FOUND: "fetch session not found",
-    ErrorCode.INVALID_FETCH_SESSION_EPOCH: "invalid fetch session epoch",
-    ErrorCode.LISTENER_NOT_FOUND: "the leader has no matching listener",
-    ErrorCode.TOPIC_DELETION_DISABLED: "topic deletion is disabled",
-    ErrorCode.FENCED_LEADER_EPOCH: "the leader epoch is outdated",
-    ErrorCode.UNKNOWN_LEADER_EPOCH: "the broker does not know the leader epoch yet",
-    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "unsupported compression type",
-    ErrorCode.STALE_BROKER_EPOCH: "the broker epoch is outdated",
-    ErrorCode.OFFSET_NOT_AVAILABLE: "the new leader does not know its high watermark yet",
-    ErrorCode.MEMBER_ID_REQUIRED: "a member id is required",
-    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "the preferred leader is not available",
-    ErrorCode.GROUP_MAX_SIZE_REACHED: "the group is full",
-    ErrorCode.FENCED_INSTANCE_ID: "another member uses the group instance id",
-    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "no eligible leader is available",
-    ErrorCode.ELECTION_NOT_NEEDED: "no leader election is needed",
-    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS: "no partition reassignment is in progress",
-    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "the group is subscribed to the topic",
-    ErrorCode.INVALID_RECORD: "the broker rejected the record",
-    ErrorCode.UNSTABLE_OFFSET_COMMIT: "a transaction has pending offset commits",
-    ErrorCode.THROTTLING_QUOTA_EXCEEDED: "a quota was exceeded",
-    ErrorCode.PRODUCER_FENCED: "a newer producer uses the transactional id",
-    ErrorCode.RESOURCE_NOT_FOUND: "resource not found",
-    ErrorCode.DUPLICATE_RESOURCE: "the resource is named twice",
-    ErrorCode.UNACCEPTABLE_CREDENTIAL: "unacceptable credential",
-    ErrorCode.INCONSISTENT_VOTER_SET: "not in the expected voter set",
-    ErrorCode.INVALID_UPDATE_VERSION: "invalid update version",
-    ErrorCode.FEATURE_UPDATE_FAILED: "the features could not be updated",
-    ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE: "the forwarded principal is malformed",
-    ErrorCode.SNAPSHOT_NOT_FOUND: "snapshot not found",
-    ErrorCode.POSITION_OUT_OF_RANGE: "the position is outside of the snapshot",
-    ErrorCode.UNKNOWN_TOPIC_ID: "unknown topic id",
-    ErrorCode.DUPLICATE_BROKER_REGISTRATION: "the broker id is taken",
-    ErrorCode.BROKER_ID_NOT_REGISTERED: "the broker id is not registered",
-    ErrorCode.INCONSISTENT_TOPIC_ID: "the topic was recreated",
-    ErrorCode.INCONSISTENT_CLUSTER_ID: "the cluster id differs",
-    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "transactional id not found",
-    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: "the fetch session mixes topic ids and names",
-    ErrorCode.INELIGIBLE_REPLICA: "the new in-sync replica is ineligible",
-    ErrorCode.NEW_LEADER_ELECTED: "a new leader was elected",
-    ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE: "the offset is in tiered storage",
-    ErrorCode.FENCED_MEMBER_EPOCH: "the member epoch is fenced",
-    ErrorCode.UNRELEASED_INSTANCE_ID: "the group instance id is still in use",
-    ErrorCode.UNSUPPORTED_ASSIGNOR: "unsupported assignor",
-    ErrorCode.STALE_MEMBER_EPOCH: "the member epoch is outdated",
-    ErrorCode.MISMATCHED_ENDPOINT_TYPE: "the request was sent to the wrong kind of endpoint",
-    ErrorCode.UNSUPPORTED_ENDPOINT_TYPE: "unsupported endpoint type",
-    ErrorCode.UNKNOWN_CONTROLLER_ID: "unknown controller id",
-    ErrorCode.UNKNOWN_SUBSCRIPTION_ID: "unknown telemetry subscription",
-    ErrorCode.TELEMETRY_TOO_LARGE: "the telemetry is too large",
-    ErrorCode.INVALID_REGISTRATION: "invalid broker registration",
-    ErrorCode.TRANSACTION_ABORTABLE: "the transaction must be aborted",
-    ErrorCode.INVALID_RECORD_STATE: "invalid state of the shared record",
-    ErrorCode.SHARE_SESSION_NOT_FOUND: "share session not found",
-    ErrorCode.INVALID_SHARE_SESSION_EPOCH: "invalid share session epoch",
-    ErrorCode.FENCED_STATE_EPOCH: "the share group's state epoch is fenced",
-    ErrorCode.INVALID_VOTER_KEY: "the voter key differs",
-    ErrorCode.DUPLICATE_VOTER: "the voter is in the set already",
-    ErrorCode.VOTER_NOT_FOUND: "voter not found",
-    ErrorCode.INVALID_REGULAR_EXPRESSION: "invalid regular expression",
-    ErrorCode.REBOOTSTRAP_REQUIRED: "the client must bootstrap again",
-    ErrorCode.STREAMS_INVALID_TOPOLOGY: "invalid topology",
-    ErrorCode.STREAMS_INVALID_TOPOLOGY_EPOCH: "invalid topology epoch",
-    ErrorCode.STREAMS_TOPOLOGY_FENCED: "the topology epoch is outdated",
-    ErrorCode.SHARE_SESSION_LIMIT_REACHED: "too many share sessions",
-}
