@@ -181,12 +181,7 @@ def validate_table(table: Table) -> Definition:
 
 
 def _validate_builtin(table: Table) -> Definition:
-    """Return the definition of a table of datagen, print or blackhole. Its Kafka options have no meaning.
-
-    Raises:
-        OptionError: an option is unknown or invalid.
-        SchemaError: the table has metadata columns.
-    """
+    """Return the definition of a table of datagen, print or blackhole. Its Kafka options have no meaning."""
     connector = table.options[opt.CONNECTOR.key]
     names = [c.name for c in table.physical_columns]
     builtin_connectors.parse_options(connector, table.options, names)
@@ -233,11 +228,7 @@ def validate_without_columns(table: Table) -> Definition:
 
 
 def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | None, Payload]:
-    """Return the connector's options, and the key and the value without their columns.
-
-    Raises:
-        OptionError: an option is missing, unknown or has an invalid value.
-    """
+    """Return the connector's options, and the key and the value without their columns."""
     connector = _find_connector(raw_options)
     connector_options = _CONNECTORS[connector]
     key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None

@@ -101,11 +101,7 @@ class KafkaTable(QuickAckMixin, DataSource):
 
 
 def _check_read_schema(definition: Definition, table_schema: StructType, schema: StructType) -> None:
-    """Check that a read has the table's columns: with ``spark.read.schema(...)``, Spark passes that schema instead.
-
-    Raises:
-        SchemaError: a column is missing, unknown or has another type.
-    """
+    """Check that a read has the table's columns: with ``spark.read.schema(...)``, Spark passes that schema instead."""
     columns, expected = (
         {field.name: _without_time_precision(field.dataType) for field in s} for s in (schema, table_schema)
     )
@@ -120,11 +116,7 @@ def _check_read_schema(definition: Definition, table_schema: StructType, schema:
 
 
 def _check_columns(definition: Definition, table_schema: StructType, row_schema: StructType) -> None:
-    """Check the columns of the rows to write against the table: Spark does not check those of a DataFrame.
-
-    Raises:
-        SchemaError: a column is missing, unknown or has another type.
-    """
+    """Check the columns of the rows to write against the table: Spark does not check those of a DataFrame."""
     expected = {c.name: table_schema[c.name].dataType for c in definition.table.source_columns}
     required = {c.name for c in definition.table.physical_columns}
     for field in row_schema:

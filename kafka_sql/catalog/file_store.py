@@ -170,12 +170,7 @@ class FileCatalogStore:
 
 
 def _read_statement(file: Path) -> str:
-    """Return a file's text.
-
-    Raises:
-        PermissionError: other users can write the file, by its mode or because they own it, or replace the target of
-            a link.
-    """
+    """Return a file's text."""
     with open(file, encoding="utf-8") as opened:
         status, is_link = os.fstat(opened.fileno()), file.is_symlink()
         # in a folder that others cannot enter, the mode of a file does not matter unless it has another path

@@ -259,12 +259,7 @@ class SparkCatalog:
             sql(statement)
 
     def _check_not_hidden(self, entry: CatalogTable) -> None:
-        """Check that a table's temporary view would not hide a Spark table or view in the table's database.
-
-        Raises:
-            TableExistsError: it would.
-            AnalysisException: the database does not exist.
-        """
+        """Check that a table's temporary view would not hide a Spark table or view in the table's database."""
         objects = self._find(entry.name)
         existing, source = objects.get(entry.name[1]), objects.get(entry.name[1] + VIEW_SOURCE_SUFFIX)
         if existing is not None and (source if existing.is_view and source else existing).owner is None:
@@ -274,9 +269,6 @@ class SparkCatalog:
         """Check that the session catalog has no table of a name that Spark's own catalog does not list.
 
         For example, Iceberg's session catalog can store its tables elsewhere, and finds them first.
-
-        Raises:
-            TableExistsError: it has one.
         """
         if self._spark.catalog.tableExists(quoted_name(name)) and name[1] not in self._find(name):
             raise _spark_table_exists(name)
@@ -285,9 +277,6 @@ class SparkCatalog:
         """Check that Spark's type TIME is enabled if a table has it.
 
         It is not enabled here, because it also changes how Spark reads other data, such as CSV, JSON and JDBC tables.
-
-        Raises:
-            SchemaError: it is not enabled.
         """
         columns = [field.name for field in entry.data_source.spark_schema if has_time_type(field.dataType)]
         if columns and self._spark.conf.get(_TIME_TYPE) == "false":
@@ -299,11 +288,7 @@ class SparkCatalog:
             )
 
     def _drop_stale(self, name: TableName, cause: Exception) -> None:
-        """Drop an object of an application that has ended. Its declaration is lost; only the name is left.
-
-        Raises:
-            TableExistsError: another object uses the name.
-        """
+        """Drop an object of an application that has ended. Its declaration is lost; only the name is left."""
         full_name = ".".join(filter(None, name))
         objects = self._find(name) if name[0] and not self._permanent.is_reserved(name) else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX

@@ -430,11 +430,7 @@ class Tables:
         return make_catalog_table(name, definition, storage_name, name, source_catalog)
 
     def _check_unique(self, name: TableName) -> None:
-        """Check that no table of another database has the same name: their temporary views would be the same.
-
-        Raises:
-            StatementError: there is one, or a temporary table.
-        """
+        """Check that no table of another database has the same name: their temporary views would be the same."""
         for entry in self:
             if entry.name[1] == name[1] and entry.name != name:
                 raise StatementError(
@@ -445,11 +441,7 @@ class Tables:
 
 
 def _with_hint(entry: CatalogTable, options: Mapping[str, str]) -> Table:
-    """Return a table with the options of a hint.
-
-    Raises:
-        MissingOptionError: an option changes where the table's secrets are sent.
-    """
+    """Return a table with the options of a hint."""
     table = replace(entry.table, options=view_hints.merge_options(entry.table, options))
     try:
         check_inherited_secrets(entry.table.options, table.options, options)

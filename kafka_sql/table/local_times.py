@@ -57,11 +57,7 @@ def to_instants(local: pa.TimestampArray, zone: str) -> pa.TimestampArray:
 
 
 def _zone_name(zone: str) -> str:
-    """Return Arrow's name of a time zone of Spark, which also has ``Z`` and offsets such as ``GMT+8``.
-
-    Raises:
-        InvalidOptionError: Arrow does not have the time zone.
-    """
+    """Return Arrow's name of a time zone of Spark, which also has ``Z`` and offsets such as ``GMT+8``."""
     offset = _OFFSET.fullmatch(zone)
     name = "UTC" if zone == "Z" else f"{offset[1]}{offset[2]:0>2}:{offset[3] or '00'}" if offset else zone
     try:
@@ -85,9 +81,6 @@ def _replace_later(converted: pa.Array, times: pa.TimestampArray, zone: str, is_
 
     Args:
         is_local: whether ``times`` are local times, and ``converted`` are instants.
-
-    Raises:
-        pa.ArrowInvalid: a local time does not exist.
     """
     per_second = _UNITS_PER_SECOND[times.type.unit]
     last = pc.max(times.cast(pa.int64())).as_py()

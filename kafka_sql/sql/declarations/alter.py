@@ -150,11 +150,7 @@ def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> 
 
 
 def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> Declaration:
-    """Add or replace columns, the primary key and the watermark.
-
-    Raises:
-        SchemaError: ADD of something that exists, MODIFY of something that does not, or AFTER a missing column.
-    """
+    """Add or replace columns, the primary key and the watermark."""
     columns = list(base.columns)
     declared: set[str] = set()
     for column, position in change.columns:
