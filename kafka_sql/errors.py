@@ -1,9 +1,9 @@
 """Define every error that kafka_sql raises, as one tree.
 
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
-that identify the location (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own.
-An attribute is None if the message does not name that fact. Errors of Spark's tasks and planners arrive as text, to
-which kafka_sql/runtime/error_trailer.py adds them.
+that identify the location (option, table, topic, partition, offset, ...) are attributes, too, and arguments of the same
+names: each class lists its own. An attribute is None if the message does not name that fact. Errors of Spark's tasks
+and planners arrive as text, to which kafka_sql/runtime/error_trailer.py adds them.
 
     KafkaSqlError
     ├── StatementError           a statement cannot be parsed or executed
@@ -57,7 +57,7 @@ which kafka_sql/runtime/error_trailer.py adds them.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 E = TypeVar("E", bound="KafkaSqlError")
 
@@ -65,8 +65,17 @@ E = TypeVar("E", bound="KafkaSqlError")
 class KafkaSqlError(Exception):
     """Base class of all errors of this package."""
 
-    def __init__(self, message: str = "") -> None:
+    facts: ClassVar[dict[str, Any]] = {}  # the names of the attributes, with their defaults
+
+    def __init_subclass__(cls) -> None:
+        cls.facts = cls.facts | {name: vars(cls)[name] for name in cls.__annotations__}
+
+    def __init__(self, message: str = "", **facts: Any) -> None:
         super().__init__(message)
+        unknown = facts.keys() - self.facts
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no attributes {sorted(unknown)}")
+        vars(self).update(self.facts | facts)
 
     def __str__(self) -> str:
         return f"[{self.condition()}] {self.message}"
@@ -102,29 +111,17 @@ def _restore(cls: type[E], args: tuple[object, ...], attributes: dict[str, objec
 
 
 class StatementError(KafkaSqlError):
-    """A statement cannot be parsed or executed.
+    """A statement cannot be parsed or executed."""
 
-    Attributes:
-        table: the table that the statement names.
-    """
-
-    def __init__(self, message: str = "", *, table: str | None = None) -> None:
-        super().__init__(message)
-        self.table = table
+    table: str | None = None  # the table that the statement names
 
 
 class SqlSyntaxError(StatementError):
-    """The statement cannot be parsed; the message shows line, column and the marked text.
+    """The statement cannot be parsed; the message shows line, column and the marked text."""
 
-    Attributes:
-        line: line of the statement's text, from 1.
-        column: character in that line, from 1.
-        marked: the source line with a mark below the error; values of options are masked.
-    """
-
-    def __init__(self, message: str = "", line: int = 1, column: int = 1, marked: str = "") -> None:
-        super().__init__(message)
-        self.line, self.column, self.marked = line, column, marked
+    line: int = 1  # line of the statement's text, from 1
+    column: int = 1  # character in that line, from 1
+    marked: str = ""  # the source line with a mark below the error; values of options are masked
 
 
 class UnsupportedSqlError(StatementError):
@@ -144,28 +141,16 @@ class SessionNotEnabledError(StatementError):
 
 
 class JobNotFoundError(StatementError):
-    """STOP JOB names a job that is not running in this session.
+    """STOP JOB names a job that is not running in this session."""
 
-    Attributes:
-        job: the job id of the statement.
-    """
-
-    def __init__(self, message: str = "", *, job: str | None = None) -> None:
-        super().__init__(message)
-        self.job = job
+    job: str | None = None  # the job id of the statement
 
 
 class OptionError(KafkaSqlError):
-    """A WITH option or a SET key is wrong.
+    """A WITH option or a SET key is wrong."""
 
-    Attributes:
-        option: the key, with its prefix.
-        table: the table that is declared with it.
-    """
-
-    def __init__(self, message: str = "", *, option: str | None = None, table: str | None = None) -> None:
-        super().__init__(message)
-        self.option, self.table = option, table
+    option: str | None = None  # the key, with its prefix
+    table: str | None = None  # the table that is declared with it
 
 
 class UnknownOptionError(OptionError):
@@ -197,42 +182,20 @@ class ConflictingOptionsError(OptionError):
 
 
 class SchemaError(KafkaSqlError):
-    """A column is declared wrongly, or the format or Spark does not support it.
+    """A column is declared wrongly, or the format or Spark does not support it."""
 
-    Attributes:
-        column: the column, or the path of a field in it.
-        table: the table that declares it.
-    """
-
-    def __init__(self, message: str = "", *, column: str | None = None, table: str | None = None) -> None:
-        super().__init__(message)
-        self.column, self.table = column, table
+    column: str | None = None  # the column, or the path of a field in it
+    table: str | None = None  # the table that declares it
 
 
 class BrokerError(KafkaSqlError):
-    """An operation on a Kafka cluster failed.
+    """An operation on a Kafka cluster failed."""
 
-    Attributes:
-        topic: the topic.
-        partition: the partition of the topic.
-        offset: the offset in the partition.
-        servers: the brokers, ``host:port,...``.
-        table: the table that is read or written.
-    """
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        topic: str | None = None,
-        partition: int | None = None,
-        offset: int | None = None,
-        servers: str | None = None,
-        table: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.topic, self.partition, self.offset = topic, partition, offset
-        self.servers, self.table = servers, table
+    topic: str | None = None  # the topic
+    partition: int | None = None  # the partition of the topic
+    offset: int | None = None  # the offset in the partition
+    servers: str | None = None  # the brokers, ``host:port,...``
+    table: str | None = None  # the table that is read or written
 
 
 class BrokerUnreachableError(BrokerError):
@@ -288,23 +251,9 @@ class RecordRejectedError(DeliveryError):
 
 
 class TransactionError(BrokerError):
-    """A transaction of the exactly-once sink could not be started, decided or ended.
+    """A transaction of the exactly-once sink could not be started, decided or ended."""
 
-    Attributes:
-        transactional_id: the transactional id, or the prefix of several.
-    """
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        transactional_id: str | None = None,
-        topic: str | None = None,
-        servers: str | None = None,
-        table: str | None = None,
-    ) -> None:
-        super().__init__(message, topic=topic, servers=servers, table=table)
-        self.transactional_id = transactional_id
+    transactional_id: str | None = None  # the transactional id, or the prefix of several
 
 
 class WriterFencedError(TransactionError):
@@ -324,26 +273,12 @@ class TransactionInDoubtError(TransactionError):
 
 
 class SchemaRegistryError(KafkaSqlError):
-    """A schema registry request failed.
+    """A schema registry request failed."""
 
-    Attributes:
-        url: the registry.
-        subject: the subject of the schema.
-        schema_id: the id of the schema.
-        column: the column, or the path of a field in it, that the schema does not fit.
-    """
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        url: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
-        column: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.url, self.subject, self.schema_id, self.column = url, subject, schema_id, column
+    url: str | None = None  # the registry
+    subject: str | None = None  # the subject of the schema
+    schema_id: int | None = None  # the id of the schema
+    column: str | None = None  # the column, or the path of a field in it, that the schema does not fit
 
 
 class SchemaNotFoundError(SchemaRegistryError):
@@ -355,31 +290,22 @@ class IncompatibleSchemaError(SchemaRegistryError):
 
 
 class FormatError(KafkaSqlError):
-    """A payload does not fit the format.
+    """A payload does not fit the format."""
 
-    Attributes:
-        field: path of the field in the table's columns (``a.b[2]``), or None for the payload as a whole.
-    """
-
-    def __init__(self, message: str = "", *, field: str | None = None) -> None:
-        super().__init__(message)
-        self.field = field
+    field: str | None = None  # path of the field in the table's columns, ``a.b[2]``; None for the whole payload
 
 
 class DecodeError(FormatError):
-    """A payload does not match the table's columns.
+    """A payload does not match the table's columns."""
 
-    Attributes:
-        row: index of the payload in the decoded buffer, -1 if unknown; the reader replaces it with
-            ``topic[partition]@offset``.
-        reason: what was found and what was expected.
-        where: ``topic[partition]@offset``, if known.
-    """
+    row: int = -1  # index of the payload in the decoded buffer, -1 if unknown
+    reason: str = ""  # what was found and what was expected
+    where: str | None = None  # ``topic[partition]@offset``, if known, which the reader gives instead of the row
 
     def __init__(self, row: int, field: str | None, reason: str, where: str | None = None) -> None:
         location = where or f"record {row} of the buffer"
-        super().__init__(f"{location}, field '{field}': {reason}" if field else f"{location}: {reason}", field=field)
-        self.row, self.reason, self.where = row, reason, where
+        message = f"{location}, field '{field}': {reason}" if field else f"{location}: {reason}"
+        super().__init__(message, field=field, row=row, reason=reason, where=where)
 
     def with_location(self, where: str) -> DecodeError:
         """Return the same error with its location in Kafka, ``topic[partition]@offset``."""
@@ -395,74 +321,35 @@ class EncodeError(FormatError):
 
 
 class CheckpointError(KafkaSqlError):
-    """A query cannot resume from its checkpoint.
+    """A query cannot resume from its checkpoint."""
 
-    Attributes:
-        table: the table that the query reads or writes.
-        topic: the topic whose offsets do not fit.
-        partition: the partition of the topic.
-    """
-
-    def __init__(
-        self, message: str = "", *, table: str | None = None, topic: str | None = None, partition: int | None = None
-    ) -> None:
-        super().__init__(message)
-        self.table, self.topic, self.partition = table, topic, partition
+    table: str | None = None  # the table that the query reads or writes
+    topic: str | None = None  # the topic whose offsets do not fit
+    partition: int | None = None  # the partition of the topic
 
 
 class PartitionerError(KafkaSqlError):
-    """The class of 'sink.partitioner' failed, or returned a partition that the topic does not have.
+    """The class of 'sink.partitioner' failed, or returned a partition that the topic does not have."""
 
-    Attributes:
-        partitioner: the class, ``module.Class``.
-        topic: the topic of the record.
-        partition: the partition that it returned.
-    """
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        partitioner: str | None = None,
-        topic: str | None = None,
-        partition: object = None,
-    ) -> None:
-        super().__init__(message)
-        self.partitioner, self.topic, self.partition = partitioner, topic, partition
+    partitioner: str | None = None  # the class, ``module.Class``
+    topic: str | None = None  # the topic of the record
+    partition: object = None  # the partition that it returned
 
 
 class CatalogFolderError(KafkaSqlError):
-    """The catalog folder cannot be used.
+    """The catalog folder cannot be used."""
 
-    Attributes:
-        folder: its path.
-        table: the table whose file cannot be written.
-    """
-
-    def __init__(self, message: str = "", *, folder: str | None = None, table: str | None = None) -> None:
-        super().__init__(message)
-        self.folder, self.table = folder, table
+    folder: str | None = None  # its path
+    table: str | None = None  # the table whose file cannot be written
 
 
 class WorkerPythonError(KafkaSqlError):
-    """Spark's workers run a Python that lacks this package.
+    """Spark's workers run a Python that lacks this package."""
 
-    Attributes:
-        module: the module that it lacks.
-    """
-
-    def __init__(self, message: str = "", *, module: str | None = None) -> None:
-        super().__init__(message)
-        self.module = module
+    module: str | None = None  # the module that it lacks
 
 
 class EmbeddedKafkaError(KafkaSqlError):
-    """A broker or a schema registry on this machine could not be set up.
+    """A broker or a schema registry on this machine could not be set up."""
 
-    Attributes:
-        path: the file or folder that cannot be used.
-    """
-
-    def __init__(self, message: str = "", *, path: str | None = None) -> None:
-        super().__init__(message)
-        self.path = path
+    path: str | None = None  # the file or folder that cannot be used

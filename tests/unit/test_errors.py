@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +31,9 @@ CLASSES = sorted(set(_classes()), key=lambda cls: cls.__name__)
 
 
 def _facts(cls: type[KafkaSqlError]) -> dict[str, Any]:
-    """An argument for each parameter besides the message."""
+    """A value for each attribute."""
     numbers = {"line": 3, "column": 5} if cls is SqlSyntaxError else {}
-    names = [name for name in inspect.signature(cls).parameters if name != "message"]
-    return {name: numbers.get(name, f"the {name}") for name in names}
+    return {name: numbers.get(name, f"the {name}") for name in cls.facts}
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -41,9 +43,10 @@ class TestEveryClass:
         error = cls(**facts)
         assert {name: getattr(error, name) for name in facts} == facts
 
-    def test_attributes_are_documented(self, cls: type[KafkaSqlError]) -> None:
-        documented = "\n".join(base.__doc__ or "" for base in cls.__mro__ if issubclass(base, KafkaSqlError))
-        assert [name for name in vars(cls(**_facts(cls))) if f" {name}" not in documented] == []
+    def test_attributes_are_described(self, cls: type[KafkaSqlError]) -> None:
+        lines = inspect.getsource(cls).splitlines()
+        own = [name for name in cls.facts if name in vars(cls)]
+        assert [name for name in own if not any(re.match(rf"    {name}: .* = .*  # ", line) for line in lines)] == []
 
     def test_pickling_and_copying_keep_message_attributes_and_notes(self, cls: type[KafkaSqlError]) -> None:
         error = cls(**_facts(cls))
@@ -69,6 +72,25 @@ class TestEveryClass:
         assert cls.__name__ in (errors.__doc__ or "")
 
 
+def test_every_error_is_raised_with_its_attributes() -> None:
+    """The types of arguments are not checked, so their names are checked here."""
+    known = {cls.__name__: {*cls.facts, "message"} for cls in CLASSES}
+    unknown = []
+    for path in Path(errors.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+            if name in known and isinstance(node, ast.Call):
+                names = {keyword.arg for keyword in node.keywords if keyword.arg is not None}
+                if not names <= known[name] or (len(node.args) > 1 and name != "DecodeError"):
+                    unknown.append(f"{path}:{node.lineno}")
+    assert unknown == []
+
+
+def test_an_unknown_attribute_is_rejected() -> None:
+    with pytest.raises(TypeError, match="has no attributes"):
+        errors.SchemaError("", topic="t")
+
+
 def test_a_condition_is_the_name_in_upper_case() -> None:
     assert errors.TopicNotFoundError.condition() == "TOPIC_NOT_FOUND"
 
@@ -89,6 +111,6 @@ def test_errors_carry_the_facts_of_their_messages() -> None:
 
 
 def test_alter_keeps_the_attributes_of_an_error() -> None:
-    error = SqlSyntaxError("expected a type", 2, 7, "2 | a INTT").with_prefix("ALTER TABLE t: ")
+    error = SqlSyntaxError("expected a type", line=2, column=7, marked="2 | a INTT").with_prefix("ALTER TABLE t: ")
     assert (error.line, error.column, error.marked) == (2, 7, "2 | a INTT")
     assert error.message == "ALTER TABLE t: expected a type"

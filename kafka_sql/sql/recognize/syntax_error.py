@@ -39,9 +39,10 @@ def _build_error(sql: str, start: int, end: int, message: str, literals_from: in
         offset, width = min(offset, len(text) - len(MASK)), len(MASK)
     text, offset = _excerpt(text, offset, width)
     marker = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(min(width, _MAX_WIDTH), 1)
-    position = f"line {line_number}, column {start - line_start + 1}"
+    column = start - line_start + 1
     shown = f"{line_number:5} | {text}\n      | {marker}"
-    return SqlSyntaxError(f"{position}: {message}.\n{shown}", line_number, start - line_start + 1, shown)
+    message = f"line {line_number}, column {column}: {message}.\n{shown}"
+    return SqlSyntaxError(message, line=line_number, column=column, marked=shown)
 
 
 def _excerpt(line: str, offset: int, width: int) -> tuple[str, int]:

@@ -41,7 +41,7 @@ def arrive(error: KafkaSqlError) -> KafkaSqlError:
         DecodeError(3, "a.b[2]", 'found "x: y"', "orders[3]@17 (key)").with_advice("to tolerate it, set x"),
         DecodeError(0, None, 'found "\n[attributes {"field": "forged"}]"', "t[0]@0"),
         FetchError("t[0]@5: ü is \\ gone", topic="t", partition=0, offset=5, servers="h:1", table="other"),
-        SqlSyntaxError("expected\na type", 2, 7, "2 | a INTT\n      ^"),
+        SqlSyntaxError("expected\na type", line=2, column=7, marked="2 | a INTT\n      ^"),
         KafkaSqlError("no attributes"),
     ],
     ids=lambda error: type(error).__name__,
