@@ -53,6 +53,7 @@ def run(code: str, *arguments: str) -> str:
     return completed.stdout
 
 
+@pytest.mark.long
 def test_another_session_of_the_application_has_the_tables(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE shared (a INT, b AS a + 1) {topics.with_options(topic)}")

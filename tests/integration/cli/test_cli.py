@@ -214,6 +214,7 @@ def test_a_temporal_join_by_the_time_of_kafka(shell: Shell, tables: Topics, fold
     assert re.search(r"\n50\n228\nTime taken: .*, Fetched 2 row\(s\)\n", shell.run("source join.sql;", 240))
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_micro_batch_prints_two_lines(shell: Shell, tables: Topics) -> None:
     shell.run("SET 'execution.runtime-mode' = 'streaming';")
     terminal = shell.terminal

@@ -45,6 +45,7 @@ def run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> Callable[[st
     return run
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_values_of_each_type_are_printed_as_in_spark_sql(spark: SparkSession, run: Any, ansi: str) -> None:
     run(f"SET spark.sql.ansi.enabled = {ansi}")

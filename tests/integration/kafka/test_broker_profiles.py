@@ -148,6 +148,7 @@ def test_exactly_once(vendor: ProfileTopics, tmp_path: Path) -> None:
         assert scenarios.failed_checks(vendor, exactly_once=True) == {}
 
 
+@pytest.mark.sample(1)
 def test_administration(vendor: ProfileTopics) -> None:
     scenarios.check_offsets(vendor)
     scenarios.check_topic_creation(vendor)
@@ -159,6 +160,7 @@ def test_administration(vendor: ProfileTopics) -> None:
     assert scenarios.failed_checks(vendor) == {}
 
 
+@pytest.mark.sample(1)
 def test_insert_and_select(vendor: ProfileTopics, sql: Callable[..., Any]) -> None:
     topic = vendor.create(2)
     sql(f"CREATE TABLE of_vendor (a BIGINT) {vendor.with_options(topic)}")

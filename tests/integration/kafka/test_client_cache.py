@@ -85,6 +85,7 @@ def read(config: dict[str, str], topic: str, partition: int, start: int, stop: i
     assert values == [b"%d:%d" % (partition, i) for i in range(start, stop)]
 
 
+@pytest.mark.long
 @pytest.mark.sample(1)
 def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, consumers: CreatedClients) -> None:
     """Records prefetched for one split never appear in the next one."""

@@ -134,6 +134,7 @@ def test_auto_uses_librdkafka_for_settings_that_only_it_supports(
         table(topics, topic, "direct", **options)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("client", ["auto", "direct", "librdkafka"])
 def test_sql_and_spark_options(sql: Callable[..., Any], spark: Any, topics: Topics, client: str) -> None:
     topic = topics.create()

@@ -74,6 +74,7 @@ def test_headers(topics: Topics) -> None:
     ]
 
 
+@pytest.mark.long
 def test_headers_survive_a_full_queue(topics: Topics) -> None:
     topic = topics.create()
     small_queue = config(topics.bootstrap, queue_buffering_max_messages="100")
@@ -125,6 +126,7 @@ def test_a_full_queue_waits_and_loses_nothing(topics: Topics) -> None:
     assert [m.value() for m in topics.consume(topic, 2_000)] == payloads
 
 
+@pytest.mark.long
 def test_rows_are_written_only_when_acknowledged() -> None:
     with EmbeddedKafka() as kafka:
         topic = Topics(kafka.bootstrap_servers).create()

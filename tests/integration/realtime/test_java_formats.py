@@ -162,6 +162,7 @@ def test_raw_texts(spark: Any, options: Mapping[str, str]) -> None:
     assert rows >= len(RAW_TEXTS) - ("raw.line-delimiter" in options)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("type", ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BYTES"])
 @pytest.mark.parametrize("options", [{}, {"raw.endianness": "little-endian"}])
 def test_raw_numbers(spark: Any, type: str, options: Mapping[str, str]) -> None:
@@ -174,6 +175,7 @@ def test_raw_numbers(spark: Any, type: str, options: Mapping[str, str]) -> None:
     assert rows + errors == 31
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "codec", ["ascii", "koi8-r", "utf-8", "utf-16", "utf-32", "utf-16-le", "utf-32-be"]
     + [f"iso8859-{i}" for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15)] + [f"cp125{i}" for i in range(9)]
@@ -210,6 +212,7 @@ def define_csv(columns: str, options: Mapping[str, str]) -> Definition:
     return define(columns, format="csv", **{f"csv.{key}": value for key, value in options.items()})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", CSV_OPTIONS)
 def test_csv_lines(spark: Any, options: Mapping[str, str]) -> None:
     generator = random.Random(2)

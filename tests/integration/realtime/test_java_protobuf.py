@@ -115,7 +115,7 @@ def check_errors(spark: Any, definition: Definition, payloads: Sequence[bytes]) 
     return reasons
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [{}, {"read-default-values": "true"}])
 @pytest.mark.parametrize("name", TABLES)
 def test_random_messages(spark: Any, name: str, options: Mapping[str, str]) -> None:
@@ -297,6 +297,7 @@ MALFORMED = [b"", b"\0\0", b"{}", b"\0\x7f\xff\xff\xff\0", b"\0\0\0\0\1", b"\0\0
 MALFORMED += [b"\0\0\0\0\1\x04\x00", b"\0\0\0\0\1" + b"\x80" * 70, b"\0\0\0\0\1" + b"\xff" * 9 + b"\x01\0"]
 
 
+@pytest.mark.long
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [{}, {"read-default-values": "true"}, {"ignore-parse-errors": "true"}])
 def test_messages_of_several_schemas(spark: Any, registry: EmbeddedRegistry, options: Mapping[str, str]) -> None:

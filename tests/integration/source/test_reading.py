@@ -63,6 +63,7 @@ def copied_offsets(spark: Any, folder: Path) -> list[tuple[int, int]]:
     return sorted((r.partition, r.offset) for r in spark.read.parquet(str(folder / "out")).collect())
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("parallelism", "tasks"), [(None, 3), (2, 2), (5, 5)])
 def test_number_of_tasks(spark: Any, sql: Any, topics: Topics, parallelism: int | None, tasks: int) -> None:
     topic = create_topic(topics, 10, 2, 4)
@@ -114,6 +115,7 @@ def test_streams_wait_for_min_offsets(spark: Any, sql: Any, topics: Topics, tmp_
     assert [s["numInputRows"] for s in source_progress(query)] == [1, 3]
 
 
+@pytest.mark.long
 def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(1)
     topics.produce(topic, *(b'{"a": %d, "b": "%s"}' % (i, b"x" * 1000) for i in range(100)))

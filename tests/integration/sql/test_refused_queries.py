@@ -83,6 +83,7 @@ def error_of(query: Callable[[], object]) -> str:
     return f"no error, but {result}"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.long) for n in CASES])
 def test_rejected_query(secured: SecuredBroker, sql: Any, name: str) -> None:
     case = CASES[name]

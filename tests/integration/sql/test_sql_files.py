@@ -33,6 +33,7 @@ def files(gate: tuple[str, ...]) -> list[Any]:
     ]
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("path", files(GATE))
 def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
@@ -40,6 +41,7 @@ def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pyt
     assert run_script(path, sql, topics, tmp_path, registry, restarts=is_job_file) > 1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", files(IN_SHELL))
 def test_the_shell_prints_the_rows(
     path: Path,

@@ -257,6 +257,7 @@ def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
     assert values(topics, two, 1) == [{"a": 3}]
 
 
+@pytest.mark.long
 def test_hints_in_views(spark: Any, streaming: Any, topics: Topics) -> None:
     sql, one, two = streaming, topics.create(), topics.create()
     sql("SET 'execution.runtime-mode' = 'batch'")
@@ -454,6 +455,7 @@ def test_views_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics:
     topics.consume(target, 1)
 
 
+@pytest.mark.long
 def test_every_form_of_reference_is_a_stream(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(

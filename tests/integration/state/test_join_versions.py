@@ -117,6 +117,7 @@ def run(spark: SparkSession, folder: Path, is_outer: bool, output: list[Counter[
     return query
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_outer", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
     ("batches", "length", "keys"), [(4, 60, 3), pytest.param(30, 2000, 40, marks=pytest.mark.long)]

@@ -116,6 +116,7 @@ def test_aggregate(spark: SparkSession, tmp_path: Path, histories: int, length: 
         assert models.is_multiset_equal(output[number], expected), number
 
 
+@pytest.mark.long
 def test_a_group_whose_values_were_retracted_leaves_no_state(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{"h": 1, "k": 1, "n": n, "s": "x", "m": None, "d": 0.1 * n, "a": None} for n in range(50)]
     write_batches(spark, tmp_path, [[("+I", row) for row in rows], [("-D", row) for row in rows]])
@@ -126,6 +127,7 @@ def test_a_group_whose_values_were_retracted_leaves_no_state(spark: SparkSession
     assert query.lastProgress["stateOperators"][0]["numRowsTotal"] == 0
 
 
+@pytest.mark.long
 def test_without_keys_and_with_keys_that_are_equal_for_spark(spark: SparkSession, tmp_path: Path) -> None:
     values = [0.0, -0.0, float("nan"), float("nan"), None]
     rows = [{"h": None, "k": None, "n": n, "s": None, "m": None, "d": d, "a": None} for n, d in enumerate(values)]
@@ -191,6 +193,7 @@ def test_another_state_store_is_rejected(spark: SparkSession) -> None:
         spark.conf.unset(key)
 
 
+@pytest.mark.long
 def test_maps_with_the_same_entries_are_equal(spark: SparkSession, tmp_path: Path) -> None:
     schema = "k INT, m MAP<STRING, INT>, __row_kind STRING, ord BIGINT"
     for order, kind, entries in ((1, "+I", "'a', 1, 'b', 2"), (2, "-D", "'b', 2, 'a', 1")):

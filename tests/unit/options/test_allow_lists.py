@@ -236,6 +236,7 @@ def test_tokens_of_clouds(allow: Callable[..., None], cloud: str) -> None:
     assert resolve_config(config)["sasl.oauthbearer.token-provider"] == cloud
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("connect", CLIENTS)
 def test_allowed_endpoints_of_tokens(allow: Callable[..., None], connect: Callable[[dict[str, str]], None]) -> None:
     allow(URLS=f"https://other/token, {TOKEN_URL}/")

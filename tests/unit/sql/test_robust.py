@@ -65,7 +65,7 @@ PARSERS: tuple[Callable[[str], object], ...] = (
 )
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.large
 @pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
 def test_long_and_deep_statements_terminate(sql: str) -> None:

@@ -57,6 +57,7 @@ def check_access(properties: dict[str, str], topic: str = "open-topic") -> None:
     transactions.close()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("listener", ["SASL", "BOTH"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_passwords_and_tokens(secured: SecuredBroker, listener: str, mechanism: str) -> None:
@@ -85,6 +86,7 @@ def test_certificates(secured: SecuredBroker, listener: str) -> None:
     check_access(secured.properties(listener))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("store_type", ["JKS", "PKCS12", "PEM", "inline"])
 def test_store_types(secured: SecuredBroker, store_type: str, tmp_path: Path) -> None:
     properties = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
@@ -257,6 +259,7 @@ def errors(secured: SecuredBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         return dict(zip(FAILURES, pool.map(connect, FAILURES.values()), strict=True))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", FAILURES)
 def test_failure(name: str, errors: dict[str, KafkaSqlError | None]) -> None:
     error, case = errors[name], FAILURES[name]
@@ -268,6 +271,7 @@ def test_failure(name: str, errors: dict[str, KafkaSqlError | None]) -> None:
     assert "planted-4711" not in message
 
 
+@pytest.mark.long
 def test_failures_of_readers_and_writers(secured: SecuredBroker) -> None:
     config = to_librdkafka(_wrong_password("SCRAM-SHA-256")(secured, Path()))
 
@@ -363,6 +367,7 @@ def test_a_changed_password_is_used(secured: SecuredBroker, tmp_path: Path) -> N
     assert cluster.admin() is not first
 
 
+@pytest.mark.long
 def test_a_changed_certificate_is_used(secured: SecuredBroker, tmp_path: Path) -> None:
     file = tmp_path / "client.pem"
     properties = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}

@@ -89,6 +89,7 @@ def tokens(secured: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return TokenFile(secured, module, tmp_path / "tokens")
 
 
+@pytest.mark.long
 def test_all_clients_share_a_token(secured: SecuredBroker, tokens: TokenFile) -> None:
     topic = secured.topics.create_named("open-function")
     secured.topics.produce(topic, b"a", b"b")
@@ -111,6 +112,7 @@ def test_all_clients_share_a_token(secured: SecuredBroker, tokens: TokenFile) ->
     assert tokens.processes() == [os.getpid()]
 
 
+@pytest.mark.long
 def test_librdkafka_renews_a_token(tokens: TokenFile) -> None:
     tokens.renew(seconds=3)
     cluster = Cluster(to_librdkafka(tokens.properties))

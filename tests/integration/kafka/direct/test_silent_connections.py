@@ -45,6 +45,7 @@ def test_admin_requests_are_repeated(proxied: Proxied) -> None:
     assert set(cluster.topics()) >= {topic}
 
 
+@pytest.mark.long
 def test_reader_with_a_dropped_connection(proxied: Proxied) -> None:
     topics, servers, network = proxied
     topic = topics.create()
@@ -79,6 +80,7 @@ def test_writer_with_a_dropped_connection(proxied: Proxied, transactional: bool)
     assert len(topics.consume(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
 
 
+@pytest.mark.long
 def test_first_request_has_the_connect_timeout(proxied: Proxied) -> None:
     _, servers, network = proxied
     network.stall()

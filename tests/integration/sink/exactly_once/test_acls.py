@@ -111,6 +111,7 @@ def write(broker: BrokerWithAcls, folder: Path, without: tuple[str, ...] = ()) -
     assert len(broker.topics.consume(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
 
 
+@pytest.mark.long
 def test_missing_create_on_the_decision_log(broker: BrokerWithAcls, tmp_path: Path) -> None:
     """Must run first: the following tests create the log."""
     with pytest.raises(AuthorizationError, match=rf"'{LOG_TOPIC}', .* may not create it: .*CREATE, or create it"):
@@ -127,6 +128,7 @@ def test_the_documented_acls_suffice(broker_with_log: BrokerWithAcls, tmp_path: 
     write(broker_with_log, tmp_path)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("without", "message"),
     [

@@ -18,6 +18,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.long
 def test_hints_match_the_responses_of_brokers(sink: WriterHarness) -> None:
     driver = sink.driver()
     for batch in range(2):  # the offsets of the first batch start at 0
@@ -50,6 +51,7 @@ def assert_committed(client: TransactionAdmin, decided: DecidedTransaction) -> N
     assert client.outcome(witness, producer) is Outcome.COMMITTED
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("wrong", [None, ("127.0.0.1", 1), ("no host", 9092)])
 def test_a_wrong_coordinator_is_looked_up(sink: WriterHarness, wrong: tuple[str, int] | None) -> None:
     driver = sink.driver()

@@ -78,6 +78,7 @@ def time_out_partially(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> 
     return str(e.value)
 
 
+@pytest.mark.long
 def test_a_partial_timeout_after_the_decision_stops_the_query_and_is_completed(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +98,7 @@ def rows_of_first_task(sink: WriterHarness) -> int:
     return sum(a % 7 % 3 == 0 for a in range(sink.size))
 
 
+@pytest.mark.long
 def test_missing_rows_that_a_replay_cannot_identify_stop_the_query_until_accepted(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ def test_missing_rows_can_be_rewritten_with_the_whole_batch(
     assert sorted(set(sink.numbers(rows_of_first_task(sink) + sink.size))) == rows(1, sink.size)
 
 
+@pytest.mark.long
 def test_the_witness_record_shows_the_outcome(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a newer producer uses the transactional id, the coordinator no longer knows the earlier transaction."""
     from kafka_sql.kafka.librdkafka.transaction import open_transaction

@@ -163,6 +163,7 @@ def test_clusters_come_and_go_in_a_running_stream(
 EXACTLY_ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "dynamic"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "guarantee", [pytest.param({}, marks=pytest.mark.long), EXACTLY_ONCE], ids=["at-least-once", "exactly-once"]
 )

@@ -52,6 +52,7 @@ def test_earliest_and_latest(topics: Topics, ten_records: str) -> None:
     assert offsets(define_table(topics, ten_records, scan_startup_mode="latest-offset")) == []
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

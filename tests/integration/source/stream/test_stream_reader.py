@@ -82,6 +82,7 @@ def round_trip(offset: Any) -> Any:
     return json.loads(json.dumps(offset))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", ["earliest-offset", "latest-offset"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: int) -> None:

@@ -34,7 +34,7 @@ def topic(sql: Any, topics: Topics) -> str:
     return topic
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("action", "spark_class"),
     [

@@ -86,6 +86,7 @@ def test_versions_of_a_changelog(sql: Any, topics: Topics, orders: str) -> None:
     assert [tuple(row) for row in rows] == [(1, None), (2, 114), (3, 114), (4, 119), (5, None), (6, None)]
 
 
+@pytest.mark.long
 def test_versions_of_a_view_of_the_latest_rows(sql: Any, topics: Topics, orders: str) -> None:
     topic = topics.create()
     sql(

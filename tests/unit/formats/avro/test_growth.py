@@ -121,7 +121,7 @@ def _reader_type(column: pa.DataType, name: str) -> Any:
             pa.binary(): "bytes"}.get(column, DECIMAL)  # fmt: skip
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("is_skipped", [False, True])
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_arrays(name: str, is_skipped: bool) -> None:

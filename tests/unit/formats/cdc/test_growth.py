@@ -122,6 +122,7 @@ def in_envelope(event: Bytes) -> Bytes:
     return lambda size: b'{"schema":%s,"payload":%s}' % (event(size // 2), event(size // 2))
 
 
+@pytest.mark.long
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_events(name: str, options: dict[str, str]) -> None:

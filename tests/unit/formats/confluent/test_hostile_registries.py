@@ -199,6 +199,7 @@ def test_schemas_that_reference_each_other() -> None:
         assert registry_client.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
 
 
+@pytest.mark.long
 def test_a_chain_of_references_as_long_as_the_limit() -> None:
     """References are not resolved recursively: the limit of 1000 is Python's recursion limit, too."""
 

@@ -119,6 +119,7 @@ def with_sorted_maps(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "m": row["m"] and sorted(row["m"]), "n": row["n"] and sorted(row["n"]), "s": row["s"] and rows}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("read_defaults", [False, True])
 @pytest.mark.parametrize("syntax", CLOSED)
 def test_unknown_numbers_of_closed_enums(syntax: str, read_defaults: bool) -> None:

@@ -229,7 +229,7 @@ SHAPES: Final[dict[str, dict[str, Bytes]]] = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("options", [(False, False), (True, True)], ids=["strict", "defaults, ignored errors"])
 def test_messages(name: str, options: tuple[bool, bool]) -> None:

@@ -70,6 +70,7 @@ def reject_logins(connection: socket.socket) -> None:
             connection.sendall(struct.pack(">ii", len(body) + 4, number) + body)
 
 
+@pytest.mark.long
 def test_messages_of_brokers_that_are_not_utf_8() -> None:
     """confluent-kafka raises an exception for the log line."""
 

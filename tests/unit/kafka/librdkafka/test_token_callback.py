@@ -61,6 +61,7 @@ def test_other_settings_are_unchanged() -> None:
     assert add_token_callback(settings, {}, print) == settings
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CLIENTS)
 def test_each_client_gets_the_token(name: str) -> None:
     functions.RESULT.append(("a.b.c", timedelta(hours=1)))
@@ -68,6 +69,7 @@ def test_each_client_gets_the_token(name: str) -> None:
     assert len(functions.CALLS) == 1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("failure", [ValueError(SECRET), ConnectionError(SECRET)])
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_function_that_fails_is_reported_at_once(name: str, failure: Exception) -> None:

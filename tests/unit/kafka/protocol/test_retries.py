@@ -172,6 +172,7 @@ def test_the_error_has_the_last_reason_of_each_broker() -> None:
     assert "'properties.max.block.ms' sets how long to retry" in message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2])
 def test_frozen_bootstrap_servers_cost_less_than_their_timeout(count: int) -> None:
     with simulated_broker() as broker, frozen_servers(count) as frozen:

@@ -169,6 +169,7 @@ def test_same_records_as_librdkafka(topics: Topics, monkeypatch: pytest.MonkeyPa
             assert found == [row for row in expected if start <= row[0] < stop]  # type: ignore[operator]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_librdkafka")
 def test_reading_resumes_after_connection_failures() -> None:
     with cluster_behind_proxy(1) as (kafka, proxy_servers, network):
@@ -187,6 +188,7 @@ def test_reading_resumes_after_connection_failures() -> None:
         assert found == list(range(20_000))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_librdkafka")
 def test_an_unreachable_broker_is_an_error_after_the_timeout() -> None:
     with cluster_behind_proxy(1) as (kafka, proxy_servers, network):

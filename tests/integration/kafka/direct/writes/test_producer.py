@@ -234,6 +234,7 @@ def test_user_without_write_access() -> None:
                 write(kafka.bootstrap_servers, topic)
 
 
+@pytest.mark.long
 def test_unacknowledged_records_do_not_count_as_written() -> None:
     with EmbeddedKafka() as kafka:
         topic = Topics(kafka.bootstrap_servers).create()

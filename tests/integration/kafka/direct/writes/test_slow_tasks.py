@@ -79,6 +79,7 @@ def test_a_restart_between_two_batches() -> None:
         assert read_numbers(topics, topic, 3_000) == list(range(3_000))
 
 
+@pytest.mark.long
 def test_a_batch_is_rejected_by_a_leader_that_has_forgotten_the_producer(
     forgetful: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -355,6 +355,7 @@ STATEFUL_QUERIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names",
     [("by_name", "extremes"), pytest.param(("totals", "visitors", "copied"), marks=pytest.mark.long)],

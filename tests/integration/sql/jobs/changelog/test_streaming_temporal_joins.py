@@ -141,6 +141,7 @@ def test_conditions_and_computed_columns(spark: Any, streaming: Any, topics: Top
     pipeline.process((1, 228), (2, None), (3, None))
 
 
+@pytest.mark.long
 def test_explain(pipeline: Pipeline) -> None:
     (row,) = pipeline.sql(f"EXPLAIN INSERT INTO result {JOIN.format('LEFT JOIN')}").collect()
     assert "default.rates: changelogMode=[I,UA,D]" in row.plan

@@ -73,6 +73,7 @@ def test_a_value_that_a_column_cannot_have_is_an_error_without_ansi_mode(
     assert numbers(topics, target, 0) == []
 
 
+@pytest.mark.long
 def test_a_query_waits_for_an_end_offset_that_does_not_exist_yet(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     put(topics, source, 1)
@@ -162,6 +163,7 @@ def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any
     assert rows(scan_bounded_mode="specific-offsets", scan_bounded_specific__offsets=offsets) == [1, 4, 5]
 
 
+@pytest.mark.long
 def test_new_topics_and_deleted_records_in_a_running_query(spark: Any, streaming: Any, topics: Topics) -> None:
     name, target = f"r{uuid.uuid4().hex}", topics.create()
     topics.create_named(f"{name}.a")

@@ -231,6 +231,7 @@ def test_a_dataframe_with_other_columns_is_rejected(spark: Any, sql: Any, topics
     topics.consume(target, 0)
 
 
+@pytest.mark.long
 def test_a_recreated_topic_is_an_error(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")

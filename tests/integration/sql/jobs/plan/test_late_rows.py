@@ -60,6 +60,7 @@ def test_a_regular_join_and_a_group_by_of_a_time_keep_late_rows(
     assert values(topics, grouped, 3) == [(time.format(hour), 1) for hour in ("12", "13", "14")]
 
 
+@pytest.mark.long
 def test_other_queries_keep_their_watermarks(streaming: Any, topics: Topics) -> None:
     for name in ("a", "b"):
         streaming(f"CREATE TABLE {name} ({COLUMNS.format('TIMESTAMP_LTZ(3)')}) {topics.with_options(topics.create())}")

@@ -201,6 +201,7 @@ def test_an_interrupted_batch_is_repeated(spark: Any, real_time: Any, topics: To
     assert ".metadata.crc" not in files  # Hadoop's local file system would write a checksum
 
 
+@pytest.mark.long
 def test_joins_with_tables(spark: Any, real_time: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     names = spark.createDataFrame([(1, "one"), (2, "two"), (2, "zwei")], "id INT, name STRING")
@@ -308,6 +309,7 @@ def test_schemas_of_a_registry(spark: Any, real_time: Any, topics: Topics, regis
     assert records[1].value() == encode_avro(written["id"], json.loads(written["schema"]), row)
 
 
+@pytest.mark.long
 def test_messages_of_protobuf(spark: Any, streaming: Any, topics: Topics, registry: EmbeddedRegistry) -> None:
     """Keys of a descriptor file and values of a registry are copied as they are."""
     middle = topics.create()
@@ -411,7 +413,7 @@ def test_secrets_appear_in_no_plan(spark: Any, real_time: Any, topics: Topics) -
     assert "KafkaTable" in texts[1] or "kafka" in texts[1]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("query", "target", "expected"),
     [
@@ -449,6 +451,7 @@ def test_rejects_what_real_time_mode_does_not_support(
     assert spark.streams.active == []
 
 
+@pytest.mark.long
 def test_headers_are_read_and_written(spark: Any, streaming: Any, topics: Topics) -> None:
     source = topics.create()
     streaming(

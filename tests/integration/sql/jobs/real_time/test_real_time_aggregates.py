@@ -49,6 +49,7 @@ def changes(messages: list[Message]) -> list[tuple[str, int | None]]:
     ]
 
 
+@pytest.mark.long
 def test_a_group_that_no_longer_passes_is_deleted(spark: Any, one_partition: Any, topics: Topics) -> None:
     source, target = create_tables(one_partition, topics)
     insert = "INSERT INTO tgt SELECT k, SUM(v) FROM src GROUP BY k HAVING SUM(v) < 10"
@@ -64,6 +65,7 @@ def test_a_group_that_no_longer_passes_is_deleted(spark: Any, one_partition: Any
     query.stop()
 
 
+@pytest.mark.long
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("query", "expected"),
@@ -110,7 +112,7 @@ def test_an_aggregate_of_rows_joined_with_a_table(spark: Any, one_partition: Any
     query.stop()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -64,6 +64,7 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
         sql(f"STOP JOB '{stopped}'")
 
 
+@pytest.mark.long
 def test_show_jobs_fits_into_80_columns(
     spark: Any, sql: Any, start: Any, topics: Topics, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_table_of_files_has_each_row_once_across_restarts(
     assert rows(spark, "SELECT id, name, origin, CAST(day AS STRING) FROM archive") == expected
 
 
+@pytest.mark.long
 def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
     create_table("CREATE TABLE lake (id INT, tag STRING, name CHAR(3)) USING orc PARTITIONED BY (tag)")
     streaming("SET 'pipeline.name' = 'by-name'")
@@ -215,6 +216,7 @@ def test_rows_that_would_be_invisible_are_refused(
     assert rows(spark, "SELECT * FROM lake") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.long
 def test_a_query_that_does_not_start_leaves_the_table_to_others(
     spark: Any, streaming: Any, create_table: Any, src: str, tmp_path: Path
 ) -> None:
@@ -225,6 +227,7 @@ def test_a_query_that_does_not_start_leaves_the_table_to_others(
     assert rows(spark, "SELECT * FROM lake") == [(9,)]
 
 
+@pytest.mark.long
 def test_explain(spark: Any, streaming: Any, create_table: Any, src: str) -> None:
     create_table("CREATE TABLE lake (id INT) USING parquet")
     plan = streaming("EXPLAIN INSERT INTO lake SELECT id FROM src").collect()[0][0]
@@ -232,6 +235,7 @@ def test_explain(spark: Any, streaming: Any, create_table: Any, src: str) -> Non
     assert not spark.streams.active
 
 
+@pytest.mark.long
 def test_create_table_as_starts_a_continuous_query(
     spark: Any, streaming: Any, create_table: Any, topics: Topics, src: str
 ) -> None:

@@ -91,6 +91,7 @@ def flat(batches: list[list[int]]) -> list[int]:
     return [value for batch in batches for value in batch]
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("version", [4, 5, 7, 9, 11, 12])
 @pytest.mark.parametrize(("start", "stop"), [(0, 100), (1, 99), (50, 51), (98, 100)])
 @pytest.mark.parametrize("max_bytes", [200, 1 << 20])

@@ -416,6 +416,7 @@ def test_backoff_before_a_retry(broker: SimulatedBroker, key: str, error: int) -
     assert broker.values("t") == [b"a"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("in_flight", [1, 2])
 def test_requests_in_flight(broker: SimulatedBroker, in_flight: int) -> None:
     broker.errors[ApiKey.PRODUCE] = [SILENT] * in_flight
