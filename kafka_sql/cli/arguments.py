@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 # spark-submit's options that apply to a shell, as of Spark 4
@@ -129,30 +130,16 @@ def _create_parser() -> argparse.ArgumentParser:
         argument_default=argparse.SUPPRESS,
     )
     add = parser.add_argument
-    add(
-        "-e",
-        dest="sources",
-        action=_Source,
-        const="text",
-        metavar="STATEMENTS",
-        help="run these statements; repeatable",
-    )
-    add(
-        "-f", dest="sources", action=_Source, const="file", metavar="FILE", help="run a file; - reads stdin; repeatable"
-    )
-    add("-i", dest="init", action=_Append, metavar="FILE", help="run a file first; repeatable")
+    sources: dict[str, Any] = {"dest": "sources", "action": "append"}
+    add("-e", **sources, type=partial(_pair, "text"), metavar="STATEMENTS", help="run these statements; repeatable")
+    add("-f", **sources, type=partial(_pair, "file"), metavar="FILE", help="run a file; - reads stdin; repeatable")
+    add("-i", dest="init", action="append", metavar="FILE", help="run a file first; repeatable")
     add("-S", "--silent", action="store_true", help="print results only")
     add("-v", "--verbose", action="store_true", help="print each statement before its result")
     add("--database", metavar="NAME", help="the current database at the start")
     pair: dict[str, Any] = {"action": _Pair, "metavar": "KEY=VALUE"}
-    add(
-        "-d",
-        "--define",
-        "--hivevar",
-        dest="variables",
-        **pair,
-        help="set a variable: ${KEY} in statements becomes VALUE",
-    )
+    variables = {**pair, "dest": "variables", "help": "set a variable: ${KEY} in statements becomes VALUE"}
+    add("-d", "--define", "--hivevar", **variables)
     add("--hiveconf", **pair, help="set a Hive or Hadoop property")
     add("--catalog", metavar="FOLDER", help="persist the tables in this folder, one .sql file each")
     add("--remote", metavar="URL", help="run the statements on a Spark Connect server, sc://host:port")
@@ -161,18 +148,12 @@ def _create_parser() -> argparse.ArgumentParser:
     add("--version", action=_Version, nargs=0, help="print the versions and exit")
     submit = parser.add_argument_group("options of spark-submit, passed on (see spark-submit --help)")
     for option in _SUBMIT_OPTIONS:
-        submit.add_argument(option, dest="submit", action=_Submit, metavar="VALUE")
+        submit.add_argument(option, dest="submit", action="extend", type=partial(_pair, option), metavar="VALUE")
     return parser
 
 
-class _Source(argparse.Action):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        namespace.sources.append((self.const, values))
-
-
-class _Append(argparse.Action):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        getattr(namespace, self.dest).append(values)
+def _pair(first: str, second: str) -> tuple[str, str]:
+    return first, second
 
 
 class _Pair(argparse.Action):
@@ -182,11 +163,6 @@ class _Pair(argparse.Action):
             # do not show the value: without its key, it is unknown whether it is a secret
             parser.error(f"{option} expects KEY=VALUE")
         getattr(namespace, self.dest)[key.strip()] = value
-
-
-class _Submit(argparse.Action):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        namespace.submit.extend((option, values))
 
 
 class _Version(argparse.Action):

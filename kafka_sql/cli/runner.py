@@ -57,7 +57,7 @@ class Runner:
         def tick() -> None:
             if execution.is_printing:
                 return
-            line = progress_bar(*self._engine.count_tasks(self.spark, execution.tag), start)
+            line = progress_bar(*self._engine.count_tasks(execution.tag), start)
             if line is not None:
                 self.screen.status(line, lambda: not execution.is_printing)
 
@@ -93,7 +93,7 @@ class _Execution:
             self._run()
 
     def _run(self) -> None:
-        self.engine.tag(self.spark, self.tag)
+        self.engine.tag(self.tag)
         text = substitute(self.spark, self.statement, self.screen.error)
         result = self.spark.sql(text)
         self._columns = result.columns
@@ -112,7 +112,7 @@ class _Execution:
         if self.query is not None:
             self.query.stop()
         else:
-            self.engine.cancel(self.spark, self.tag)
+            self.engine.cancel(self.tag)
 
     def _print_all(self, result: DataFrame, chunks: Iterator[Rows]) -> None:
         first_chunk = next(chunks, [])

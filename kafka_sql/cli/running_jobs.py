@@ -24,10 +24,17 @@ def wait_for_jobs(spark: SparkSession, screen: Screen) -> int:
     supervisor notices and restarts the process; all jobs then resume from their checkpoints.
     """
     running = [job for job in session_jobs(spark) if job.status == RUNNING]
-    if not running:
-        return 1 if _report_failed([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
-    names = ", ".join(f"{job.name} ({job.id})" for job in running)
-    screen.info(f"Running until the jobs end or Ctrl-C stops them: {names}")
+    if running:
+        names = ", ".join(f"{job.name} ({job.id})" for job in running)
+        screen.info(f"Running until the jobs end or Ctrl-C stops them: {names}")
+        _wait_for_end(spark, running, screen)
+    failed = [job for job in session_jobs(spark) if job.status == FAILED]
+    for job in failed:
+        report_failure(job, screen)
+    return int(bool(failed))
+
+
+def _wait_for_end(spark: SparkSession, running: list[Job], screen: Screen) -> None:
     events: SimpleQueue[int] = SimpleQueue()
     with handle_signals(events.put):
         for job in running:
@@ -37,7 +44,6 @@ def wait_for_jobs(spark: SparkSession, screen: Screen) -> int:
             if _next_event(events, running, screen) or any(job.status == FAILED for job in session_jobs(spark)):
                 stop_jobs(running)
     screen.clear()
-    return 1 if _report_failed([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
 
 
 def stop_jobs(running: list[Job]) -> None:
@@ -73,7 +79,6 @@ def job_progress(job: Job) -> str:
     return f"{job.name}: batch {progress.batchId}, {progress.processedRowsPerSecond or 0:,.0f} rows/s"
 
 
-def _report_failed(failed: list[Job], screen: Screen) -> bool:
-    for job in failed:
-        screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
-    return bool(failed)
+def report_failure(job: Job, screen: Screen) -> None:
+    """Print why a job failed."""
+    screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")

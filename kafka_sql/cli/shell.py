@@ -6,20 +6,16 @@ import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from kafka_sql.cli import script
 from kafka_sql.cli.runner import Runner
-from kafka_sql.cli.running_jobs import stop_jobs
+from kafka_sql.cli.running_jobs import report_failure, stop_jobs
 from kafka_sql.cli.screen import Screen
-from kafka_sql.sql.errors.spark_errors import error_message
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, session_jobs
 from kafka_sql.sql.recognize.splitter import split
 from kafka_sql.version import VERSION
-
-HISTORY = Path("~/.kafka_sql_history")
 
 PromptReader = Callable[[str], str]  # returns the text entered at a prompt; raises EOFError at the end
 
@@ -63,7 +59,9 @@ def _prompt_reader(runner: Runner) -> PromptReader:
     if find_spec("prompt_toolkit") is None:
         runner.screen.info("For line editing, history and completion, run: pip install 'kafka-sql[shell]'")
         return _read_plain
-    return _editor(runner)
+    from kafka_sql.cli.editor import editor
+
+    return editor(runner)
 
 
 def _read_plain(prompt: str) -> str:
@@ -74,57 +72,12 @@ def _read_plain(prompt: str) -> str:
         line = sys.stdin.readline()
         if not line:
             raise EOFError
-        text, shown_prompt = text + line, _continuation_prompt(prompt)
+        text, shown_prompt = text + line, continuation_prompt(prompt)
     return text
 
 
-def _editor(runner: Runner) -> PromptReader:
-    """Return a reader with line editing, history, completion and highlighting."""
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.filters import completion_is_selected
-    from prompt_toolkit.history import History, InMemoryHistory
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-
-    from kafka_sql.cli.completion import SqlCompleter
-    from kafka_sql.cli.highlighting import STYLE, SqlHighlighter
-    from kafka_sql.cli.history import MaskedHistory
-
-    try:
-        history: History = MaskedHistory(HISTORY.expanduser())
-    except OSError as e:
-        runner.screen.error(f"The history cannot be stored in {HISTORY}: {e.strerror}.")
-        history = InMemoryHistory()
-    keys = KeyBindings()
-
-    @keys.add("enter", filter=~completion_is_selected)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if is_complete(buffer.text):
-            buffer.validate_and_handle()
-        else:
-            buffer.insert_text("\n")
-
-    completer = SqlCompleter(runner.spark)
-    session: PromptSession[str] = PromptSession(
-        history=history,
-        completer=completer,
-        complete_in_thread=True,
-        complete_while_typing=False,
-        key_bindings=keys,
-        lexer=SqlHighlighter(),
-        style=STYLE,
-        multiline=True,
-        prompt_continuation=lambda width, line, wrap: _continuation_prompt(" " * width),
-    )
-
-    def read(prompt: str) -> str:
-        completer.invalidate()
-        return session.prompt(prompt)
-
-    return read
-
-
-def _continuation_prompt(prompt: str) -> str:
+def continuation_prompt(prompt: str) -> str:
+    """Return what is printed before the next lines of a statement, as wide as the prompt."""
     return "> ".rjust(len(prompt))
 
 
@@ -140,7 +93,7 @@ def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:
         if run not in reported_runs and job.status != RUNNING:
             reported_runs.add(run)
             if job.status == FAILED:
-                runner.screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
+                report_failure(job, runner.screen)
             elif not job.stopped:
                 runner.screen.info(f"Job {job.name} ({job.id}) has finished.")
 

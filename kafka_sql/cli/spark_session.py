@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import shlex
 import signal
-from contextlib import nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Final
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments, submit_arguments
 from kafka_sql.cli.class_archive import use_archive
-from kafka_sql.cli.java_output import hold_startup_output
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.script import find_unreadable
 from kafka_sql.embedded.java import find_java
@@ -23,6 +27,8 @@ from kafka_sql.runtime.error_loggers import disable_error_loggers
 from kafka_sql.sql.errors.spark_errors import error_message
 
 _JOBS_LOGGER = "kafka_sql.sql.jobs"  # logs failed jobs, which the shell reports itself
+_STDERR: Final = 2  # the file descriptor that Java inherits
+_CHUNK_BYTES: Final = 65536
 
 
 def start_session(arguments: Arguments, screen: Screen) -> SparkSession | None:
@@ -78,3 +84,39 @@ def _connect(arguments: Arguments) -> SparkSession:
     for key, value in arguments.conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+@contextmanager
+def hold_startup_output() -> Iterator[None]:
+    """Discard what processes that are started in a ``with`` block print to standard error, until the block's end.
+
+    Their later output is printed. If Java exits in the block, what it printed is the cause, and is printed.
+    """
+    reader, writer = os.pipe()
+    stderr = os.dup(_STDERR)
+    os.dup2(writer, _STDERR)
+    end = secrets.token_bytes()  # written to the pipe at the end of the block
+    is_cause = False
+    has_passed_end = threading.Event()
+
+    def forward() -> None:
+        output = b""
+        while end not in output:
+            output += os.read(reader, _CHUNK_BYTES)
+        before, _, after = output.partition(end)
+        os.write(stderr, before + after if is_cause else after)
+        has_passed_end.set()
+        while output := os.read(reader, _CHUNK_BYTES):
+            os.write(stderr, output)
+
+    threading.Thread(target=forward, daemon=True).start()
+    try:
+        yield
+    except PySparkRuntimeError as e:
+        is_cause = e.getCondition() == "JAVA_GATEWAY_EXITED"
+        raise
+    finally:
+        os.dup2(stderr, _STDERR)
+        os.write(writer, end)
+        os.close(writer)
+        has_passed_end.wait()

@@ -32,7 +32,7 @@ from kafka_sql.catalog.data_source import data_source_class
 from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.checks.table import check_table
 from kafka_sql.cli import runner
-from kafka_sql.cli.history import MaskedHistory
+from kafka_sql.cli.editor import MaskedHistory
 from kafka_sql.cli.screen import Screen
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import KafkaSqlError

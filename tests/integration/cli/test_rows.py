@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.cli.classic import collect_rows
+from kafka_sql.cli.engine import Classic
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 from tests.topics import Topics
@@ -90,7 +90,7 @@ def test_values_are_printed_with_the_settings_of_the_session(spark: SparkSession
 def test_a_limit_reads_the_partitions_that_it_needs(spark: SparkSession) -> None:
     spark.sparkContext.setJobGroup("shell rows", "")
     try:
-        assert list(collect_rows(spark.range(0, 100, 1, 50).where("id >= 0").limit(1))) == [[["0"]]]
+        assert list(Classic(spark).collect_rows(spark.range(0, 100, 1, 50).where("id >= 0").limit(1))) == [[["0"]]]
         tracker = spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("shell rows")]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.cli import classic, connect
 from kafka_sql.cli import runner as module
-from kafka_sql.cli.engine import engine_for
+from kafka_sql.cli.engine import Classic, Connect, engine_for
 from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
@@ -37,10 +36,10 @@ class Engine:
         self.canceled: list[str] = []
         self.tags: list[str] = []
 
-    def tag(self, _: object, tag: str) -> None:
+    def tag(self, tag: str) -> None:
         self.tags.append(tag)
 
-    def cancel(self, _: object, tag: str) -> None:
+    def cancel(self, tag: str) -> None:
         self.canceled.append(tag)
 
     def collect_rows(self, frame: Any) -> Any:
@@ -88,8 +87,8 @@ def run(spark: Any, statement: str = "SELECT 1", verbose: bool = False) -> None:
 def test_the_engine_is_that_of_the_session() -> None:
     classic_session: Any = SimpleNamespace(_jsparkSession=object())
     connect_session: Any = SimpleNamespace()
-    assert engine_for(classic_session) is classic
-    assert engine_for(connect_session) is connect
+    assert isinstance(engine_for(classic_session), Classic)
+    assert isinstance(engine_for(connect_session), Connect)
 
 
 def test_rows_and_time(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kafka_sql.cli import script
-from kafka_sql.cli.help import HELP
 from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.screen import Screen
 from kafka_sql.errors import StatementError
@@ -52,7 +51,7 @@ def test_quit_with_more_words_is_a_statement(runner: Any) -> None:
 def test_help(runner: Any, capsys: pytest.CaptureFixture[str]) -> None:
     script.run_text(runner, "Help; A; help me")
     assert runner.statements == ["A", "help me"]
-    assert capsys.readouterr().out == HELP + "\n"
+    assert capsys.readouterr().out == script.HELP + "\n"
 
 
 def test_the_first_error_ends_the_script(runner: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.cli.highlighting import styled_lines
-from kafka_sql.cli.history import MaskedHistory
+from kafka_sql.cli.editor import MaskedHistory, styled_lines
 from kafka_sql.cli.shell import is_complete
 
 

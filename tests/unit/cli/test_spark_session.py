@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,33 @@ def test_ctrl_c_while_spark_starts(words: list[str], monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(spark_session, "create_session", interrupt)
     monkeypatch.setattr(sys, "argv", ["kafka-sql", *words, "-e", "SELECT 1"])
     assert command.main() == 130
+
+
+def test_lines_are_printed_once_the_process_has_started(capfd: pytest.CaptureFixture[str]) -> None:
+    with spark_session.hold_startup_output():
+        script = "echo starting >&2; echo; read line; echo later >&2"
+        process = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+    process.communicate(b"\n")
+    printed = ""
+    while not printed:  # another thread prints it
+        printed = capfd.readouterr().err
+    assert printed == "later\n"
+
+
+@pytest.mark.parametrize(("condition", "printed"), [("JAVA_GATEWAY_EXITED", "no java\n"), ("OTHER", "")])
+def test_the_cause_is_printed_if_java_exits(
+    condition: str, printed: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    error = PySparkRuntimeError(message="failed")
+    monkeypatch.setattr(error, "getCondition", lambda: condition)
+
+    def start() -> None:
+        with spark_session.hold_startup_output():
+            subprocess.run(["sh", "-c", "echo no java >&2"], check=True)
+            raise error
+
+    with pytest.raises(PySparkRuntimeError):
+        start()
+    assert capfd.readouterr().err == printed
