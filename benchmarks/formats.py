@@ -216,7 +216,7 @@ def compare_confluent(batch: pa.RecordBatch) -> list[FormatComparison]:
     decoder, encoder = codec_of("avro")
     payloads = encoder.encode(batch)
     schema = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
-    reader, writer = AvroReader(resolve_schemas(schema, schema, SCHEMA)), AvroWriter(SCHEMA, schema)
+    reader, writer = AvroReader(resolve_schemas(schema, schema, SCHEMA), HEADER_SIZE), AvroWriter(SCHEMA, schema)
     framed = writer.write(batch, encode_header(7))
     rows_ = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
 
@@ -224,7 +224,8 @@ def compare_confluent(batch: pa.RecordBatch) -> list[FormatComparison]:
         data, offsets = bytes_and_offsets(framed)
         if not (schema_ids(data, offsets, rows_) == 7).all():
             sys.exit("FAILED: wrong schema id")
-        return reader.read(data, offsets, rows_, HEADER_SIZE)[0]
+        bounds = offsets.astype("int64")
+        return reader.read(data, bounds[:-1] + HEADER_SIZE, bounds[1:], rows_)[0]
 
     check(read(), batch)
     return [

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaRegistryError
-from kafka_sql.formats.confluent.decoder import WireFormatDecoder
 from kafka_sql.formats.payload import Payload
 from kafka_sql.runtime.continuous_task import serving_continuous_task
 from kafka_sql.spark.driver_requests import serve_requests
@@ -54,16 +53,16 @@ class WriterSchemas:
         decoder, (schema_id, *indexes) = self._payload.create_decoder(self._schema), schema.split(" ")
         try:
             with serving_continuous_task():
-                if isinstance(decoder, WireFormatDecoder):
-                    answer = _avro_schema(decoder, int(schema_id))
-                else:
+                if indexes:
                     answer = _message(decoder, int(schema_id), bytes.fromhex(indexes[0]))
+                else:
+                    answer = _avro_schema(decoder, int(schema_id))
         except SchemaRegistryError as e:
             answer = {"error": f"{type(e).__module__}.{type(e).__name__}: {e}"}
         return json.dumps(answer)
 
 
-def _avro_schema(decoder: WireFormatDecoder, schema_id: int) -> dict[str, Any]:
+def _avro_schema(decoder: Any, schema_id: int) -> dict[str, Any]:
     reader = decoder.find_reader(schema_id)
     if isinstance(reader, str):
         return {"reason": reader}

@@ -26,10 +26,8 @@ class Batch(NamedTuple):
 
     Attributes:
         data: bytes of all payloads.
-        offsets: int32: where each payload begins and ends in ``data``.
-        indices: int64: which payloads to decode.
-        begin, end: range of ``indices`` to decode.
-        header_size: bytes to skip at the start of each payload.
+        starts, ends: int64: where each payload begins and ends in ``data``.
+        begin, end: range of the payloads to decode.
         operations: int64, n x OPERATION_CELLS: the plan.
         jumps: int64: numbers of operations, one per branch of a union.
         literals: bytes of enum symbols and defaults.
@@ -40,11 +38,10 @@ class Batch(NamedTuple):
     """
 
     data: int
-    offsets: int
-    indices: int
+    starts: int
+    ends: int
     begin: int
     end: int
-    header_size: int
     operations: int
     jumps: int
     literals: int
@@ -59,11 +56,10 @@ class Batch(NamedTuple):
 
 @compiled
 def decode_rows(batch: Batch) -> int:
-    """Decode payloads until one fails; return its position in ``batch.indices``, or ``batch.end`` if none does."""
+    """Decode payloads until one fails; return its position, or ``batch.end`` if none does."""
     for position in range(batch.begin, batch.end):
-        offsets = batch.offsets + 4 * load_int64(batch.indices, position)
-        begin = batch.data + load(offsets, types.int32)
-        if not _decode_row(batch, begin, batch.data + load(offsets + 4, types.int32)):
+        start, end = load_int64(batch.starts, position), load_int64(batch.ends, position)
+        if not _decode_row(batch, batch.data + start, batch.data + end):
             return position
     return batch.end
 
@@ -71,10 +67,7 @@ def decode_rows(batch: Batch) -> int:
 @inline_helper
 def _decode_row(batch: Batch, begin: int, end: int) -> bool:
     """Decode the payload between two addresses; return False after recording a failure."""
-    cursor = begin + batch.header_size
-    operation = batch.operations
-    if cursor > end:
-        return _record_failure(batch, operation, -1, opcodes.TRUNCATED)
+    cursor, operation = begin, batch.operations
     while True:
         opcode, start = load_int64(operation, opcodes.OPCODE), cursor
         next_operation = operation + _OPERATION_SIZE

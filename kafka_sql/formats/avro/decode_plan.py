@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,15 +31,6 @@ class SchemaTooLarge(ValueError):
 
     def __init__(self) -> None:
         super().__init__(f"has too many parts: reading a record takes more than {MAX_OPERATIONS:,} operations")
-
-
-class PlanTables(NamedTuple):
-    """A plan as the decode loop takes it; see ``decode_kernels.Batch``."""
-
-    operations: npt.NDArray[np.int64]
-    jumps: npt.NDArray[np.int64]
-    literals: npt.NDArray[np.uint8]
-    literal_ranges: npt.NDArray[np.int64]
 
 
 class _Subroutine(NamedTuple):
@@ -173,14 +164,14 @@ class AvroDecodePlan:
         self.literals += value
         return len(self.literal_ranges) - 1
 
-    def tables(self) -> PlanTables:
-        """Return the plan as arrays."""
-        return PlanTables(
-            np.array(self.operations, np.int64),
-            np.array(self.jumps or [0], np.int64),
-            np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
-            np.array(self.literal_ranges or [(0, 0)], np.int64),
-        )
+    def tables(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the plan's tables in ``decode_kernels.Batch``."""
+        return {
+            "operations": np.array(self.operations, np.int64),
+            "jumps": np.array(self.jumps or [0], np.int64),
+            "literals": np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
+            "literal_ranges": np.array(self.literal_ranges or [(0, 0)], np.int64),
+        }
 
 
 def child_path(path: str, name: str) -> str:

@@ -16,6 +16,7 @@ from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
+from kafka_sql.formats.columnar.binary_reader import pass_addresses
 from kafka_sql.options import Options
 
 _FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative
@@ -122,19 +123,12 @@ class AvroWriter:
         positions, ends = np.zeros((2, self._plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
         outcome = encode_kernels.encode_rows(
-            encode_kernels.Batch(
-                operations=self._operations.ctypes.data,
-                inputs=inputs.ctypes.data,
-                row_count=count,
-                header=prefix.ctypes.data,
-                header_size=len(prefix),
-                output=output.ctypes.data,
-                offsets=offsets.ctypes.data,
-                positions=positions.ctypes.data,
-                ends=ends.ctypes.data,
-                failed_operation=failed_operation.ctypes.data,
+            pass_addresses(
+                encode_kernels.Batch, operations=self._operations, inputs=inputs, row_count=count, header=prefix,
+                header_size=len(prefix), output=output, offsets=offsets, positions=positions, ends=ends,
+                failed_operation=failed_operation,
             )
-        )
+        )  # fmt: skip
         if outcome < 0:
             raise self._error(outcome, int(failed_operation[0]))
         used_bytes = int(offsets[-1])

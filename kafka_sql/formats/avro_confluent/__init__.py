@@ -18,10 +18,10 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.decoder import create_decoder
+    from kafka_sql.formats.avro_confluent.decoder import AvroConfluentDecoder
 
     avro = parse_schema(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
-    return create_decoder(schema, avro, AVRO_CONFLUENT_OPTIONS, options, metadata)
+    return AvroConfluentDecoder(schema, avro, AVRO_CONFLUENT_OPTIONS, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:

@@ -104,11 +104,12 @@ class _DocumentDecoder:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.decoder import create_decoder
+    from kafka_sql.formats.avro_confluent.decoder import AvroConfluentDecoder
 
     def create_document_decoder(document: pa.Schema) -> Decoder:
         declared = _with_declared_types(document, schema, nullable=True)
-        return _DocumentDecoder(create_decoder(document, _reader_schema(declared, options), OPTIONS, options))
+        avro = _reader_schema(declared, options)
+        return _DocumentDecoder(AvroConfluentDecoder(document, avro, OPTIONS, options))
 
     return ChangeDecoder(
         DEBEZIUM_AVRO, create_document_decoder, schema, metadata, has_envelope=False, ignore_errors=False

@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_sql.errors import DecodeError, IncompatibleSchemaError, SchemaNotFoundError
+from kafka_sql.errors import DecodeError, SchemaNotFoundError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.client import SchemaRegistry
+from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices
+from kafka_sql.formats.confluent.client import cached_registry
+from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
 from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME, RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import (
     HEADER_SIZE,
-    Bytes,
-    Indices,
-    Offsets,
     SchemaIds,
-    group_by_id,
     missing_header_errors,
     schema_ids,
     split_by_header,
 )
-from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, SupportsReadCheck, report_or_raise
+from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, report_or_raise
+from kafka_sql.options import Options
 
 T = TypeVar("T")
 
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
-class PayloadReader(Protocol):
-    """Decodes payloads of one schema."""
+class Group(NamedTuple):
+    """The payloads that one reader decodes.
 
-    def read(
-        self, data: Bytes, offsets: Offsets, indices: Indices, header_size: int = 0, errors: ErrorSink = None
-    ) -> tuple[list[pa.Array], Indices]:
-        """Decode the payloads that ``indices`` names.
+    Attributes:
+        key: the schema's id, and what else ``find_reader`` takes.
+        positions: which of the payloads these are.
+        starts: where each record begins in the data.
+    """
 
-        Args:
-            header_size: bytes to skip at the start of each payload.
-            errors: collects the errors of malformed payloads.
-
-        Returns:
-            the columns, and which of the payloads were decoded, each to one row.
-
-        Raises:
-            DecodeError: a payload is malformed, and there is no ``errors``.
-        """
-        ...
+    key: tuple[Any, ...]
+    positions: Indices | slice
+    starts: Indices
 
 
-class WireFormatDecoder(SupportsReadCheck):
+class WireFormatDecoder(ABC):
     """Decodes payloads in Confluent's wire format; skips null payloads.
 
     Attributes:
@@ -61,101 +54,86 @@ class WireFormatDecoder(SupportsReadCheck):
     def __init__(
         self,
         schema: pa.Schema,
-        registry: SchemaRegistry,
-        create_reader: Callable[[RegisteredSchema], PayloadReader],
-        subject: str | None,
+        registry_options: RegistryOptions,
+        options: Options,
         metadata: tuple[str, ...] = (),
+        ignore_errors: bool = False,
     ) -> None:
         """
         Args:
-            create_reader: creates a reader that decodes payloads of a schema as the columns. Raises ValueError if
-                that is impossible; its message continues a sentence such as "the Avro schema of id 5 ...".
             metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
+            ignore_errors: whether to skip malformed payloads.
+
+        Raises:
+            OptionError: the registry's settings are invalid.
         """
-        self.registry = registry
-        self._schema, self._create_reader = schema, create_reader
-        self._subject, self._metadata = subject, metadata
-        self._readers: dict[int, PayloadReader | str] = {}  # by schema id; or the reason that it cannot be read
+        self._schema, self._metadata, self._ignore_errors = schema, metadata, ignore_errors
+        self._subject = options.get(registry_options.subject)
+        self.registry = cached_registry(registry_settings(registry_options, options))
+
+    @abstractmethod
+    def find_reader(self, *key: Any) -> BinaryReader | str:
+        """Return the reader of a group, or why its records cannot be read.
+
+        Raises:
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
+        """
+
+    @abstractmethod
+    def group(self, data: Bytes, starts: Indices, ends: Indices, ids: SchemaIds) -> Iterable[Group]:
+        """Yield the payloads of each reader.
+
+        Args:
+            starts, ends: where each payload begins, after the header, and ends in ``data``.
+            ids: the payloads' schema ids.
+        """
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
             DecodeError: a payload is malformed, or its schema is unknown or cannot be read as the columns, and there
-                is no ``errors``.
+                is no ``errors`` and errors are not ignored.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        framed, malformed = split_by_header(data, offsets, present, skip_malformed=errors is not None)
+        skip_malformed = self._ignore_errors or errors is not None
+        framed, malformed = split_by_header(data, offsets, present, skip_malformed=skip_malformed)
         ids = schema_ids(data, offsets, framed)
-        columns, decoded = self._read_all(data, offsets, framed, ids, errors)
-        for error in missing_header_errors(data, offsets, malformed):
+        starts, ends = offsets[framed].astype(np.int64) + HEADER_SIZE, offsets[framed + 1].astype(np.int64)
+
+        def read(group: Group) -> tuple[list[pa.Array], Indices]:
+            reader, indices = self.find_reader(*group.key), framed[group.positions]
+            if not isinstance(reader, str):
+                return reader.read(data, group.starts, ends[group.positions], indices, errors)
+            for index in [] if self._ignore_errors else indices.tolist():
+                report_or_raise(errors, DecodeError(index, None, reader))
+            return [pa.array([], field.type) for field in self._schema], indices[:0]
+
+        columns, rows = read_groups(self._schema, self.group(data, starts, ends, ids), read)
+        for error in [] if self._ignore_errors else missing_header_errors(data, offsets, malformed):
             report_or_raise(errors, error)
-        if self._metadata:
-            ids = schema_ids(data, offsets, decoded)
-        payload_indices = None if len(decoded) == len(payloads) else pa.array(decoded, pa.int64())
-        return Decoded(columns, payload_indices, metadata_columns(self._metadata, ids, self._subject))
+        row_ids = schema_ids(data, offsets, rows) if self._metadata else ids[:0]
+        payload_indices = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
+        return Decoded(columns, payload_indices, metadata_columns(self._metadata, row_ids, self._subject))
 
-    def check_readable(self) -> str:
-        """Check that the subject's latest schema can be read as the columns; return a sentence that says so.
+    def read_schema(self, schema_id: int, use: Callable[[RegisteredSchema], T]) -> T | str:
+        """Return what ``use`` makes of a schema, or why the schema cannot be read.
+
+        Args:
+            use: raises ValueError if the schema cannot be read; its message continues a sentence such as "the Avro
+                schema of id 5 ...".
 
         Raises:
-            IncompatibleSchemaError: the latest schema cannot be read as the columns.
             SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
-        if self._subject is None:
-            return "the table has no single subject; each record names its own schema"
         try:
-            latest = self.registry.latest_schema(self._subject)
-        except SchemaNotFoundError:
-            return f"subject '{self._subject}' has no schema yet"
-        description = f"the latest schema of subject '{self._subject}' (id {latest.schema_id})"
-        try:
-            self._create_reader(latest)
+            return use(self.registry.schema_by_id(schema_id))
+        except SchemaNotFoundError as e:
+            return str(e)
         except ValueError as e:
-            raise IncompatibleSchemaError(
-                f"{description[0].upper()}{description[1:]} {e}.", subject=self._subject, schema_id=latest.schema_id
-            ) from e
-        return f"{description} has the table's columns"
-
-    def _read_all(
-        self, data: Bytes, offsets: Offsets, indices: Indices, ids: SchemaIds, errors: ErrorSink
-    ) -> tuple[list[pa.Array], Indices]:
-        """Decode the payloads of each schema; return the columns, and the payload index of each row."""
-        if len(ids) and (ids == ids[0]).all():
-            return self._read(int(ids[0]), data, offsets, indices, errors)
-        return read_groups(
-            self._schema,
-            group_by_id(ids),
-            lambda group: self._read(group[0], data, offsets, indices[group[1]], errors),
-        )
-
-    def _read(
-        self, schema_id: int, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
-    ) -> tuple[list[pa.Array], Indices]:
-        """Decode payloads of one schema."""
-        reader = self.find_reader(schema_id)
-        if not isinstance(reader, str):
-            return reader.read(data, offsets, indices, HEADER_SIZE, errors)
-        for index in indices.tolist():
-            report_or_raise(errors, DecodeError(index, None, reader))
-        return [pa.array([], field.type) for field in self._schema], indices[:0]
-
-    def find_reader(self, schema_id: int) -> PayloadReader | str:
-        """Return the reader of a schema, or why the schema cannot be read.
-
-        Raises:
-            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
-        """
-        if schema_id not in self._readers:
-            try:
-                self._readers[schema_id] = self._create_reader(self.registry.schema_by_id(schema_id))
-            except SchemaNotFoundError as e:
-                self._readers[schema_id] = str(e)
-            except ValueError as e:
-                self._readers[schema_id] = f"the {self.registry.schema_type_name} schema of id {schema_id} {e}"
-        return self._readers[schema_id]
+            return f"the {self.registry.schema_type_name} schema of id {schema_id} {e}"
 
 
 def read_groups(

@@ -7,20 +7,15 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.header_kernels import copy_without_headers
+from kafka_sql.formats.columnar.binary_reader import Bytes, Indices, hex_excerpt
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 Offsets: TypeAlias = npt.NDArray[np.int32]
-Indices: TypeAlias = npt.NDArray[np.int64]
 SchemaIds: TypeAlias = npt.NDArray[np.uint32]
 
 HEADER_SIZE: Final = 5
 MAGIC_BYTE: Final = 0
-_EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
 
 
 def encode_header(schema_id: int) -> bytes:
@@ -48,14 +43,13 @@ def split_by_header(
 
 def missing_header_errors(data: Bytes, offsets: Offsets, indices: Indices) -> list[DecodeError]:
     """Return the errors of payloads that lack a header."""
-    payloads = [data[offsets[index] : offsets[index + 1]].tobytes() for index in indices]
     expected = (
         "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema id "
         "before the record (schema ids in headers, such as __value_schema_id, are not supported); the payload is: "
     )
     return [
-        DecodeError(index, None, expected + payload[:_EXCERPT_SIZE].hex(" "))
-        for index, payload in zip(indices.tolist(), payloads, strict=True)
+        DecodeError(index, None, expected + hex_excerpt(data[offsets[index] : offsets[index + 1]]))
+        for index in indices.tolist()
     ]
 
 
@@ -68,18 +62,11 @@ def schema_ids(data: Bytes, offsets: Offsets, indices: Indices) -> SchemaIds:
     return id_bytes.view(">u4").reshape(-1).astype(np.uint32)
 
 
-def group_by_id(ids: SchemaIds) -> Iterator[tuple[int, Indices]]:
+def group_by_id(ids: SchemaIds) -> Iterator[tuple[int, Indices | slice]]:
     """Yield each schema id, and the positions that have it, in order."""
+    if len(ids) and (ids == ids[0]).all():
+        yield int(ids[0]), slice(None)
+        return
     order = np.argsort(ids, kind="stable")
     distinct, first = np.unique(ids[order], return_index=True)
     yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=len(distinct) > 0)
-
-
-def strip_headers(payloads: pa.BinaryArray) -> pa.BinaryArray:
-    """Return payloads, none of which is null, without their headers."""
-    data, offsets = bytes_and_offsets(payloads)
-    output_offsets = np.empty(len(offsets), np.int32)
-    output = np.empty(int(offsets[-1] - offsets[0]) - HEADER_SIZE * len(payloads), np.uint8)
-    copy_without_headers(data, offsets, HEADER_SIZE, output, output_offsets)
-    buffers = [None, pa.py_buffer(output_offsets), pa.py_buffer(output)]
-    return pa.Array.from_buffers(pa.binary(), len(payloads), buffers)

@@ -8,12 +8,13 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.decoder import metadata_columns
-from kafka_sql.formats.confluent.wire_format import missing_header_errors, schema_ids, split_by_header, strip_headers
+from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, missing_header_errors, schema_ids, split_by_header
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, to_json_options
 from kafka_sql.formats.json_confluent.options import REGISTRY, RENAMED_JSON_OPTIONS
 from kafka_sql.options import Options
+from kafka_sql.runtime import arrow_compute as pc
 
 
 class JsonConfluentDecoder:
@@ -42,7 +43,8 @@ class JsonConfluentDecoder:
         data, offsets = bytes_and_offsets(payloads)
         skip_malformed = self._ignore_errors or errors is not None
         framed, malformed = split_by_header(data, offsets, present, skip_malformed=skip_malformed)
-        documents = strip_headers(payloads if len(framed) == len(payloads) else payloads.take(framed))
+        with_headers = payloads if len(framed) == len(payloads) else payloads.take(framed)
+        documents = pc.binary_replace_slice(with_headers, 0, HEADER_SIZE, b"")
         document_errors: list[DecodeError] = []
         try:
             decoded = self._decoder.decode(documents, None if errors is None else document_errors)

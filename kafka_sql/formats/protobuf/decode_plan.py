@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +30,6 @@ _WIRE_TYPES: Final = {  # those that are not VARINT
     FieldDescriptor.TYPE_MESSAGE: opcodes.LEN,
     FieldDescriptor.TYPE_GROUP: opcodes.SGROUP,
 }
-
-
-class PlanTables(NamedTuple):
-    """A plan as the decode loop takes it; see ``decode_kernels.Batch``."""
-
-    fields: npt.NDArray[np.int64]
-    messages: npt.NDArray[np.int64]
-    defaults: npt.NDArray[np.int64]
-    field_indices: npt.NDArray[np.int64]
-    constants: npt.NDArray[np.int64]
-    literals: npt.NDArray[np.uint8]
-    literal_ranges: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -75,17 +63,17 @@ class ProtobufDecodePlan:
     oneof_count: int = 0
     max_depth: int = 1
 
-    def tables(self) -> PlanTables:
-        """Return the plan as arrays."""
-        return PlanTables(
-            np.array(self.fields, np.int64).reshape(-1, opcodes.FIELD_CELLS),
-            np.array(self.messages, np.int64).reshape(-1, opcodes.MESSAGE_CELLS),
-            np.array(self.defaults, np.int64).reshape(-1, opcodes.DEFAULT_CELLS),
-            np.array(self.field_indices or [0], np.int64),
-            np.array(self.constants, np.int64),
-            np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
-            np.array(self.literal_ranges, np.int64),
-        )
+    def tables(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the tables of the decode loop."""
+        return {
+            "fields": np.array(self.fields, np.int64).reshape(-1, opcodes.FIELD_CELLS),
+            "messages": np.array(self.messages, np.int64).reshape(-1, opcodes.MESSAGE_CELLS),
+            "defaults": np.array(self.defaults, np.int64).reshape(-1, opcodes.DEFAULT_CELLS),
+            "field_indices": np.array(self.field_indices or [0], np.int64),
+            "constants": np.array(self.constants, np.int64),
+            "literals": np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
+            "literal_ranges": np.array(self.literal_ranges, np.int64),
+        }
 
 
 def plan_decoding(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.columnar.binary_reader import Bytes, Indices, hex_excerpt, pass_addresses, read_payloads
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
 from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, report_or_raise
@@ -23,9 +23,6 @@ from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES
 from kafka_sql.options import Options
 
-Indices: TypeAlias = npt.NDArray[np.int64]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-
 _REASONS: Final = {
     opcodes.TRUNCATED: "the message ends in the middle of a value",
     opcodes.BAD_NUMBER: "a number has too many bytes",
@@ -33,7 +30,6 @@ _REASONS: Final = {
     opcodes.BAD_UTF_8: "Protocol message had invalid UTF-8",
     opcodes.LACKS_REQUIRED: "Message missing required field",
 }
-_EXCERPT_SIZE: Final = 24  # bytes of a message that errors show
 
 
 class ProtobufDecoder:
@@ -58,11 +54,7 @@ class ProtobufDecoder:
         Raises:
             DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
         """
-        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        data, offsets = bytes_and_offsets(payloads)
-        bounds = offsets.astype(np.int64)
-        columns, decoded = self._reader.read(data, bounds[present], bounds[present + 1], present, errors)
-        return Decoded(columns, None if len(decoded) == len(payloads) else pa.array(decoded, pa.int64()))
+        return read_payloads(self._reader, payloads, errors)
 
 
 class ProtobufReader:
@@ -98,19 +90,7 @@ class ProtobufReader:
     def read(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink = None
     ) -> tuple[list[pa.Array], Indices]:
-        """Decode messages.
-
-        Args:
-            starts, ends: where each message begins and ends in ``data``.
-            indices: the payload index of each message.
-            errors: collects the errors of malformed messages, unless they are ignored.
-
-        Returns:
-            the columns, and the payload index of each row.
-
-        Raises:
-            DecodeError: a message is malformed, errors are not ignored, and there is no ``errors``.
-        """
+        """Decode messages; see ``BinaryReader``. Malformed ones are skipped without an error if errors are ignored."""
         skip_malformed = self._ignore_errors or errors is not None
         try:
             columns, decoded, failures = self._read(data, starts, ends, indices, skip_malformed)
@@ -161,7 +141,7 @@ class ProtobufReader:
         Raises:
             ColumnOverflow: the values do not fit a column.
         """
-        plan, tables, count = self._plan, self._tables, len(starts)
+        plan, count = self._plan, len(starts)
         starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
         failure, failures = (np.zeros(n * decode_kernels.FAILURE_CELLS, np.int64) for n in (1, count))
         outcomes = np.zeros(count, np.uint8)
@@ -172,34 +152,13 @@ class ProtobufReader:
         size = int((ends - starts).sum())
         buffers, stop = self._capacity.allocate(count, size), 0
         while True:
-            batch = decode_kernels.Batch(
-                data=data.ctypes.data,
-                starts=starts.ctypes.data,
-                ends=ends.ctypes.data,
-                begin=stop,
-                end=count,
-                fields=tables.fields.ctypes.data,
-                messages=tables.messages.ctypes.data,
-                defaults=tables.defaults.ctypes.data,
-                field_indices=tables.field_indices.ctypes.data,
-                constants=tables.constants.ctypes.data,
-                literals=tables.literals.ctypes.data,
-                literal_ranges=tables.literal_ranges.ctypes.data,
-                slots=buffers.table.ctypes.data,
-                counts=buffers.counts.ctypes.data,
-                bytes_used=buffers.bytes_used.ctypes.data,
-                nulls=buffers.nulls.ctypes.data,
-                slot_count=plan.slot_count,
-                skip_malformed=int(skip_malformed),
-                last_serials=last_serials.ctypes.data,
-                oneofs=oneofs.ctypes.data,
-                serial=serial.ctypes.data,
-                frames=frames.ctypes.data,
-                saved_counts=saved_counts.ctypes.data,
-                outcomes=outcomes.ctypes.data,
-                failure=failure.ctypes.data,
-                failures=failures.ctypes.data,
-            )
+            batch = pass_addresses(
+                decode_kernels.Batch, data=data, starts=starts, ends=ends, begin=stop, end=count, **self._tables,
+                slots=buffers.table, counts=buffers.counts, bytes_used=buffers.bytes_used, nulls=buffers.nulls,
+                slot_count=plan.slot_count, skip_malformed=int(skip_malformed), last_serials=last_serials,
+                oneofs=oneofs, serial=serial, frames=frames, saved_counts=saved_counts, outcomes=outcomes,
+                failure=failure, failures=failures,
+            )  # fmt: skip
             stop = decode_kernels.decode_rows(batch)
             if stop == count or outcomes[stop] < opcodes.FULL:
                 self._capacity.observe(buffers, size)
@@ -257,9 +216,8 @@ class ProtobufReader:
         field, offset = int(failure[decode_kernels.FIELD]), int(failure[decode_kernels.OFFSET])
         path = self._plan.paths[field] if library_error is None and 0 <= field < len(self._plan.paths) else None
         reason = library_error or _REASONS[int(failure[decode_kernels.REASON])]
-        excerpt = message[:_EXCERPT_SIZE].tobytes().hex(" ") + (" ..." if len(message) > _EXCERPT_SIZE else "")
         location = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
-        return DecodeError(index, path, f"{reason} {location}; the message is: {excerpt}")
+        return DecodeError(index, path, f"{reason} {location}; the message is: {hex_excerpt(message)}")
 
 
 def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> list[tuple[str, Indices]]:

@@ -12,6 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
+from kafka_sql.formats.columnar.binary_reader import pass_addresses
 from kafka_sql.formats.protobuf import encode_kernels
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
@@ -142,23 +143,13 @@ class ProtobufWriter:
         positions, firsts, message_ends = np.zeros((3, plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
         outcome = encode_kernels.encode_rows(
-            encode_kernels.Batch(
-                operations=self._operations.ctypes.data,
-                inputs=inputs.ctypes.data,
-                row_count=count,
-                header=prefix.ctypes.data,
-                header_size=len(prefix),
-                literal=literal.ctypes.data,
-                literal_size=len(literal),
-                output=output.ctypes.data,
-                output_size=size,
-                offsets=offsets.ctypes.data,
-                positions=positions.ctypes.data,
-                firsts=firsts.ctypes.data,
-                message_ends=message_ends.ctypes.data,
-                failed_operation=failed_operation.ctypes.data,
+            pass_addresses(
+                encode_kernels.Batch, operations=self._operations, inputs=inputs, row_count=count, header=prefix,
+                header_size=len(prefix), literal=literal, literal_size=len(literal), output=output, output_size=size,
+                offsets=offsets, positions=positions, firsts=firsts, message_ends=message_ends,
+                failed_operation=failed_operation,
             )
-        )
+        )  # fmt: skip
         if outcome < 0:
             path = plan.paths[failed_operation[0]]
             raise EncodeError(f"Field '{path}': the value is NULL, and the field is required.", field=path)

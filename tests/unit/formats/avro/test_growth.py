@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.columnar.binary_reader import read_payloads
 from kafka_sql.formats.format import Decoded, ErrorSink
 from tests.unit.formats.growth import assert_all_linear, assert_linear, assert_linear_decoding
 
@@ -105,8 +104,7 @@ class ReaderOf:
         self._reader = AvroReader(resolve_schemas(writer_type, reader, pa.schema(columns)))
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        columns, rows = self._reader.read(*bytes_and_offsets(payloads), np.arange(len(payloads)), errors=errors)
-        return Decoded(columns, pa.array(rows))
+        return read_payloads(self._reader, payloads, errors)
 
 
 def _reader_type(column: pa.DataType, name: str) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import fastavro
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,7 +17,7 @@ from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import MAX_DEPTH, parse_schema
 from kafka_sql.formats.columnar import capacity
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.columnar.binary_reader import read_payloads
 from kafka_sql.formats.format import ColumnOverflow
 from tests.unit.formats.avro.oracle import decode_row, encode_rows
 
@@ -48,10 +47,8 @@ def decode(
     writer: Any, payloads: list[bytes], columns: pa.Schema = KEY, reader: Any = None
 ) -> tuple[list[Any], list[DecodeError]]:
     errors: list[DecodeError] = []
-    arrays, _ = AvroReader(plan(writer, columns, reader)).read(
-        *bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)), errors=errors
-    )
-    return pa.StructArray.from_arrays(arrays, fields=list(columns)).to_pylist(), errors
+    decoded = read_payloads(AvroReader(plan(writer, columns, reader)), pa.array(payloads, pa.binary()), errors)
+    return pa.StructArray.from_arrays(decoded.columns, fields=list(columns)).to_pylist(), errors
 
 
 USES: dict[str, Callable[[Any], Any]] = {
@@ -227,11 +224,11 @@ def test_memory_does_not_depend_on_earlier_payloads() -> None:
     writer = record("Top", v={"type": "array", "items": "long"})
     reader = AvroReader(plan(writer, columns, writer))
     large, small = encode_rows(fastavro.parse_schema(writer), [{"v": [1] * 100_000}, {"v": [1]}])
-    small_payloads = bytes_and_offsets(pa.array([small] * 10_000, pa.binary()))
-    reader.read(*bytes_and_offsets(pa.array([large], pa.binary())), np.arange(1))
+    small_payloads = pa.array([small] * 10_000, pa.binary())
+    read_payloads(reader, pa.array([large], pa.binary()), None)
     tracemalloc.start()
     try:
-        reader.read(*small_payloads, np.arange(10_000))
+        read_payloads(reader, small_payloads, None)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

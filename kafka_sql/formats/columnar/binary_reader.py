@@ -1,0 +1,66 @@
+"""Decode payloads with the readers of binary formats, whose compiled loops decode ranges of a buffer to columns."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.format import Decoded, ErrorSink
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Indices: TypeAlias = npt.NDArray[np.int64]
+T = TypeVar("T")
+
+_EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
+
+
+class BinaryReader(Protocol):
+    """Decodes messages of one schema."""
+
+    def read(
+        self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink = None
+    ) -> tuple[list[pa.Array], Indices]:
+        """Decode messages.
+
+        Args:
+            starts, ends: where each message begins and ends in ``data``.
+            indices: the payload index of each message, ascending.
+            errors: collects the errors of malformed messages.
+
+        Returns:
+            the columns, and the payload index of each row.
+
+        Raises:
+            DecodeError: a message is malformed, and there is no ``errors``.
+        """
+        ...
+
+
+def read_payloads(reader: BinaryReader, payloads: pa.BinaryArray, errors: ErrorSink) -> Decoded:
+    """Decode payloads that are messages; skip null payloads.
+
+    Raises:
+        DecodeError: the reader raised it.
+    """
+    present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+    data, offsets = bytes_and_offsets(payloads)
+    bounds = offsets.astype(np.int64)
+    starts, ends = bounds[:-1], bounds[1:]
+    if len(present) < len(payloads):
+        starts, ends = starts[present], ends[present]
+    columns, rows = reader.read(data, starts, ends, present, errors)
+    return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
+
+
+def pass_addresses(batch_type: type[T], **values: Any) -> T:
+    """Return what a compiled loop takes: arrays as their addresses, and integers. The arrays must stay alive."""
+    return batch_type(**{k: v.ctypes.data if isinstance(v, np.ndarray) else v for k, v in values.items()})
+
+
+def hex_excerpt(payload: Bytes) -> str:
+    """Return the start of a payload, for an error."""
+    return payload[:_EXCERPT_SIZE].tobytes().hex(" ") + (" ..." if len(payload) > _EXCERPT_SIZE else "")
