@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -131,19 +132,30 @@ class InferredSchema:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+def on_call(reference: str) -> Callable[..., Any]:
+    """Return a function that imports ``module:name`` of this package when it is called, and calls it.
+
+    A worker that only plans does not load the decoders and encoders.
+    """
+
+    def call(*args: Any) -> Any:
+        module, name = reference.split(":")
+        return getattr(import_module(f"kafka_sql.formats.{module}"), name)(*args)
+
+    return call
+
+
 @dataclass(frozen=True)
 class Format:
     """A format and what it supports.
 
     ``decoder`` and ``encoder`` take the Arrow schema of the payload's columns and the validated options, and raise
-    SchemaError, with the column, for a type that the format does not support. They import their classes when they are
-    called, so that a worker that only plans does not load compiled loops.
+    SchemaError, with the column, for a type that the format does not support.
 
     Attributes:
         insert_only: whether every payload is an inserted row; False for a changelog format.
         metadata: the metadata keys that the format provides, as Flink names them (without ``value.``), and their types.
-        metadata_decoder: creates a decoder that also returns the given keys of ``metadata``; used instead of
-            ``decoder`` if a table declares any.
+            If a table declares any, ``decoder`` gets them as its last argument.
         infer_schema: infers the columns of a table that declares none from a schema; None if the format has no schema.
         infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
             sink of a decoder, for the payloads that are not of the format.
@@ -153,11 +165,10 @@ class Format:
 
     identifier: str
     options: tuple[Option[Any], ...]
-    decoder: Callable[[pa.Schema, Options], Decoder]
+    decoder: Callable[..., Decoder]
     encoder: Callable[[pa.Schema, Options], Encoder]
     insert_only: bool = True
     metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
-    metadata_decoder: Callable[[pa.Schema, Options, tuple[str, ...]], Decoder] | None = None
     infer_schema: Callable[[Options], InferredSchema] | None = None
     infer_from_payloads: Callable[[Sequence[bytes], Options, ErrorSink], ColumnTypes] | None = None
     has_field_names: bool = True

@@ -98,10 +98,7 @@ class Payload:
         Raises:
             SchemaError: the format does not support a column's type.
         """
-        schema = self.field_schema(table_schema)
-        if metadata and self.format.metadata_decoder is not None:
-            return self.format.metadata_decoder(schema, self.options, metadata)
-        return self.format.decoder(schema, self.options)
+        return self.format.decoder(self.field_schema(table_schema), self.options, *([metadata] if metadata else []))
 
     def create_encoder(self, table_schema: pa.Schema) -> Encoder:
         """Return an encoder of the payload's columns.

@@ -34,11 +34,11 @@ FORMATS: Final = _LazyFormats(
         "protobuf": "protobuf:PROTOBUF",
         "protobuf-confluent": "protobuf_confluent:PROTOBUF_CONFLUENT",
         "raw": "raw:RAW",
-        "debezium-json": "cdc.debezium:DEBEZIUM_JSON",
+        "debezium-json": "cdc.json_dialects:DEBEZIUM_JSON",
         "debezium-avro-confluent": "cdc.debezium_avro:DEBEZIUM_AVRO_CONFLUENT",
-        "canal-json": "cdc.canal:CANAL_JSON",
-        "maxwell-json": "cdc.maxwell:MAXWELL_JSON",
-        "ogg-json": "cdc.ogg:OGG_JSON",
+        "canal-json": "cdc.json_dialects:CANAL_JSON",
+        "maxwell-json": "cdc.json_dialects:MAXWELL_JSON",
+        "ogg-json": "cdc.json_dialects:OGG_JSON",
     }
 )
 

@@ -37,7 +37,6 @@ AVRO_CONFLUENT = Format(
     _decoder,
     _encoder,
     metadata=METADATA,
-    metadata_decoder=_decoder,
     infer_schema=infer_from_registry(AVRO_CONFLUENT_OPTIONS, infer_columns),
 )
 

@@ -16,10 +16,10 @@ from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
 from kafka_sql.formats.avro_confluent.schema_inference import infer_record_columns
-from kafka_sql.formats.cdc.debezium import DEBEZIUM
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
+from kafka_sql.formats.cdc.json_dialects import DEBEZIUM
 from kafka_sql.formats.confluent.options import declare_registry_options
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.schema_inference import infer_from_registry
@@ -197,6 +197,5 @@ DEBEZIUM_AVRO_CONFLUENT: Final = Format(
     _encoder,
     insert_only=False,
     metadata={ROW_KIND: pa.string(), **DEBEZIUM_AVRO.metadata_types},
-    metadata_decoder=_decoder,
     infer_schema=infer_from_registry(OPTIONS, _infer_columns, store_schema=False),
 )

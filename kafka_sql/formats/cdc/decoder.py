@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,6 @@ _ROW_COUNTS: Final = np.array([0, 1, 2, 1])  # rows per operation, from _SKIPPED
 ENVELOPE_PAYLOAD: Final = "payload"
 
 
-class CreateDecoder(Protocol):
-    """Creates a decoder of documents with the given fields."""
-
-    def __call__(self, schema: pa.Schema, /) -> Decoder: ...
-
-
 class ChangeDecoder:
     """Decodes change events; skips null and empty payloads (tombstones).
 
@@ -42,7 +36,7 @@ class ChangeDecoder:
     def __init__(
         self,
         dialect: Dialect,
-        create_decoder: CreateDecoder,
+        create_decoder: Callable[[pa.Schema], Decoder],
         schema: pa.Schema,
         metadata: Sequence[str],
         *,
@@ -52,6 +46,7 @@ class ChangeDecoder:
     ) -> None:
         """
         Args:
+            create_decoder: returns a decoder of documents with the given fields.
             metadata: keys of the dialect's metadata, and ``row-kind``, to provide besides the columns.
             has_envelope: whether a payload is ``{"schema": ..., "payload": ...}``.
             payload_filter: returns a flag per payload: whether to decode it.

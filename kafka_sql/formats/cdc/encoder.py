@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Encoder
+from kafka_sql.options import Option
 from kafka_sql.table.changelog import is_retraction
-
-
-class CreateEncoder(Protocol):
-    """Creates an encoder of documents with the given fields."""
-
-    def __call__(self, schema: pa.Schema, /) -> Encoder: ...
 
 
 class ChangeEncoder:
@@ -26,18 +21,19 @@ class ChangeEncoder:
     def __init__(
         self,
         dialect: Dialect,
-        create_encoder: CreateEncoder,
+        create_encoder: Callable[[pa.Schema], Encoder],
         schema: pa.Schema,
-        check_writable: Callable[[], None] = lambda: None,
+        read_only_option: Option[bool] | None = None,
     ) -> None:
         """
         Args:
-            check_writable: raises InvalidOptionError if the options do not allow writing; called by ``encode``.
+            create_encoder: returns an encoder of documents with the given fields.
+            read_only_option: an option that is set and does not allow writing.
 
         Raises:
             SchemaError: the documents cannot represent a column.
         """
-        self._dialect, self._check_writable = dialect, check_writable
+        self._dialect, self._read_only_option = dialect, read_only_option
         self._encoder = create_encoder(self._document_schema(schema))
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
@@ -47,7 +43,13 @@ class ChangeEncoder:
             InvalidOptionError: the options do not allow writing.
             EncodeError: a row kind is unknown, or the documents cannot represent a value.
         """
-        self._check_writable()
+        if self._read_only_option is not None:
+            key = self._read_only_option.key
+            raise InvalidOptionError(
+                f"{self._dialect.name} JSON serialization doesn't support '{key}' option been set to true. Set it to "
+                "'false' or remove it, or write through another table.",
+                option=key,
+            )
         is_deleted = pa.repeat(False, batch.num_rows)
         if ROW_KIND_COLUMN in batch.schema.names:
             is_deleted = is_retraction(batch.column(ROW_KIND_COLUMN))

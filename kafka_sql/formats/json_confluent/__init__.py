@@ -36,7 +36,6 @@ JSON_CONFLUENT = Format(
     _decoder,
     _encoder,
     metadata=METADATA,
-    metadata_decoder=_decoder,
     infer_schema=infer_from_registry(REGISTRY, infer_columns),
 )
 

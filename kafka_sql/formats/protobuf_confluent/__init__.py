@@ -42,7 +42,6 @@ PROTOBUF_CONFLUENT = Format(
     _decoder,
     _encoder,
     metadata=METADATA,
-    metadata_decoder=_decoder,
     infer_schema=_infer_schema,
 )
 

@@ -69,8 +69,7 @@ def changelog_target(
     name: str, inserted: Callable[[Any], Any], deleted: Callable[[Any], Any], *metadata: str
 ) -> Target:
     format_ = FORMATS[name]
-    assert format_.metadata_decoder is not None
-    decoder = format_.metadata_decoder(SCHEMA, Options(format_.options, {}), ("row-kind", *metadata))
+    decoder = format_.decoder(SCHEMA, Options(format_.options, {}), ("row-kind", *metadata))
     changes = [(deleted if k % 2 else inserted)(row) for k, row in enumerate(ROWS)]
     return decoder, [json.dumps(change).encode() for change in changes]
 

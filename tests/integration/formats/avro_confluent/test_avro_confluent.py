@@ -78,7 +78,7 @@ def test_payloads_of_several_schemas(registry: EmbeddedRegistry) -> None:
     order = [0, 1, 2, 3, 1, 0, 3, 2] * 20
     payloads: list[bytes | None] = [encode_avro(numbers[k], written[k], data[k]) for k in order]
     payloads[5:5] = [None]
-    decoder = AVRO_CONFLUENT.metadata_decoder(PAIR, options(registry.url, subject="many"), ("schema-id", "subject"))  # type: ignore[misc]
+    decoder = AVRO_CONFLUENT.decoder(PAIR, options(registry.url, subject="many"), ("schema-id", "subject"))
     decoded = decoder.decode(pa.array(payloads))
     assert rows(decoded) == [{"id": data[k].get("id"), "name": data[k].get("name")} for k in order]
     assert decoded.payload_indices is not None

@@ -46,8 +46,7 @@ def options(registry: EmbeddedRegistry, **format_options: str) -> Options:
 
 
 def decode(format_options: Options, payloads: list[bytes | None], *metadata: str, schema: pa.Schema = PAIR) -> Decoded:
-    assert DEBEZIUM_AVRO_CONFLUENT.metadata_decoder is not None
-    decoder = DEBEZIUM_AVRO_CONFLUENT.metadata_decoder(schema, format_options, ("row-kind", *metadata))
+    decoder = DEBEZIUM_AVRO_CONFLUENT.decoder(schema, format_options, ("row-kind", *metadata))
     return decoder.decode(pa.array(payloads, pa.binary()))
 
 

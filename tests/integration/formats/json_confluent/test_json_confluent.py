@@ -46,9 +46,8 @@ def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
     with registry_client(registry.url) as client:
         write = JSONSerializer(json.dumps(schema), client)
         payloads = pa.array([write(row, value_context("json-read")) for row in ROWS])
-    assert JSON_CONFLUENT.metadata_decoder is not None
     format_options = options(registry, subject="json-read-value")
-    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, format_options, ("schema-id",)).decode(payloads)
+    decoded = JSON_CONFLUENT.decoder(PAIR, format_options, ("schema-id",)).decode(payloads)
     assert pa.RecordBatch.from_arrays(decoded.columns, schema=PAIR).to_pylist() == ROWS
     assert decoded.metadata[0].to_pylist() == [latest_version(registry, "json-read-value")["id"]] * 2
 

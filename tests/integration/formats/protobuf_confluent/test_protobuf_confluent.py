@@ -81,8 +81,7 @@ def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
     )
     assert first.at.ToDatetime(dt.timezone.utc) == at
     assert [fd.name for fd, _ in second.ListFields()] == ["id"]
-    assert PROTOBUF_CONFLUENT.metadata_decoder is not None
-    again = PROTOBUF_CONFLUENT.metadata_decoder(schema, format_options, ("schema-id", "subject"))
+    again = PROTOBUF_CONFLUENT.decoder(schema, format_options, ("schema-id", "subject"))
     decoded = again.decode(pa.array([payloads[0], None, payloads[1]]))
     assert rows(decoded, schema) == data
     assert [m.to_pylist() for m in decoded.metadata] == [[latest["id"]] * 2, ["proto-written-value"] * 2]

@@ -44,8 +44,7 @@ def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | N
     option_values = {f"{format_}.ignore-parse-errors": str("i" in flags)}
     if "w" in flags:
         option_values[f"{format_}.schema-include"] = "true"
-    assert cdc_format.metadata_decoder is not None
-    decoder = cdc_format.metadata_decoder(SCHEMA, Options(cdc_format.options, option_values), (ROW_KIND, *metadata))
+    decoder = cdc_format.decoder(SCHEMA, Options(cdc_format.options, option_values), (ROW_KIND, *metadata))
     return decoder.decode(pa.array([None if p is None else p.encode() for p in payloads], pa.binary()))
 
 

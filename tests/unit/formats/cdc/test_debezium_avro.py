@@ -37,8 +37,7 @@ def options() -> Iterator[Options]:
 
 def read(options: Options, events: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
     """Return row kind, column and metadata of each row."""
-    assert DEBEZIUM_AVRO_CONFLUENT.metadata_decoder is not None
-    decoder = DEBEZIUM_AVRO_CONFLUENT.metadata_decoder(SCHEMA, options, (ROW_KIND, *keys))
+    decoder = DEBEZIUM_AVRO_CONFLUENT.decoder(SCHEMA, options, (ROW_KIND, *keys))
     decoded = decoder.decode(pa.array([encode_avro(7, ENVELOPE_SCHEMA, event) for event in events]))
     kinds, *metadata = decoded.metadata
     return list(zip(*(array.to_pylist() for array in (kinds, *decoded.columns, *metadata)), strict=True))

@@ -9,12 +9,9 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.cdc.canal import CANAL
-from kafka_sql.formats.cdc.debezium import DEBEZIUM
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import Dialect
-from kafka_sql.formats.cdc.maxwell import MAXWELL
-from kafka_sql.formats.cdc.ogg import OGG
+from kafka_sql.formats.cdc.json_dialects import CANAL, DEBEZIUM, MAXWELL, OGG
 from kafka_sql.formats.format import Decoder
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
@@ -65,9 +62,8 @@ CASES: Final = [
 def create_decoder(name: str, options: dict[str, str]) -> Decoder:
     """Return a decoder that provides all metadata."""
     format_ = FORMATS[name]
-    assert format_.metadata_decoder is not None
     values = Options(format_.options, {f"{name}.{key}": value for key, value in options.items()})
-    return format_.metadata_decoder(SCHEMA, values, tuple(format_.metadata))
+    return format_.decoder(SCHEMA, values, tuple(format_.metadata))
 
 
 def update(dialect: Dialect, old: bytes, new: bytes, more: bytes = b"") -> bytes:

@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 
-from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
+from kafka_sql.formats.cdc.json_dialects import DEBEZIUM_JSON
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder

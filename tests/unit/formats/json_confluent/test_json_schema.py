@@ -164,9 +164,8 @@ def test_undecodable_payloads() -> None:
 def test_ignored_errors_and_metadata() -> None:
     texts = ('{"id": 1}', None, "{", '{"id": "x", "name": "y"}', '[{"id": 2}, {"id": 3}]', "")
     payloads = pa.array([*with_header(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
-    assert JSON_CONFLUENT.metadata_decoder is not None
     lenient = options(ignore_parse_errors="true", subject="s")
-    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, lenient, ("subject", "schema-id")).decode(payloads)
+    decoded = JSON_CONFLUENT.decoder(PAIR, lenient, ("subject", "schema-id")).decode(payloads)
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 3, 4, 4, 8]
     assert decoded.columns[0].to_pylist() == [1, None, 2, 3, 4]

@@ -46,7 +46,6 @@ TAGGED = Format(
     TaggedDecoder,
     RAW.encoder,
     metadata={"tag": pa.string(), "size": pa.int64()},
-    metadata_decoder=TaggedDecoder,
 )
 OPTIONS = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "tagged"}
 
