@@ -1,7 +1,8 @@
-"""Load the data sources of Kafka tables in sessions whose session catalog is not Spark's own, such as Delta's.
+"""Add the catalog ``kafka_sql``, a Java class with the functions of computed columns, to a session.
 
-In such a session, Spark loads all tables of its session catalog as V1 tables (V2SessionCatalog.loadTable), but Python
-data sources are V2 only. A second catalog, ``kafka_sql``, loads the same tables as V2 tables. It is a Java class.
+In a session whose session catalog is not Spark's own, such as Delta's, it also loads the data sources of Kafka tables.
+There, Spark loads all tables of its session catalog as V1 tables (V2SessionCatalog.loadTable), but Python data sources
+are V2 only. The catalog loads the same tables as V2 tables.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.context import is_pipeline, spark_context
-from kafka_sql.spark.jar import PACKAGE, add_jar
+from kafka_sql.spark.context import run_outside_pipeline, spark_context
+from kafka_sql.spark.jar import PACKAGE, add_jar, jar_path
 from kafka_sql.spark.session_catalog import SESSION_CATALOG, set_for_application, sql_of_copy
 
 SOURCE_CATALOG: Final = "kafka_sql"
@@ -29,21 +31,35 @@ def find_source_catalog(spark: SparkSession) -> str:
     return SESSION_CATALOG if is_builtin else SOURCE_CATALOG
 
 
-def add_source_catalog(spark: SparkSession) -> None:
-    """Add the catalog ``kafka_sql`` to a session, unless it is configured.
+def uses_functions(sql: str) -> bool:
+    """Return whether an expression calls functions of the catalog ``kafka_sql``."""
+    return f"{SOURCE_CATALOG}." in sql
+
+
+def add_source_catalog(spark: SparkSession, spark_sql: Callable[[str], DataFrame]) -> None:
+    """Add the catalog ``kafka_sql`` to a session, unless it is configured. Over Spark Connect, this uploads the jar.
+
+    Args:
+        spark_sql: executes a statement of Spark's, in a pipeline on a thread without the pipeline's tag.
 
     Raises:
         UnsupportedSqlError: its class cannot be added to the driver.
     """
-    if spark.conf.get(_OPTION + SOURCE_CATALOG, None) is not None:
+    option = _OPTION + SOURCE_CATALOG
+    if spark.conf.get(option, None) is not None:
         return
     context = spark_context(spark)
-    if context is None or is_pipeline():
-        raise _not_configured(spark, "over Spark Connect" if context is None else "in a pipeline")
-    if add_jar(context) is None:
-        raise _not_configured(spark, "with this driver's class loaders")
-    # The views of tables refer to the catalog, so later sessions have it, too, even without enable().
-    set_for_application(spark, _OPTION + SOURCE_CATALOG, _CLASS)
+    if context is None:
+        try:
+            run_outside_pipeline(spark, lambda: spark.addArtifact(str(jar_path())))()
+        except PySparkException as e:
+            raise _not_configured(f"the Spark Connect server does not accept its jar: {e}") from e
+        spark_sql(f"SET {option} = {_CLASS}").collect()
+    elif add_jar(context) is None:
+        raise _not_configured("this driver's class loaders do not accept its jar")
+    else:
+        # The views of tables refer to the catalog, so later sessions have it, too, even without enable().
+        set_for_application(spark, option, _CLASS)
 
 
 def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
@@ -54,12 +70,8 @@ def builtin_catalog_sql(spark: SparkSession) -> Callable[[str], DataFrame]:
     return sql_of_copy(spark, {_OPTION + SESSION_CATALOG: _BUILTIN})
 
 
-def _not_configured(spark: SparkSession, where: str) -> UnsupportedSqlError:
-    option, setting = _OPTION + SESSION_CATALOG, f"--conf {_OPTION}{SOURCE_CATALOG}={_CLASS}"
-    advice = f"Start Spark with --jars $(kafka-sql-extension) {setting}."
-    if is_pipeline():  # the threads that run a pipeline do not see the classes of --jars
-        advice = f"Start it with SPARK_DIST_CLASSPATH=$(kafka-sql-extension) spark-pipelines {setting} run."
+def _not_configured(reason: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
-        f"Kafka tables with {option} = {spark.conf.get(option)} need a second catalog, which cannot be added {where}. "
-        + advice
+        f"The table needs the catalog {SOURCE_CATALOG}, but {reason}. Start Spark with --jars $(kafka-sql-extension) "
+        f"--conf {_OPTION}{SOURCE_CATALOG}={_CLASS}."
     )

@@ -6,9 +6,7 @@ Only objects that this package created are dropped: a user may have dropped a Ka
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import ParamSpec, TypeVar
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +26,7 @@ from kafka_sql.catalog.source_catalog import (
     add_source_catalog,
     builtin_catalog_sql,
     find_source_catalog,
+    uses_functions,
 )
 from kafka_sql.catalog.sql_literals import like_pattern, string_literal
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
@@ -35,7 +34,7 @@ from kafka_sql.errors import SchemaError, StatementError, TableExistsError, Unsu
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.spark import session_catalog
-from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.context import is_connect, run_outside_pipeline
 from kafka_sql.spark.data_sources import register_data_source
 from kafka_sql.spark.jvm import is_classic
 from kafka_sql.spark.session_catalog import SESSION_CATALOG, CatalogObject
@@ -47,9 +46,6 @@ from kafka_sql.spark.session_settings import (
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 class SparkCatalog:
@@ -74,8 +70,9 @@ class SparkCatalog:
         Raises:
             UnsupportedSqlError: see ``add_source_catalog``.
         """
-        if entry.source_catalog != SESSION_CATALOG:
-            add_source_catalog(self._spark)
+        expressions = (column.expression for column in entry.table.computed_columns)
+        if entry.source_catalog != SESSION_CATALOG or any(uses_functions(sql or "") for sql in expressions):
+            add_source_catalog(self._spark, self.spark_sql)
         if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns if a class is registered twice
             if issubclass(entry.data_source, KafkaTable) and entry.data_source.needs_time_zone:
                 self._register_in_time_zone(entry.data_source, self._set_time_zone())
@@ -331,20 +328,3 @@ def _spark_table_exists(name: TableName) -> TableExistsError:
         f"'{full_name}' already exists as a Spark table or view. DROP it first, or choose another name.",
         table=full_name,
     )
-
-
-def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that also works while a Declarative Pipeline loads its Python files.
-
-    A pipeline tags the requests of its thread, and the Connect server then rejects CREATE TABLE and queries, because
-    everything must be part of the pipeline's graph. Kafka tables are not part of it, so they are created and looked up
-    from a thread without the tag.
-    """
-    if not is_connect(spark):  # classic: no server, no tag
-        return function
-
-    def run_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with ThreadPoolExecutor(1) as executor:
-            return executor.submit(function, *args, **kwargs).result()
-
-    return run_in_thread

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from kafka_sql.spark.internal import Internal, JavaClass, PythonName
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName(
@@ -61,3 +65,20 @@ def is_stopped(spark: SparkSession) -> bool:
     """Return whether a classic session's SparkContext was stopped, or is being stopped."""
     context = spark_context(spark)
     return context is not None and (context._jsc is None or bool(context._jsc.sc().isStopped()))
+
+
+def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function that also works while a Declarative Pipeline loads its Python files.
+
+    A pipeline tags the requests of its thread, and the Connect server then rejects CREATE TABLE and queries, because
+    everything must be part of the pipeline's graph. Kafka tables are not part of it, so they are created and looked up
+    from a thread without the tag.
+    """
+    if not is_connect(spark):  # classic: no server, no tag
+        return function
+
+    def run_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(function, *args, **kwargs).result()
+
+    return run_in_thread

@@ -40,7 +40,7 @@ def add_jar(context: Any) -> Any:
     """
     loader = driver_class_loader(context)
     if loader is not None and load_class(loader, _A_CLASS) is None:
-        add_jar_file(context, loader, _jar())
+        add_jar_file(context, loader, jar_path())
     return loader
 
 
@@ -60,7 +60,7 @@ def load_driver_class(context: Any, name: str) -> Any:
     loader = add_jar(context)
     if loader is None:
         urls = context._gateway.new_array(context._jvm.java.net.URL, 1)
-        urls[0] = _url(context, _jar())
+        urls[0] = _url(context, jar_path())
         parent = context._jvm.Thread.currentThread().getContextClassLoader()
         loader = context._jvm.java.net.URLClassLoader(urls, parent)
     return loader.loadClass(name)
@@ -88,7 +88,12 @@ def load_class(loader: Any, name: str) -> Any:
         return None
 
 
-def _jar() -> Path:
+def jar_path() -> Path:
+    """Return the path of the jar.
+
+    Raises:
+        FileNotFoundError: it is not built.
+    """
     if not JAR.exists():
         raise FileNotFoundError(f"{JAR} is missing. In a checkout, build it: python -m tools.build_jar")
     return JAR

@@ -138,7 +138,7 @@ def _execute_for_table(
         return spark_sql(text)
     match statement:
         case st.AlterTable():
-            ddl.alter(tables, entry, text)
+            ddl.alter(spark, tables, entry, text)
             return empty_dataframe(spark)
         case st.Describe(extended=extended):
             return show.describe_extended(spark, entry) if extended else show.describe(spark, entry)

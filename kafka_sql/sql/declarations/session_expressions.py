@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.source_catalog import add_source_catalog, uses_functions
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, string_literal
 from kafka_sql.sql.declarations.query_columns import columns_from_schema
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
@@ -14,7 +15,7 @@ from kafka_sql.sql.expressions.typed import UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 
-def session_expressions(spark_sql: Callable[[str], DataFrame]) -> SparkExpressions:
+def session_expressions(spark: SparkSession, spark_sql: Callable[[str], DataFrame]) -> SparkExpressions:
     """Return the functions and types of a session.
 
     Args:
@@ -28,6 +29,8 @@ def session_expressions(spark_sql: Callable[[str], DataFrame]) -> SparkExpressio
         return qualified_name(min(found, key=len).split(".")) if found else None  # a temporary one hides others
 
     def type_of(sql: str, column_types: Mapping[str, FlinkType]) -> FlinkType:
+        if uses_functions(sql):
+            add_source_catalog(spark, spark_sql)
         columns = ", ".join(
             f"CAST(NULL AS {to_spark_type(type, name)}) AS {quote(name)}" for name, type in column_types.items()
         )

@@ -65,7 +65,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         patch_explain(spark, show_table_names)
         configure_worker_python(spark)
         spark_sql = patches.spark_sql(spark)
-        parse = functools.partial(parse_create, expressions=session_expressions(spark_sql))
+        parse = functools.partial(parse_create, expressions=session_expressions(spark, spark_sql))
         tables = Tables(spark, spark_sql, _permanent_tables(spark), parse, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         patches.patch_sql(spark, _sql(spark, tables, spark_sql))

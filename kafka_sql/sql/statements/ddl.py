@@ -43,12 +43,12 @@ def create(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql) 
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, spark_sql)
     if not _exists_with_columns(tables, declaration):
-        tables.create(_to_table(tables, add_inferred_columns(declaration)), replace=declaration.replace)
+        tables.create(_to_table(spark, tables, add_inferred_columns(declaration)), replace=declaration.replace)
     return empty_dataframe(spark)
 
 
-def _to_table(tables: Tables, declaration: Declaration) -> Table:
-    return to_table(declaration, session_expressions(tables.spark_sql))
+def _to_table(spark: SparkSession, tables: Tables, declaration: Declaration) -> Table:
+    return to_table(declaration, session_expressions(spark, tables.spark_sql))
 
 
 def _exists_with_columns(tables: Tables, declaration: Declaration) -> bool:
@@ -82,7 +82,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, sp
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
     schema = spark_sql(read_query(tables, QueryText(query), read_options(spark)).text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
-    table = _to_table(tables, with_query_columns)
+    table = _to_table(spark, tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
@@ -108,7 +108,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, sp
         raise
 
 
-def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
+def alter(spark: SparkSession, tables: Tables, entry: CatalogTable, text: str) -> None:
     """Execute ALTER TABLE of a Kafka table; the new declaration is validated before anything changes."""
     alteration = parse_alteration(text)
     if isinstance(alteration.change, RenameTable):
@@ -121,7 +121,7 @@ def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
         tables.rename(entry, new_name)
         return
     try:
-        table = _to_table(tables, apply_alteration(to_declaration(entry.table), alteration))
+        table = _to_table(spark, tables, apply_alteration(to_declaration(entry.table), alteration))
     except KafkaSqlError as e:
         if e.message.startswith("ALTER TABLE"):
             raise

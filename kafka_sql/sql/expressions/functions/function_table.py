@@ -15,12 +15,10 @@ from kafka_sql.sql.expressions.functions import (
     json_strings,
     maps,
     math,
-    printf,
     regex,
     strings,
     time_zones,
     transcendental,
-    urls,
 )
 from kafka_sql.sql.expressions.functions.signature import Function
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
@@ -37,9 +35,7 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **json_strings.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
-    **printf.FUNCTIONS,
     **encodings.FUNCTIONS,
-    **urls.FUNCTIONS,
     **datetime.FUNCTIONS,
     **time_zones.FUNCTIONS,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kafka_sql.catalog.source_catalog import SOURCE_CATALOG
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError, describe_type, value_family
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -77,6 +78,27 @@ def simple_function(
         operands = [value.sql for value in arguments]
         sql = template.format(*operands) if "{" in template else f"{template}({', '.join(operands)})"
         return TypedExpression(sql, result)
+
+    return function
+
+
+def call_java(name: str, *arguments: str) -> str:
+    """Return the call of a Java function: see ``io.github.kafkasql.functions.Functions``."""
+    return f"{SOURCE_CATALOG}.{name.lower()}({', '.join(arguments)})"
+
+
+def java_function(name: str, result: FlinkType, *families: str, min_count: int | None = None) -> Function:
+    """Return the translation of a function of the same name in Java, which gets NULL for missing arguments.
+
+    Args:
+        families: the type family of each argument.
+        min_count: the number of required arguments; default: all.
+    """
+
+    @checked(name, *families, required=min_count)
+    def function(*arguments: TypedExpression) -> TypedExpression:
+        missing = ["NULL"] * (len(families) - len(arguments))
+        return TypedExpression(call_java(name, *(value.sql for value in arguments), *missing), result)
 
     return function
 

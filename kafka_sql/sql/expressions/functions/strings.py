@@ -10,18 +10,30 @@ from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
+    call_java,
     check_argument_count,
     check_argument_type,
     checked,
+    java_function,
     require_integer_literal,
     require_string_literal,
     simple_function,
 )
-from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
+from kafka_sql.sql.expressions.typed import (
+    BOOLEAN,
+    INT,
+    NUMERIC,
+    STRING,
+    TypedExpression,
+    UntranslatableError,
+    describe_type,
+    value_family,
+)
 from kafka_sql.sql.grammar.types import FlinkType
 
 _LINE_BREAK = string_constant("\r\n")
 _SUPPLEMENTARY = r"[\x{10000}-\x{10FFFF}]"
+_SPECIFIER: Final = re.compile(r"%[^A-Za-z%]*([A-Za-z%])")  # of PRINTF
 
 
 def _reject_supplementary(name: str, value: str, body: str) -> str:
@@ -137,6 +149,19 @@ def _sha2(value: TypedExpression, length: TypedExpression) -> TypedExpression:
     return TypedExpression(f"sha2({value.sql}, {length.sql})", STRING)
 
 
+def _printf(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("PRINTF", arguments, 1, 100)
+    pattern = require_string_literal("PRINTF", arguments[0], "format")
+    for specifier in _SPECIFIER.finditer(pattern):
+        if specifier[1] in "hHtT":  # they depend on Flink's classes and on the machine's time zone
+            raise UntranslatableError(f"PRINTF: '{specifier[0]}' is not supported; use %s %b %c %d %x %o %f %e %g %%")
+    for number, value in enumerate(arguments[1:], 1):
+        if value_family(value) not in (*NUMERIC, "string", "boolean", "null"):
+            raise UntranslatableError(f"PRINTF: argument {number} is {describe_type(value.type)}; CAST it to STRING")
+    values = ", ".join(value.sql for value in arguments[1:])
+    return TypedExpression(call_java("PRINTF", string_constant(pattern), f"struct({values})"), STRING)
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "UPPER": _string_function("UPPER", "upper", 1, 1),
     "LOWER": _string_function("LOWER", "lower", 1, 1),
@@ -173,5 +198,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "SHA1": _string_function("SHA1", "sha1", 1, 1),
     **{f"SHA{n}": simple_function(f"SHA{n}", f"sha2({{0}}, {n})", STRING, "string") for n in (224, 256, 384, 512)},
     "SHA2": _sha2,
+    "PARSE_URL": java_function("PARSE_URL", STRING, "string", "string", "string", min_count=2),
+    "PRINTF": _printf,
     "UUID": simple_function("UUID", "uuid", STRING),
 }

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kafka_sql.catalog.source_catalog import add_source_catalog
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.timestamp_format import format_timestamp, translate_date_format
@@ -196,6 +197,7 @@ CASES = cases()
 def session(spark: Any) -> Iterator[Any]:
     """Return a session without code generation, which would take longer than evaluating these few rows."""
     settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    add_source_catalog(spark, spark.sql)
     names = (*settings, *OTHER_SETTINGS, "spark.sql.ansi.enabled", "spark.sql.session.timeZone")
     previous_settings = {name: spark.conf.get(name, None) for name in names}
     for name, value in settings.items():

@@ -1,18 +1,22 @@
 package io.github.kafkasql.catalog;
 
+import io.github.kafkasql.functions.Functions;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
 import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.execution.datasources.DataSource;
 import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog;
@@ -22,14 +26,14 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The data sources of Kafka tables in the session catalog, for sessions whose session catalog is not Spark's own, such
+ * The functions of computed columns, and the data sources of Kafka tables in the session catalog, for sessions whose session catalog is not Spark's own, such
  * as Delta's.
  *
  * <p>In these sessions, Spark's V2SessionCatalog loads all tables as V1 tables, which cannot be Python data sources.
  * This catalog finds the same tables and loads them as V2 tables. It also creates them: Delta Lake 4.4 cannot create
  * tables of other V2 sources in Spark 4.2. Statements that drop tables do not use it.
  */
-public final class SourceCatalog implements TableCatalog {
+public final class SourceCatalog implements TableCatalog, FunctionCatalog {
     private String name;
 
     @Override
@@ -73,6 +77,18 @@ public final class SourceCatalog implements TableCatalog {
             missing.addSuppressed(e);
             throw missing;
         }
+    }
+
+    @Override
+    public UnboundFunction loadFunction(Identifier identifier) throws NoSuchFunctionException {
+        UnboundFunction function = Functions.find(identifier.name());
+        if (function == null) throw new NoSuchFunctionException(identifier);
+        return function;
+    }
+
+    @Override
+    public Identifier[] listFunctions(String[] namespace) {
+        return new Identifier[0];
     }
 
     @Override

@@ -1,0 +1,23 @@
+package io.github.kafkasql.functions;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+
+/** The functions of computed columns by name. */
+public final class Functions {
+    private static final Map<String, FlinkFunction> BY_NAME = Stream.of(
+        new ParseUrl(),
+        new Printf()
+    ).collect(Collectors.toMap(FlinkFunction::name, Function.identity()));
+
+    private Functions() {}
+
+    /** Return a function; null if there is none of the name, which is in any case. */
+    public static UnboundFunction find(String name) {
+        return BY_NAME.get(name.toLowerCase(Locale.ROOT));
+    }
+}
