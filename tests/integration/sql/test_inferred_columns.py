@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_sql.errors import DecodeError, SchemaError, TopicNotFoundError
-from kafka_sql.source.sample import MAX_RECORDS
+from kafka_sql.source.schema_inference import MAX_RECORDS
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -108,7 +108,7 @@ def test_newest_offsets_without_records(sql: Any, topics: Topics, monkeypatch: p
         producer.produce(topic, value)
         producer.flush()
         (producer.abort_transaction if value == b"aborted" else producer.commit_transaction)()
-    monkeypatch.setattr("kafka_sql.source.sample.MAX_RECORDS", 2)
+    monkeypatch.setattr("kafka_sql.source.schema_inference.MAX_RECORDS", 2)
     options = {"scan.startup.mode": "latest-offset", "properties.isolation.level": "read_committed"}
     sql(f"CREATE TABLE committed {topics.with_options(topic, **options)}")
     assert sql("SELECT * FROM committed").columns == ["a"]

@@ -10,8 +10,7 @@ import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError, UnknownOptionError
 from kafka_sql.source import schema_inference
-from kafka_sql.source.sample import Sample
-from kafka_sql.source.schema_inference import infer_columns
+from kafka_sql.source.schema_inference import Sample, infer_columns
 from kafka_sql.table.table import Table
 
 BASE = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "localhost:9092", "value.format": "json"}
