@@ -17,7 +17,6 @@ from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.client_config import task_client_config
-from kafka_sql.source.dead_letter_topic import batch_dead_letter_topic, stream_dead_letter_topic
 from kafka_sql.source.enumerator.batch_splits import plan_batch
 from kafka_sql.source.enumerator.task_planning import Task, plan_tasks
 from kafka_sql.source.stream.event_times import event_time_order
@@ -70,6 +69,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
         """Read the rows of one task; for a changelog, those that remain after its changes."""
         # lazy: loads the compiled kernels, which planning does not need
         from kafka_sql.source.reader import split_reader
+        from kafka_sql.source.reader.dead_letters import batch_dead_letter_topic
 
         start_task(self._time_zone)
         if self._is_static_side():
@@ -151,7 +151,8 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of one task."""
-        from kafka_sql.source.reader.split_reader import read_split  # lazy, as above
+        from kafka_sql.source.reader.dead_letters import stream_dead_letter_topic  # lazy, as above
+        from kafka_sql.source.reader.split_reader import read_split
 
         start_task(self._time_zone)
         is_first_batch = isinstance(partition, TaskPartition) and partition.is_in_first_batch

@@ -16,8 +16,7 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.dead_letter_topic import DeadLetterTopic
-from kafka_sql.source.reader.dead_letters import DeadLetterWriter
+from kafka_sql.source.reader.dead_letters import DeadLetterTopic, DeadLetterWriter
 from kafka_sql.source.reader.record_counters import count_bad_records
 
 _LOG = logging.getLogger("kafka_sql.source")

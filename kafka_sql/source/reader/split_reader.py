@@ -15,10 +15,10 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.data_loss import data_loss_handler
-from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import changelog_content, content_cache
 from kafka_sql.source.reader.bad_records import bad_record_handler
 from kafka_sql.source.reader.batch_parts import decode_in_parts
+from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.record_counters import count_records_read
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder

@@ -13,7 +13,7 @@ from confluent_kafka import Message, Producer
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.dead_letter_topic import DeadLetterTopic
+from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.table.table import Column, Table
 from tests.topics import ANY_TIMESTAMP, Topics

@@ -23,10 +23,10 @@ from kafka_sql.errors import (
 )
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.dead_letter_topic import DeadLetterTopic
 from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
 from kafka_sql.source.reader.changelog_content import reduce_changes, upsert_changes
+from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_sql.definition import Definition
-from kafka_sql.source import dead_letter_topic
-from kafka_sql.source.dead_letter_topic import DeadLetterTopic, batch_dead_letter_topic, stream_dead_letter_topic
+from kafka_sql.source.reader import dead_letters
+from kafka_sql.source.reader.dead_letters import DeadLetterTopic, batch_dead_letter_topic, stream_dead_letter_topic
 from tests.unit.source.fake_cluster import define
 
 LOGGING = {"error__handling_mode": "log"}
@@ -22,7 +22,7 @@ def with_target() -> Definition:
 def run_in_task(monkeypatch: pytest.MonkeyPatch, attempt: int, query: str | None = "q") -> None:
     properties = {"sql.streaming.queryId": query}
     task = SimpleNamespace(attemptNumber=lambda: attempt, getLocalProperty=properties.get)
-    monkeypatch.setattr(dead_letter_topic, "TaskContext", SimpleNamespace(get=lambda: task))
+    monkeypatch.setattr(dead_letters, "TaskContext", SimpleNamespace(get=lambda: task))
 
 
 def test_a_batch_read_writes_only_if_its_statement_sets_the_topic(monkeypatch: pytest.MonkeyPatch) -> None:
