@@ -18,8 +18,8 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import Offsets
 from kafka_sql.source.data_loss import data_loss_handler
-from kafka_sql.source.enumerator.batch_splits import plan_batch, resolve_batch_range
 from kafka_sql.source.enumerator.partitions import list_partitions
+from kafka_sql.source.enumerator.splits import plan_batch, resolve_batch_range
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.table import Column, Table

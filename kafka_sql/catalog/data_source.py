@@ -21,7 +21,7 @@ from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
-from kafka_sql.source.stream.read_limits import check_admission_options
+from kafka_sql.source.stream.rate_limits import check_admission_options
 from kafka_sql.suggestions import did_you_mean
 
 if TYPE_CHECKING:

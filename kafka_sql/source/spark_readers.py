@@ -17,11 +17,10 @@ from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.micro_batch import is_in_micro_batch, start_task
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.source.client_config import task_client_config
-from kafka_sql.source.enumerator.batch_splits import plan_batch
-from kafka_sql.source.enumerator.task_planning import Task, plan_tasks
+from kafka_sql.source.enumerator.splits import Task, plan_batch, plan_tasks
 from kafka_sql.source.stream.event_times import event_time_order
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
-from kafka_sql.source.stream.read_limits import (
+from kafka_sql.source.stream.rate_limits import (
     SupportsTriggerAvailableNow,
     check_admission_options,
     default_limit,
@@ -68,19 +67,17 @@ class BatchReader(QuickAckMixin, DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of one task; for a changelog, those that remain after its changes."""
         # lazy: loads the compiled kernels, which planning does not need
-        from kafka_sql.source.reader import split_reader
         from kafka_sql.source.reader.dead_letters import batch_dead_letter_topic
+        from kafka_sql.source.reader.split_reader import SplitReader
 
         start_task(self._time_zone)
-        if self._is_static_side():
-            read = split_reader.read_cached
-        elif self._definition.reads_content:
-            read = split_reader.read_remaining_rows
-        else:
-            read = split_reader.read_split
         dead_letter_topic = batch_dead_letter_topic(self._definition)
         for split, config in _splits_with_config(self._definition, partition):
-            yield from read(self._definition, self._schema, split, config, dead_letter_topic)
+            reader = SplitReader(self._definition, self._schema, config, dead_letter_topic)
+            if self._is_static_side():
+                yield from reader.read_cached(split)
+            else:
+                yield from reader.read_remaining(split) if self._definition.reads_content else reader.read(split)
         freeze_modules()
 
     def _is_static_side(self) -> bool:
@@ -152,13 +149,13 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of one task."""
         from kafka_sql.source.reader.dead_letters import stream_dead_letter_topic  # lazy, as above
-        from kafka_sql.source.reader.split_reader import read_split
+        from kafka_sql.source.reader.split_reader import SplitReader
 
         start_task(self._time_zone)
         is_first_batch = isinstance(partition, TaskPartition) and partition.is_in_first_batch
         dead_letter_topic = stream_dead_letter_topic(self._definition, is_first_batch)
         for split, config in _splits_with_config(self._definition, partition):
-            yield from read_split(self._definition, self._schema, split, config, dead_letter_topic)
+            yield from SplitReader(self._definition, self._schema, config, dead_letter_topic).read(split)
         freeze_modules()
 
     def commit(self, end: Json) -> None:

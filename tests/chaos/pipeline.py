@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import WriterFencedError
 from kafka_sql.sink.exactly_once.records import PreparedTransaction
-from kafka_sql.source.reader.split_reader import read_split
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.table import Column, Table
@@ -46,7 +46,7 @@ class Pipeline(SimulatedQuery):
     def rows(self, plan: Any) -> pa.RecordBatch:
         """Return the rows of a batch; those of a partition are in order."""
         splits = self.stream.plan_splits(from_json(plan["start"]), from_json(plan["end"]))
-        batches = [batch for split in splits for batch in read_split(self.source, SCHEMA, split)]
+        batches = [batch for split in splits for batch in SplitReader(self.source, SCHEMA).read(split)]
         rows = pa.Table.from_batches(batches, SCHEMA).combine_chunks().to_batches()
         return rows[0] if rows else pa.RecordBatch.from_pylist([], SCHEMA)
 
@@ -68,7 +68,7 @@ class SlowPipeline(Pipeline):
     def _read_slowly(self, plan: Any) -> Iterator[pa.RecordBatch]:
         splits = self.stream.plan_splits(from_json(plan["start"]), from_json(plan["end"]))
         for i, split in enumerate(splits):
-            batches = read_split(self.source, SCHEMA, split)
+            batches = SplitReader(self.source, SCHEMA).read(split)
             yield next(batches)
             if i < PAUSES:
                 with (self.folder / "pauses").open("a") as file:

@@ -4,25 +4,27 @@ With a key, the latest row of each key remains, as after Flink's ChangelogNormal
 all its physical columns: an insert adds a copy of the row, and a deletion removes the oldest copy.
 
 Each partition is reduced separately: Kafka orders records within a partition only, and all changes of a row belong to
-one partition. Changes are collected in memory up to a size, then in temporary files (``spilled_changes.py``).
+one partition. Changes are collected in memory up to a size, then in temporary files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_sql.kafka.binary_columns import column_view
+from kafka_sql.kafka.direct.writes.produce_kernels import partition_by_key
 from kafka_sql.kafka.records import Records
-from kafka_sql.source.reader.batch_parts import decode_in_parts
-from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import IS_DELETED, ROW_INDEX, comparable_columns, is_retraction, last_row_per_key
 
 if TYPE_CHECKING:
@@ -30,71 +32,64 @@ if TYPE_CHECKING:
 
 # columns and IS_DELETED of changes, in the order of the changes
 Changes: TypeAlias = pa.Table
-DecodeChanges: TypeAlias = "Callable[[RowDecoder, Records], Changes]"
-
-_BATCH_ROWS: Final = 20_000
-
-
-@dataclass(frozen=True)
-class MemoryLimits:
-    """How much memory the changes of a partition may use, in bytes.
-
-    Attributes:
-        unreduced: changes that are collected before those without effect on the result are dropped.
-        content: the content, before it is moved to temporary files.
-    """
-
-    unreduced: int = 64 << 20
-    content: int = 256 << 20
+_PARTS: Final = 64
+_COMPRESSION: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-DEFAULT_LIMITS: Final = MemoryLimits()
+BATCH_ROWS: Final = 20_000
+
+
+class Identity(NamedTuple):
+    """The columns that identify a row, and whether they are a key, or all columns of a table without one."""
+
+    columns: Sequence[str]
+    is_key: bool
+
+    def reduce(self, changes: Changes) -> Changes:
+        """Return the rows that remain after all changes, in the order of the changes."""
+        return latest_rows(changes, self.columns) if self.is_key else remaining_copies(changes, self.columns)
 
 
 def reduce_changes(
-    decoder: RowDecoder,
-    batches: Iterator[Records],
-    decode_changes: DecodeChanges,
-    limits: MemoryLimits = DEFAULT_LIMITS,
+    changes: Iterable[Changes],
+    identity: Identity,
+    schema: pa.Schema,
+    max_unreduced: int = 64 << 20,
+    max_content: int = 256 << 20,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one partition that remain after all changes; in the order of their records if in memory.
 
     Args:
-        decode_changes: ``upsert_changes`` or ``changelog_changes``.
-
-    Raises:
-        DecodeError: a payload does not match the declaration, even if a later record replaces it.
+        schema: the columns of the rows.
+        max_unreduced: bytes of changes that are collected before those without effect on the result are dropped.
+        max_content: bytes of the content, before it is moved to temporary files.
     """
-    identity = decoder.key_columns or decoder.physical_columns
-    reduce = latest_rows if decoder.key_columns else remaining_copies
-    changes: list[Changes] = []
+    collected: list[Changes] = []
     size = content_size = 0
     spilled: SpilledChanges | None = None
     with ExitStack() as files:
-        for records in batches:
-            new_changes = list(decode_in_parts(partial(decode_changes, decoder), records))
-            changes += new_changes
-            size += sum(table.nbytes for table in new_changes)
-            if size <= max(limits.unreduced, 2 * content_size):  # each time the content doubles
+        for new_changes in changes:
+            collected.append(new_changes)
+            size += new_changes.nbytes
+            if size <= max(max_unreduced, 2 * content_size):  # each time the content doubles
                 continue
             if spilled is None:
-                changes = [reduce(pa.concat_tables(changes), identity)]
-                size = content_size = changes[0].nbytes
-                if content_size <= limits.content:
+                collected = [identity.reduce(pa.concat_tables(collected))]
+                size = content_size = collected[0].nbytes
+                if content_size <= max_content:
                     continue
-                spilled = files.enter_context(SpilledChanges(changes[0].schema, identity))
-            spilled.append(pa.concat_tables(changes))
-            changes, size, content_size = [], 0, 0
-        if spilled is None:
-            parts = iter([pa.concat_tables(changes)] if changes else [])
-        else:
-            if changes:
-                spilled.append(pa.concat_tables(changes))
-            parts = spilled.parts()
-        for part in parts:
-            rows = reduce(part, identity).drop_columns([IS_DELETED])
-            for batch in rows.to_batches(_BATCH_ROWS):
-                yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
+                spilled = files.enter_context(SpilledChanges(collected[0].schema, identity.columns))
+            spilled.append(pa.concat_tables(collected))
+            collected, size, content_size = [], 0, 0
+        rest = [pa.concat_tables(collected)] if collected else []
+        for part in rest if spilled is None else spilled.parts(rest):
+            yield from to_batches(identity.reduce(part), schema, BATCH_ROWS)
+
+
+def to_batches(changes: Changes, schema: pa.Schema, max_rows: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of changes in batches with a schema; columns of changes are nullable."""
+    for batch in changes.drop_columns([IS_DELETED]).to_batches(max_rows):
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def upsert_changes(decoder: RowDecoder, records: Records) -> Changes:
@@ -162,3 +157,73 @@ def remaining_copies(changes: Changes, columns: Sequence[str]) -> Changes:
     later_inserts = np.repeat(inserts[starts + counts - 1], counts) - inserts
     remains = is_insert & (later_inserts < np.repeat(copies, counts))
     return changes.take(pa.array(np.sort(rows[remains])))
+
+
+class SpilledChanges:
+    """Changes in temporary files, in Spark's local folder. All changes of a row are in one part, in order.
+
+    Attributes:
+        folder: the folder of the files.
+    """
+
+    def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
+        """
+        Args:
+            schema: the schema of the changes.
+            identity: the columns that identify a row.
+        """
+        self._schema, self._identity = schema, tuple(identity)
+        self._files = ExitStack()
+        self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
+
+    def __enter__(self) -> SpilledChanges:
+        """Create the files."""
+        local_folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None  # set by Spark for its workers
+        self.folder = self._files.enter_context(tempfile.TemporaryDirectory(prefix="kafka_sql-", dir=local_folder))
+        self._paths = [Path(self.folder, str(part)) for part in range(_PARTS)]
+        for path in self._paths:
+            writer = pa.ipc.new_stream(str(path), self._schema, options=_COMPRESSION)
+            self._writers.append(self._files.enter_context(writer))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Delete the files."""
+        self._files.close()
+
+    def append(self, changes: pa.Table) -> None:
+        """Write changes to their parts."""
+        parts = _part_of_each_row(comparable_columns(changes, self._identity))
+        by_part = changes.take(pa.array(np.argsort(parts, kind="stable")))
+        ends = np.cumsum(np.bincount(parts, minlength=_PARTS)).tolist()
+        for writer, start, end in zip(self._writers, [0, *ends], ends, strict=False):
+            if end > start:
+                writer.write_table(by_part.slice(start, end - start))
+
+    def parts(self, rest: Iterable[pa.Table] = ()) -> Iterator[pa.Table]:
+        """Append the last changes, and yield the changes of each part."""
+        for changes in rest:
+            self.append(changes)
+        for writer in self._writers:
+            writer.close()
+        for path in self._paths:
+            with pa.ipc.open_stream(str(path)) as reader:
+                yield reader.read_all()
+
+
+def _part_of_each_row(columns: pa.Table) -> npt.NDArray[np.int32]:
+    """Return the part of each row. Equal rows get the same part."""
+    texts = [_as_bytes(column.combine_chunks()) for column in columns.columns]
+    keys = pc.binary_join_element_wise(*texts, b"\0", null_handling="replace", null_replacement=b"\1")
+    parts = np.full(len(columns), -1, np.int32)
+    partition_by_key(parts, column_view(keys), np.full(len(columns), _PARTS, np.int32))
+    return parts
+
+
+def _as_bytes(column: pa.Array) -> pa.BinaryArray:
+    if pa.types.is_duration(column.type):  # cannot be cast to a string
+        column = column.cast(pa.int64())
+    if not pa.types.is_binary(column.type):
+        column = column.cast(pa.string()).cast(pa.binary())
+    return column

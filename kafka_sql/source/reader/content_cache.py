@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,23 +18,12 @@ import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.reader.changelog_content import Changes, latest_rows, remaining_copies
+from kafka_sql.source.reader.changelog_content import BATCH_ROWS, Changes, Identity, to_batches
 from kafka_sql.table.changelog import IS_DELETED
 
 MAX_BYTES: Final = 512 << 20
-_BATCH_ROWS: Final = 20_000
 
 Key = tuple[bytes, str, int]  # the table, topic and partition
-ReadRows = Callable[[Split], Iterator[pa.RecordBatch]]
-ReadChanges = Callable[[Split], Iterator[Changes]]
-
-
-@dataclass(frozen=True)
-class Identity:
-    """The columns that identify a row, and whether they are a key, or all columns of a table without one."""
-
-    columns: Sequence[str]
-    is_key: bool
 
 
 @dataclass
@@ -54,42 +43,28 @@ class ContentCache:
     max_bytes: int = MAX_BYTES
     _rows: OrderedDict[Key, CachedRows] = field(default_factory=OrderedDict)
 
-    def read_changelog(
+    def read(
         self,
         key: Key,
         split: Split,
-        identity: Identity,
-        schema: pa.Schema,
-        read_rows: ReadRows,
-        read_changes: ReadChanges,
+        read_rows: Callable[[Split], Iterable[pa.RecordBatch]],
+        update: Callable[[list[pa.RecordBatch], Split], list[pa.RecordBatch]],
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a changelog that remain at the end of a split.
+        """Yield the rows of a table at the end of a split.
 
         Args:
-            identity: what identifies a row.
-            schema: the columns of the rows.
-            read_rows: reads the rows of a split that remain after its changes.
-            read_changes: reads the changes of a split.
+            read_rows: reads the rows of a split that remain at its end.
+            update: applies the records of the next split to the rows before it.
         """
         cached = self._take(key, split)
         if cached is None:
             yield from self._fill(key, split, read_rows(split))
             return
+        batches = cached.batches
         if cached.stop < split.stop:
-            changes = list(read_changes(replace(split, start=cached.stop)))
-            if changes:
-                cached.batches = apply_changes(cached.batches, pa.concat_tables(changes), identity, schema)
-        yield from self._put(key, split, cached.batches)
-
-    def read_appended(self, key: Key, split: Split, read_rows: ReadRows) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a split of a table without changes."""
-        cached = self._take(key, split)
-        if cached is None:
-            yield from self._fill(key, split, read_rows(split))
-            return
-        if cached.stop < split.stop:
-            cached.batches += read_rows(replace(split, start=cached.stop))
-        yield from self._put(key, split, cached.batches)
+            batches = _merge_small(update(batches, replace(split, start=cached.stop)))
+        self._keep(key, CachedRows(split.start, split.stop, batches, sum(batch.nbytes for batch in batches)))
+        yield from batches
 
     def _take(self, key: Key, split: Split) -> CachedRows | None:
         """Remove and return the rows of a partition; None if they do not end before the end of the split."""
@@ -97,7 +72,7 @@ class ContentCache:
         is_prefix = cached is not None and cached.start == split.start and cached.stop <= split.stop
         return cached if is_prefix else None
 
-    def _fill(self, key: Key, split: Split, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _fill(self, key: Key, split: Split, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield rows, and keep them if they are not too many."""
         batches: list[pa.RecordBatch] | None = []
         size = 0
@@ -110,11 +85,6 @@ class ContentCache:
             yield batch
         if batches is not None:
             self._keep(key, CachedRows(split.start, split.stop, batches, size))
-
-    def _put(self, key: Key, split: Split, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        batches = _merge_small(batches)
-        self._keep(key, CachedRows(split.start, split.stop, batches, sum(batch.nbytes for batch in batches)))
-        yield from batches
 
     def _keep(self, key: Key, rows: CachedRows) -> None:
         self._rows[key] = rows
@@ -160,10 +130,8 @@ def apply_changes(
         affected = pa.concat_tables([affected, rows])
         unchanged.append(batch.filter(pc.invert(may_change)))
     is_deleted = pa.array(np.zeros(len(affected), np.bool_))
-    reduce = latest_rows if identity.is_key else remaining_copies
-    remaining = reduce(pa.concat_tables([affected.append_column(IS_DELETED, is_deleted), changes]), identity.columns)
-    new = remaining.drop_columns([IS_DELETED]).combine_chunks().to_batches(_BATCH_ROWS)
-    return [*unchanged, *(pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in new)]
+    remaining = identity.reduce(pa.concat_tables([affected.append_column(IS_DELETED, is_deleted), changes]))
+    return [*unchanged, *to_batches(remaining.combine_chunks(), schema, BATCH_ROWS)]
 
 
 def _is_searchable(type: pa.DataType) -> bool:
@@ -182,7 +150,7 @@ def _is_in(batch: pa.RecordBatch, values: Mapping[str, pa.Array]) -> pa.BooleanA
 def _merge_small(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """Return the rows in fewer batches if many are small: each micro-batch adds one."""
     rows = sum(batch.num_rows for batch in batches)
-    if len(batches) <= 64 + 2 * rows // _BATCH_ROWS:
+    if len(batches) <= 64 + 2 * rows // BATCH_ROWS:
         return batches
     table = pa.Table.from_batches(batches).combine_chunks()
-    return table.to_batches(max_chunksize=_BATCH_ROWS)  # type: ignore[no-any-return]
+    return table.to_batches(max_chunksize=BATCH_ROWS)  # type: ignore[no-any-return]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.format import Decoded, Decoder, ErrorSink
+from kafka_sql.formats.format import ColumnOverflow, Decoded, Decoder, ErrorSink
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
@@ -27,6 +27,7 @@ from kafka_sql.source.reader.metadata import (
 from kafka_sql.table.changelog import ROW_KIND, ROW_ORDER_NAME
 
 _KEY: Final = " (key)"  # in errors, after the location of the record
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,6 @@ class RowDecoder:
 
     Attributes:
         schema: the source columns.
-        key_columns: the columns that identify a row: those of the record's key, or a changelog's primary key.
-        physical_columns: the columns of the record's key and value.
         split: the split of the records.
         metadata: the metadata columns.
         time_zone: the session's time zone if a metadata column depends on it, else empty.
@@ -77,8 +76,6 @@ class RowDecoder:
         self._reads_records = definition.value.format.reads_records
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
-        self.key_columns = definition.table.primary_key if definition.is_changelog else self._key_names
-        self.physical_columns = tuple(column.name for column in definition.table.physical_columns)
         self.time_zone = session_time_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
         if self._reads_records:
@@ -283,3 +280,18 @@ class TolerantRowDecoder(RowDecoder):
 def _concat(schema: pa.Schema, *batches: pa.RecordBatch) -> pa.RecordBatch:
     columns = [pa.concat_arrays(arrays) for arrays in zip(*(batch.columns for batch in batches), strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def decode_in_parts(decode: Callable[[Records], T], records: Records) -> Iterator[T]:
+    """Yield what ``decode`` returns for the records: once, or for each half if the values do not fit, and so on.
+
+    A single record never overflows: decoders report it as undecodable.
+    """
+    try:
+        decoded = decode(records)
+    except ColumnOverflow:
+        indices = np.arange(len(records.offsets))
+        for half in np.array_split(indices, 2):
+            yield from decode_in_parts(decode, records.take(half))
+    else:
+        yield decoded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
@@ -17,126 +18,91 @@ from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.data_loss import data_loss_handler
 from kafka_sql.source.reader import changelog_content, content_cache
 from kafka_sql.source.reader.bad_records import bad_record_handler
-from kafka_sql.source.reader.batch_parts import decode_in_parts
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.record_counters import count_records_read
-from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
-from kafka_sql.table.changelog import IS_DELETED
+from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder, decode_in_parts
 
 
-def read_split(
-    definition: Definition,
-    schema: pa.Schema,
-    split: Split,
-    config: Mapping[str, str] | None = None,
-    dead_letter_topic: DeadLetterTopic | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a split; of an upsert table, its changes.
+@dataclass(frozen=True)
+class SplitReader:
+    """Reads splits of a table.
 
-    Args:
+    All methods raise DecodeError if a payload does not match the declaration (it names topic[partition]@offset and the
+    field), and BrokerError if the records are unavailable, or a dead letter could not be written.
+
+    Attributes:
         schema: the source columns, with the types that Spark expects.
         config: the client's configuration if it differs from the table's.
         dead_letter_topic: where to write undecodable records; None to write none.
-
-    Raises:
-        DecodeError: a payload does not match the declaration; names topic[partition]@offset and the field.
-        BrokerError: the records are unavailable, or a dead letter could not be written.
     """
-    with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
-        for records in _fetch_records(definition, decoder, split, config):
-            if not definition.is_upsert:
+
+    definition: Definition
+    schema: pa.Schema
+    config: Mapping[str, str] | None = None
+    dead_letter_topic: DeadLetterTopic | None = None
+
+    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a split; of an upsert table, its changes."""
+        if self.definition.is_upsert:
+            for changes in self._read_changes(split):
+                yield from changelog_content.to_batches(changes, self.schema)
+            return
+        with self._open_decoder(split) as decoder:
+            for records in self._fetch(decoder, split):
                 yield from (rows.batch for rows in decode_in_parts(decoder.decode, records))
-                continue
-            for changes in decode_in_parts(partial(changelog_content.upsert_changes, decoder), records):
-                for batch in changes.drop_columns([IS_DELETED]).to_batches():
-                    yield pa.RecordBatch.from_arrays(batch.columns, schema=decoder.schema)
 
+    def read_remaining(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a changelog that remain after the changes of a split."""
+        return changelog_content.reduce_changes(self._read_changes(split), self._row_identity(), self.schema)
 
-def read_remaining_rows(
-    definition: Definition,
-    schema: pa.Schema,
-    split: Split,
-    config: Mapping[str, str] | None = None,
-    dead_letter_topic: DeadLetterTopic | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a changelog's split that remain after its changes. Parameters and errors: see ``read_split``."""
-    decode_changes = _change_decoder(definition)
-    with _row_decoder(definition, schema, split, dead_letter_topic) as decoder:
-        yield from changelog_content.reduce_changes(
-            decoder, _fetch_records(definition, decoder, split, config), decode_changes
+    def read_cached(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Yield the content of a table that each micro-batch of a stream reads; read records only once per worker."""
+        needs_time_zone = any(column.needs_time_zone for column in metadata_columns(self.definition, self.schema))
+        table = content_cache.table_key(self.definition, session_time_zone() if needs_time_zone else "")
+        read = self.read_remaining if self.definition.reads_content else self.read
+
+        def update(batches: list[pa.RecordBatch], new: Split) -> list[pa.RecordBatch]:
+            if not self.definition.reads_content:
+                return [*batches, *read(new)]
+            changes = list(self._read_changes(new))
+            if not changes:
+                return batches
+            all_changes = pa.concat_tables(changes)
+            return content_cache.apply_changes(batches, all_changes, self._row_identity(), self.schema)
+
+        return content_cache.CACHE.read((table, split.qualified_topic, split.partition), split, read, update)
+
+    def _row_identity(self) -> changelog_content.Identity:
+        columns = self.definition.row_key or [column.name for column in self.definition.table.physical_columns]
+        return changelog_content.Identity(columns, is_key=bool(self.definition.row_key))
+
+    def _read_changes(self, split: Split) -> Iterator[changelog_content.Changes]:
+        decode = changelog_content.upsert_changes if self.definition.is_upsert else changelog_content.changelog_changes
+        with self._open_decoder(split) as decoder:
+            for records in self._fetch(decoder, split):
+                yield from decode_in_parts(partial(decode, decoder), records)
+
+    @contextmanager
+    def _open_decoder(self, split: Split) -> Iterator[RowDecoder]:
+        with bad_record_handler(self.definition, split, self.dead_letter_topic) as handler:
+            if handler is None:
+                yield RowDecoder(self.definition, self.schema, split)
+            else:
+                yield TolerantRowDecoder(self.definition, self.schema, split, handler)
+
+    def _fetch(self, decoder: RowDecoder, split: Split) -> Iterator[Records]:
+        definition = self.definition
+        clients: list[str] = []  # the client that reads is appended when it starts
+        batches = read_records(
+            self.config or definition.client_config,
+            split,
+            decoder.record_fields,
+            BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES]),
+            data_loss_handler(definition),
+            definition.options[opt.SCAN_CLIENT],
+            clients.append,
         )
-
-
-def read_cached(
-    definition: Definition,
-    schema: pa.Schema,
-    split: Split,
-    config: Mapping[str, str] | None = None,
-    dead_letter_topic: DeadLetterTopic | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read what ``read_remaining_rows`` or ``read_split`` reads, but records only once per worker.
-
-    For tables that each micro-batch of a stream reads. Parameters and errors: see ``read_split``.
-    """
-    time_zone = session_time_zone() if any(c.needs_time_zone for c in metadata_columns(definition, schema)) else ""
-    key = content_cache.table_key(definition, time_zone), split.qualified_topic, split.partition
-    if not definition.reads_content:
-        return content_cache.CACHE.read_appended(
-            key, split, lambda part: read_split(definition, schema, part, config, dead_letter_topic)
-        )
-    decode_changes = _change_decoder(definition)
-
-    def read_changes(part: Split) -> Iterator[changelog_content.Changes]:
-        with _row_decoder(definition, schema, part, dead_letter_topic) as decoder:
-            for records in _fetch_records(definition, decoder, part, config):
-                yield from decode_in_parts(partial(decode_changes, decoder), records)
-
-    return content_cache.CACHE.read_changelog(
-        key,
-        split,
-        _row_identity(definition),
-        schema,
-        lambda part: read_remaining_rows(definition, schema, part, config, dead_letter_topic),
-        read_changes,
-    )
-
-
-def _change_decoder(definition: Definition) -> changelog_content.DecodeChanges:
-    return changelog_content.upsert_changes if definition.is_upsert else changelog_content.changelog_changes
-
-
-def _row_identity(definition: Definition) -> content_cache.Identity:
-    if definition.row_key:
-        return content_cache.Identity(definition.row_key, is_key=True)
-    return content_cache.Identity([c.name for c in definition.table.physical_columns], is_key=False)
-
-
-@contextmanager
-def _row_decoder(
-    definition: Definition, schema: pa.Schema, split: Split, dead_letter_topic: DeadLetterTopic | None
-) -> Iterator[RowDecoder]:
-    with bad_record_handler(definition, split, dead_letter_topic) as handler:
-        if handler is None:
-            yield RowDecoder(definition, schema, split)
-        else:
-            yield TolerantRowDecoder(definition, schema, split, handler)
-
-
-def _fetch_records(
-    definition: Definition, decoder: RowDecoder, split: Split, config: Mapping[str, str] | None
-) -> Iterator[Records]:
-    size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    clients: list[str] = []  # the client that reads is appended when it starts
-    batches = read_records(
-        config or definition.client_config,
-        split,
-        decoder.record_fields,
-        size,
-        data_loss_handler(definition),
-        definition.options[opt.SCAN_CLIENT],
-        clients.append,
-    )
-    for records in batches:
-        count_records_read(definition.accumulator_id, len(records.offsets), definition.name, clients[-1])
-        yield records
+        for records in batches:
+            count_records_read(definition.accumulator_id, len(records.offsets), definition.name, clients[-1])
+            yield records

@@ -14,8 +14,8 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dynamic.clusters import Clusters, open_cluster
-from kafka_sql.source.enumerator.batch_splits import make_splits
 from kafka_sql.source.enumerator.partitions import Discovery
+from kafka_sql.source.enumerator.splits import make_splits
 from kafka_sql.source.enumerator.starting_offsets import (
     clamp_to_log_end,
     effective_startup_mode,

@@ -1,13 +1,32 @@
-"""Limit how much of a backlog one micro-batch reads, and allocate the limit to partitions."""
+"""Limit how much of a backlog one micro-batch reads, and allocate the limit to partitions.
+
+Spark's admission control (ReadLimit) is supported by PySpark since 4.2. 4.1 reads all available data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from kafka_sql.definition import Definition
+from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit
+
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as SupportsTriggerAvailableNow
+
+    AVAILABLE = True
+except ImportError:
+    AVAILABLE = False
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Empty: PySpark 4.1 ends a Trigger.AvailableNow query after one batch."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +44,6 @@ class Limits:
     min_offsets: int | None
     max_delay: float
     max_bytes: int | None
-
-    def __bool__(self) -> bool:
-        return (self.max_offsets, self.min_offsets, self.max_bytes) != (None, None, None)
 
 
 def limits_from_options(options: Options) -> Limits:
@@ -85,3 +101,42 @@ def offsets_for_bytes(
     """
     offsets, total = sum(backlogs.values()), sum(n * sizes[p] for p, n in backlogs.items())
     return offsets if total <= max_bytes else max(1, int(offsets * max_bytes / total))
+
+
+def check_admission_options(definition: Definition) -> None:
+    """Reject admission control options if this PySpark does not support them.
+
+    Raises:
+        UnsupportedOptionError: names the option.
+    """
+    if AVAILABLE:
+        return
+    for option in (opt.MAX_OFFSETS, opt.MIN_OFFSETS, opt.MAX_BYTES, opt.MAX_TRIGGER_DELAY):
+        if definition.options.is_set(option):
+            raise UnsupportedOptionError(
+                f"Table '{definition.name}': option '{option.key}' requires PySpark 4.2 or later. Remove the option, "
+                "or upgrade PySpark.",
+                table=definition.name,
+                option=option.key,
+            )
+
+
+def default_limit(limits: Limits) -> ReadLimit:
+    """Return the limit that Spark passes to ``latestOffset`` for limited triggers.
+
+    Spark accepts one limit, so that this is the first one set. ``latestOffset`` applies them all.
+    """
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
+
+    if limits.max_offsets is not None:
+        return ReadMaxRows(limits.max_offsets)
+    if limits.max_bytes is not None:
+        return ReadMaxBytes(limits.max_bytes)
+    return ReadMinRows(limits.min_offsets) if limits.min_offsets is not None else ReadAllAvailable()
+
+
+def is_limited(limit: ReadLimit) -> bool:
+    """Return whether limits apply to a trigger. They do not apply to Trigger.Once."""
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    return not isinstance(limit, ReadAllAvailable)

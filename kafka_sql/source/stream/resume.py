@@ -11,8 +11,8 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.source.data_loss import clamp_to_log_start
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
-from kafka_sql.source.enumerator.log_start import clamp_to_log_start
 from kafka_sql.source.enumerator.starting_offsets import resolve_new_starts
 from kafka_sql.source.stream.stream_offset import StreamOffset
 

@@ -18,7 +18,7 @@ from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, Transaction
 from kafka_sql.kafka.split import Split
 from kafka_sql.sink.exactly_once.prepare import Task, prepare
 from kafka_sql.sink.row_writer import write_rows
-from kafka_sql.source.reader.split_reader import read_split
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
@@ -71,7 +71,7 @@ def read(definition: Definition, topic: str, stop: int) -> tuple[list[dict[str, 
         for name in ("read_columnar", "read_columnar_or_raise"):
             patched.setattr(fetch, name, noting("direct", getattr(fetch, name)))
         patched.setattr(fetch, "read_to_end", noting("librdkafka", fetch.read_to_end))
-        rows = [row for b in read_split(definition, SCHEMA, Split(topic, 0, 0, stop)) for row in b.to_pylist()]
+        rows = [row for b in SplitReader(definition, SCHEMA).read(Split(topic, 0, 0, stop)) for row in b.to_pylist()]
     return rows, clients
 
 

@@ -17,8 +17,9 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.runtime import micro_batch
 from kafka_sql.runtime.continuous_task import is_continuous_task, set_continuous_task
 from kafka_sql.source.reader import split_reader
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
-from kafka_sql.source.stream import read_limits
+from kafka_sql.source.stream import rate_limits
 from kafka_sql.table.table import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
@@ -75,8 +76,8 @@ def test_parallelism_does_not_split_partitions_whose_changes_are_applied(cluster
 
 def test_a_split_is_read_with_the_configuration_of_the_table_or_the_task(requests: list[Any]) -> None:
     table = define()
-    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1)))
-    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "task"}))
+    list(SplitReader(table, SCHEMA).read(Split("t", 0, 0, 1)))
+    list(SplitReader(table, SCHEMA, {"client.id": "task"}).read(Split("t", 0, 0, 1)))
     assert [config for config, _ in requests] == [table.client_config, {"client.id": "task"}]
 
 
@@ -141,7 +142,7 @@ def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) ->
     reader = StreamReader(define(properties_group_id="g"), SCHEMA)
     start = reader.initialOffset()
     assert start == {"version": 1, "offsets": {}, "starts": {"t": {"0": 0, "1": 0}}}
-    end = reader.latestOffset(start, reader.getDefaultReadLimit()) if read_limits.AVAILABLE else reader.latestOffset()
+    end = reader.latestOffset(start, reader.getDefaultReadLimit()) if rate_limits.AVAILABLE else reader.latestOffset()
     assert end["offsets"] == {"t": {"0": 4, "1": 2}}
     in_task = cloudpickle.loads(cloudpickle.dumps(reader))
     assert [values(in_task.read(task)) for task in reader.partitions(start, end)] == [
@@ -154,12 +155,12 @@ def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) ->
     report = reader.reportLatestOffset()
     assert report is not None
     assert report["offsets"] == {"t": {"0": 4, "1": 2}}
-    if read_limits.AVAILABLE:
+    if rate_limits.AVAILABLE:
         assert reader.latestOffset(end, reader.getDefaultReadLimit()) is end
 
 
 def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeCluster) -> None:
-    if not read_limits.AVAILABLE:
+    if not rate_limits.AVAILABLE:
         pytest.skip("PySpark 4.2 or later")
     reader = StreamReader(define(), SCHEMA)
     reader.prepareForTriggerAvailableNow()

@@ -12,9 +12,9 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
-from kafka_sql.source.enumerator.batch_splits import plan_batch
 from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
-from kafka_sql.source.reader.split_reader import read_remaining_rows
+from kafka_sql.source.enumerator.splits import plan_batch
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.table import Column, Table
 from tests.batch_read import commit, define_table, offsets, planned_ranges
 from tests.topics import Topics
@@ -306,6 +306,6 @@ def test_latest_rows_of_a_bounded_upsert_table(topics: Topics) -> None:
         options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
         definition = validate_table(replace(table, options=options))
         (split,) = plan_batch(definition)
-        latest = [row for batch in read_remaining_rows(definition, schema, split) for row in batch.to_pylist()]
+        latest = [row for batch in SplitReader(definition, schema).read_remaining(split) for row in batch.to_pylist()]
         assert {row["k"]: row["v"] for row in latest} == rows
         assert len(latest) == len(rows)

@@ -14,7 +14,7 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic
-from kafka_sql.source.reader.split_reader import read_split
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.table import Column, Table
 from tests.topics import ANY_TIMESTAMP, Topics
 
@@ -55,7 +55,7 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     producer.flush()
 
     definition = validate_table(table(topics, topic, dead))
-    batches = read_split(definition, SCHEMA, Split(topic, 0, 0, 5), dead_letter_topic=DeadLetterTopic(dead))
+    batches = SplitReader(definition, SCHEMA, dead_letter_topic=DeadLetterTopic(dead)).read(Split(topic, 0, 0, 5))
     rows = [row for batch in batches for row in batch.to_pylist()]
     assert rows == [{"n": 1, "k": "a"}, {"n": 3, "k": "a"}]
 
@@ -86,8 +86,9 @@ def test_the_query_fails_if_a_dead_letter_cannot_be_written(topics: Topics) -> N
     declared = table(topics, topic, "no-such-topic")
     declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
     definition = validate_table(declared)
+    reader = SplitReader(definition, SCHEMA, dead_letter_topic=DeadLetterTopic("no-such-topic"))
     with pytest.raises(BrokerError, match=r"Table 'db\.t'.*no-such-topic"):
-        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1), dead_letter_topic=DeadLetterTopic("no-such-topic")))
+        list(reader.read(Split(topic, 0, 0, 1)))
 
 
 def test_a_repeated_read_writes_what_its_query_has_not_written(topics: Topics) -> None:
@@ -98,7 +99,7 @@ def test_a_repeated_read_writes_what_its_query_has_not_written(topics: Topics) -
 
     def read(stop: int, query: str, is_repeat: bool) -> None:
         target = DeadLetterTopic(dead, query, is_repeat)
-        list(read_split(definition, SCHEMA, Split(topic, 0, 0, stop), dead_letter_topic=target))
+        list(SplitReader(definition, SCHEMA, dead_letter_topic=target).read(Split(topic, 0, 0, stop)))
 
     read(3, "a", False)
     read(4, "b", True)
@@ -115,7 +116,7 @@ def test_records_with_timestamps_that_brokers_reject(topics: Topics) -> None:
     definition = validate_table(table(topics, topic, dead))
     for is_repeat in (False, True):
         target = DeadLetterTopic(dead, "a", is_repeat)
-        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 4), dead_letter_topic=target))
+        list(SplitReader(definition, SCHEMA, dead_letter_topic=target).read(Split(topic, 0, 0, 4)))
     letters = topics.consume(dead, 4)
     assert origins(letters) == [("a", 0, n) for n in range(4)]
     name = "__kafka_sql.errors.timestamp"

@@ -365,7 +365,7 @@ def test_batch_reads_of_removed_records(topics: Topics) -> None:
 
 
 def test_records_removed_while_a_task_reads_are_data_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
-    from kafka_sql.source.enumerator.batch_splits import plan_batch
+    from kafka_sql.source.enumerator.splits import plan_batch
     from tests.batch_read import records
 
     topic = topics.create()

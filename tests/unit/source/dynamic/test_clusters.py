@@ -22,7 +22,7 @@ from kafka_sql.errors import (
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.dynamic import clusters as module
-from kafka_sql.source.enumerator.batch_splits import plan_batch
+from kafka_sql.source.enumerator.splits import plan_batch
 from kafka_sql.source.stream import micro_batch
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import StreamOffset, from_json, to_json

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.enumerator.task_planning import Task, offset_count, plan_tasks
+from kafka_sql.source.enumerator.splits import Task, offset_count, plan_tasks
 
 
 def splits(*sizes: int) -> list[Split]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
-from kafka_sql.source.reader.changelog_content import reduce_changes, upsert_changes
+from kafka_sql.source.reader.changelog_content import Identity, reduce_changes, upsert_changes
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table
@@ -116,10 +115,8 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
         [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None, None, b'{"n": 4}'], [a, b, a, b"[", b"{", b, a]
     )
 
-    def batches() -> Iterator[Records]:
-        yield changes
-
-    rows = [row for batch in reduce_changes(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
+    reduced = reduce_changes([upsert_changes(tolerant, changes)], Identity(("id",), is_key=True), tolerant.schema)
+    rows = [row for batch in reduced for row in batch.to_pylist()]
     assert rows == [{"id": "a", "n": 4}]
     assert handler._count == 3
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kafka_sql.formats.format import ColumnOverflow
 from kafka_sql.kafka.records import Records
-from kafka_sql.source.reader.batch_parts import decode_in_parts
+from kafka_sql.source.reader.row_decoder import decode_in_parts
 
 
 def test_batches_are_split_until_their_values_fit() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -19,22 +19,22 @@ from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.changelog_content import (
-    DEFAULT_LIMITS,
-    DecodeChanges,
-    MemoryLimits,
+    Changes,
+    Identity,
+    SpilledChanges,
     changelog_changes,
     reduce_changes,
     upsert_changes,
 )
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.spilled_changes import SpilledChanges
 from kafka_sql.table.changelog import ROW_ORDER_NAME
 from kafka_sql.table.table import Column, Table
 from tests.hypothesis_examples import examples
 from tests.unit.source.changelog_tables import COLUMNS, DEBEZIUM_OPTIONS, UPSERT_OPTIONS
 
 # in memory; reduced after each batch; moved to files at the second batch
-LIMITS = st.sampled_from([DEFAULT_LIMITS, MemoryLimits(unreduced=0), MemoryLimits(unreduced=0, content=0)])
+LIMITS: list[dict[str, int]] = [{}, {"max_unreduced": 0}, {"max_unreduced": 0, "max_content": 0}]
+KEY = Identity(("k",), is_key=True)
 SCHEMA = pa.schema([("v", pa.int64()), pa.field("k", pa.string(), nullable=False), ("o", pa.int64())])
 # key, value: None is a tombstone, "" decodes to no row, a list to one row per element
 CHANGES = st.lists(
@@ -54,8 +54,10 @@ def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Re
 
 
 @examples(60)  # the first decoder of a process is slow
-@given(st.lists(CHANGES, max_size=5), LIMITS)
-def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | None]]], limits: MemoryLimits) -> None:
+@given(st.lists(CHANGES, max_size=5), st.sampled_from(LIMITS))
+def test_latest_rows_of_upserts(
+    batches: list[list[tuple[str, list[int] | str | None]]], limits: dict[str, int]
+) -> None:
     expected: dict[str, tuple[int, int]] = {}
     offset = 0
     for batch in batches:
@@ -94,11 +96,16 @@ def test_upserts_and_tombstones_are_in_the_order_of_their_offsets(changes: list[
 
 
 def content(
-    decoder: RowDecoder, batches: Iterator[Records], decode_changes: DecodeChanges, limits: MemoryLimits
+    decoder: RowDecoder,
+    batches: Iterator[Records],
+    decode: Callable[[RowDecoder, Records], Changes],
+    limits: dict[str, int],
+    identity: Identity = KEY,
 ) -> list[dict[str, Any]]:
     """Return the content in the order of its records, which files do not keep."""
-    rows = [row for b in reduce_changes(decoder, batches, decode_changes, limits) for row in b.to_pylist()]
-    return sorted(rows, key=lambda row: int(row["o"])) if limits.content == 0 else rows
+    changes = (decode(decoder, records) for records in batches)
+    rows = [row for b in reduce_changes(changes, identity, decoder.schema, **limits) for row in b.to_pylist()]
+    return sorted(rows, key=lambda row: int(row["o"])) if "max_content" in limits else rows
 
 
 # a key, and its new value and key; None deletes the row
@@ -107,8 +114,8 @@ EVENTS = st.lists(
 )
 
 
-@given(st.lists(EVENTS, max_size=4), LIMITS)
-def test_latest_rows_of_a_changelog(batches: list[list[Any]], limits: MemoryLimits) -> None:
+@given(st.lists(EVENTS, max_size=4), st.sampled_from(LIMITS))
+def test_latest_rows_of_a_changelog(batches: list[list[Any]], limits: dict[str, int]) -> None:
     expected: dict[str, tuple[int, int]] = {}
     record_batches: list[Records] = []
     offset = 0
@@ -143,8 +150,8 @@ ROWS = st.tuples(
 ROW_CHANGES = st.lists(st.tuples(st.sampled_from([True, True, False]), ROWS), max_size=12)
 
 
-@given(st.lists(ROW_CHANGES, max_size=4), LIMITS)
-def test_copies_of_a_changelog_without_a_primary_key(batches: list[list[Any]], limits: MemoryLimits) -> None:
+@given(st.lists(ROW_CHANGES, max_size=4), st.sampled_from(LIMITS))
+def test_copies_of_a_changelog_without_a_primary_key(batches: list[list[Any]], limits: dict[str, int]) -> None:
     expected: list[tuple[Any, int]] = []  # rows and offsets
     record_batches: list[Records] = []
     offset = 0
@@ -171,7 +178,7 @@ def test_copies_of_a_changelog_without_a_primary_key(batches: list[list[Any]], l
     )
     schema = pa.schema([("k", pa.string()), ("n", pa.list_(pa.int32())), ("d", pa.float64()), ("o", pa.int64())])
     decoder = RowDecoder(validate_table(Table(("t",), columns, DEBEZIUM_OPTIONS)), schema, Split("t", 0, 0, offset))
-    rows = content(decoder, iter(record_batches), changelog_changes, limits)
+    rows = content(decoder, iter(record_batches), changelog_changes, limits, Identity(("k", "n", "d"), is_key=False))
     assert rows == [{"k": k, "n": n, "d": d, "o": o} for (k, n, d), o in expected]
 
 

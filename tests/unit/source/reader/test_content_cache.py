@@ -12,8 +12,9 @@ import pytest
 from kafka_sql.definition import validate_table
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import split_reader
-from kafka_sql.source.reader.changelog_content import latest_rows, remaining_copies
-from kafka_sql.source.reader.content_cache import ContentCache, Identity, apply_changes
+from kafka_sql.source.reader.changelog_content import Identity
+from kafka_sql.source.reader.content_cache import ContentCache, apply_changes
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.changelog import IS_DELETED
 from kafka_sql.table.table import Column, Table
 
@@ -29,8 +30,7 @@ def changes(*rows: tuple[Any, ...]) -> pa.Table:
 
 
 def content(table: pa.Table, identity: Identity) -> list[pa.RecordBatch]:
-    reduce = latest_rows if identity.is_key else remaining_copies
-    rows = reduce(table, identity.columns).drop_columns([IS_DELETED])
+    rows = identity.reduce(table).drop_columns([IS_DELETED])
     return [pa.RecordBatch.from_arrays(b.columns, schema=SCHEMA) for b in rows.combine_chunks().to_batches(7)]
 
 
@@ -86,10 +86,10 @@ def test_rows_that_depend_on_the_time_zone_are_read_again_in_another(monkeypatch
         reads.append(zone)
         yield pa.RecordBatch.from_pydict({"v": [zone], "t": [None]}, schema=schema)
 
-    monkeypatch.setattr(split_reader, "read_split", read_split)
+    monkeypatch.setattr(SplitReader, "read", read_split)
     monkeypatch.setattr(split_reader, "session_time_zone", lambda: zone)
     for zone in ("UTC", "UTC", "Asia/Tokyo"):
-        (batch,) = split_reader.read_cached(definition, schema, Split("t", 0, 0, 1))
+        (batch,) = SplitReader(definition, schema).read_cached(Split("t", 0, 0, 1))
         assert batch["v"].to_pylist() == [zone]
     assert reads == ["UTC", "Asia/Tokyo"]
 
@@ -122,9 +122,13 @@ class Partition:
                 [pa.array([offset]), pa.nulls(1, pa.float64()), pa.array(["x"])], schema=SCHEMA
             )
 
-    def changes(self, split: Split) -> Iterator[pa.Table]:
+    def append(self, batches: list[pa.RecordBatch], split: Split) -> list[pa.RecordBatch]:
+        return [*batches, *self.rows(split)]
+
+    def apply(self, batches: list[pa.RecordBatch], split: Split) -> list[pa.RecordBatch]:
         self.reads.append((split.start, split.stop))
-        yield changes(*((offset % 3, None, str(offset), False) for offset in range(split.start, split.stop)))
+        new = changes(*((offset % 3, None, str(offset), False) for offset in range(split.start, split.stop)))
+        return apply_changes(batches, new, KEY, SCHEMA)
 
     def content(self, split: Split) -> Iterator[pa.RecordBatch]:
         self.reads.append((split.start, split.stop))
@@ -137,7 +141,7 @@ def test_reads_only_new_records() -> None:
 
     def read(start: int, stop: int) -> list[str]:
         split = Split("t", 0, start, stop)
-        batches = cache.read_changelog((b"t", "t", 0), split, KEY, SCHEMA, partition.content, partition.changes)
+        batches = cache.read((b"t", "t", 0), split, partition.content, partition.apply)
         return sorted(row["v"] for batch in batches for row in batch.to_pylist())
 
     assert read(0, 5) == ["2", "3", "4"]
@@ -153,7 +157,7 @@ def test_reads_only_new_records() -> None:
 def test_a_table_without_changes() -> None:
     cache, partition = ContentCache(), Partition()
     for stop in (2, 3):
-        batches = list(cache.read_appended((b"t", "t", 0), Split("t", 0, 0, stop), partition.rows))
+        batches = list(cache.read((b"t", "t", 0), Split("t", 0, 0, stop), partition.rows, partition.append))
         assert [k for b in batches for k in b.column(0).to_pylist()] == list(range(stop))
     assert partition.reads == [(0, 2), (2, 3)]
 
@@ -164,8 +168,8 @@ def test_the_size_is_limited() -> None:
     cache = ContentCache(max_bytes=5 * size)
     for _ in range(2):
         for topic in ("a", "b", "a"):
-            list(cache.read_appended((b"", topic, 0), Split(topic, 0, 0, 3), partition.rows))
-        assert len(list(cache.read_appended((b"", "large", 0), Split("large", 0, 0, 6), partition.rows))) == 6
+            list(cache.read((b"", topic, 0), Split(topic, 0, 0, 3), partition.rows, partition.append))
+        assert len(list(cache.read((b"", "large", 0), Split("large", 0, 0, 6), partition.rows, partition.append))) == 6
     # 'a' and 'b' replace each other; 'large' is never kept, and replaces nothing
     assert partition.reads[1:] == [(0, 3), (0, 3), (0, 3), (0, 6), (0, 3), (0, 3), (0, 6)]
 
@@ -174,6 +178,6 @@ def test_many_small_batches_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = Partition()
     cache = ContentCache()
     for stop in range(1, 100):
-        batches = list(cache.read_appended((b"", "t", 0), Split("t", 0, 0, stop), partition.rows))
+        batches = list(cache.read((b"", "t", 0), Split("t", 0, 0, stop), partition.rows, partition.append))
     assert len(batches) < 66
     assert [k for b in batches for k in b.column(0).to_pylist()] == list(range(99))

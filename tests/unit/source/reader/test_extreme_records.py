@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import row_decoder
 from kafka_sql.source.reader.bad_records import BadRecordHandler
-from kafka_sql.source.reader.changelog_content import reduce_changes, upsert_changes
+from kafka_sql.source.reader.changelog_content import Identity, reduce_changes, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.kafka.direct.record_batches import RecordBatch
@@ -294,17 +293,14 @@ def test_upserts_and_tombstones_with_extreme_timestamps() -> None:
     schema = pa.schema([pa.field("id", pa.string(), nullable=False), ("n", pa.int64()), ("ts", LTZ)])
     options = {**UPSERT_OPTIONS, "error-handling.mode": "ignore"}
     decoder = tolerant(validate_table(Table(("t",), columns, options, primary_key=("id",))), schema)
-
-    def batches() -> Iterator[Records]:
-        keys, values = [b'{"id": "a"}', b'{"id": "b"}'] * 2, [b'{"n": 1}', b'{"n": 2}', None, None]
-        yield Records(
-            pa.array(values, pa.binary()),
-            np.arange(4),
-            pa.array(keys, pa.binary()),
-            np.array([0, 0, LARGEST, MAX_MILLIS]),
-        )
-
-    (batch,) = reduce_changes(decoder, batches(), upsert_changes)
+    keys, values = [b'{"id": "a"}', b'{"id": "b"}'] * 2, [b'{"n": 1}', b'{"n": 2}', None, None]
+    records = Records(
+        pa.array(values, pa.binary()),
+        np.arange(4),
+        pa.array(keys, pa.binary()),
+        np.array([0, 0, LARGEST, MAX_MILLIS]),
+    )
+    (batch,) = reduce_changes([upsert_changes(decoder, records)], Identity(("id",), is_key=True), schema)
     assert batch["id"].to_pylist() == ["a"]  # its tombstone is undecodable
 
 

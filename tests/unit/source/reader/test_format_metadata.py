@@ -18,6 +18,7 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import Options
 from kafka_sql.source.reader import split_reader
+from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.table import Column, Table
 
 REQUESTED: list[tuple[str, ...]] = []
@@ -66,7 +67,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
         REQUESTED.clear()
         definition = validate_table(Table(("t",), tuple(c for c, _ in columns), OPTIONS))
         schema = pa.schema([(c.name, data_type) for c, data_type in columns])
-        (batch,) = split_reader.read_split(definition, schema, Split("t", 0, 5, 8))
+        (batch,) = SplitReader(definition, schema).read(Split("t", 0, 5, 8))
         return list(zip(*batch.to_pydict().values(), strict=True))
 
     return run

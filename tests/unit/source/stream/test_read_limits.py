@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import UnsupportedOptionError
-from kafka_sql.source.stream import read_limits
+from kafka_sql.source.stream import rate_limits
 from kafka_sql.source.stream.rate_limits import limits_from_options
 from tests.unit.source.fake_cluster import define
 
@@ -15,14 +15,14 @@ from tests.unit.source.fake_cluster import define
 @pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])
 def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = define(**{option: "1"})
-    monkeypatch.setattr(read_limits, "AVAILABLE", True)
-    read_limits.check_admission_options(table)
-    monkeypatch.setattr(read_limits, "AVAILABLE", False)
-    read_limits.check_admission_options(define())
+    monkeypatch.setattr(rate_limits, "AVAILABLE", True)
+    rate_limits.check_admission_options(table)
+    monkeypatch.setattr(rate_limits, "AVAILABLE", False)
+    rate_limits.check_admission_options(define())
     with pytest.raises(
         UnsupportedOptionError, match=f"Table 'db.orders': option '{option}' requires PySpark 4.2 or later"
     ):
-        read_limits.check_admission_options(table)
+        rate_limits.check_admission_options(table)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,6 @@ def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.Mon
 )
 def test_default_limit(options: dict[str, str], expected: tuple[Any, ...]) -> None:
     limits = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
-    limit = read_limits.default_limit(limits_from_options(define(**options).options))
+    limit = rate_limits.default_limit(limits_from_options(define(**options).options))
     assert limit == getattr(limits, expected[0])(*expected[1:])
-    assert read_limits.is_limited(limit) is bool(options)
+    assert rate_limits.is_limited(limit) is bool(options)

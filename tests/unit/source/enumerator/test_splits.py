@@ -8,9 +8,9 @@ import pytest
 
 from kafka_sql.errors import DataLossError, MissingOptionError, OffsetError
 from kafka_sql.kafka.split import Split
+from kafka_sql.source.data_loss import clamp_to_log_start
 from kafka_sql.source.enumerator import stopping_offsets
-from kafka_sql.source.enumerator.batch_splits import make_splits, plan_batch, resolve_batch_range
-from kafka_sql.source.enumerator.log_start import clamp_to_log_start
+from kafka_sql.source.enumerator.splits import make_splits, plan_batch, resolve_batch_range
 from kafka_sql.source.enumerator.stopping_offsets import end_exists, resolve_stop_offsets
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
