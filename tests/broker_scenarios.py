@@ -21,7 +21,7 @@ from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.fetch import fetch as fetch_request
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.split import Split
-from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
+from kafka_sql.sink.row_writer import can_use_direct, table_producer, table_transaction
 from kafka_sql.table.table import Column, Table
 from tests.kills.simulated_query import ROWS, sink_table
 from tests.topics import Topics

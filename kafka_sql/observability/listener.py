@@ -22,7 +22,7 @@ from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
-from kafka_sql.sink.batch_reports import last_report, remove_report
+from kafka_sql.sink.write_stats import last_report, remove_report
 from kafka_sql.source.reader import record_counters
 from kafka_sql.spark.jvm import JavaError
 from kafka_sql.spark.query_listeners import add_listener

@@ -14,7 +14,7 @@ from typing import Any
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.observability.spark_sources import SparkSource, find_sources
-from kafka_sql.sink.batch_reports import Report
+from kafka_sql.sink.write_stats import Report
 from kafka_sql.source.reader.record_counters import BadRecordCounts
 from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,9 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
+from kafka_sql.kafka.client_choice import choose_writer
 from kafka_sql.kafka.direct.writes.producer import DirectProducer
-from kafka_sql.kafka.produce import AnyProducer
+from kafka_sql.kafka.produce import AnyProducer, open_producer, open_producer_in_transaction
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.sink.fractional_seconds import truncate_fractions
@@ -22,10 +24,10 @@ from kafka_sql.sink.metadata import (
     check_librdkafka_timestamps,
     check_row_topics,
     resolve_metadata_columns,
+    single_topic,
     to_epoch_millis,
 )
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
-from kafka_sql.sink.producer_choice import table_producer
 from kafka_sql.sink.upsert import encode_with_tombstones, is_replaced, keep_updates_together, reduce_to_last_rows
 from kafka_sql.sink.write_stats import WriteStats
 from kafka_sql.table.changelog import ROW_KIND, is_retraction
@@ -167,3 +169,26 @@ def _check_not_null(definition: Definition, batch: pa.RecordBatch, has_value: pa
         nulls = pc.is_null(batch.column(column.name))
         if pc.any(nulls if has_value is None or column.name in keys else pc.and_(nulls, has_value)).as_py():
             raise EncodeError(f"column '{column.name}' is declared NOT NULL, but a row has NULL.", field=column.name)
+
+
+def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer]:
+    """Return a producer for a task."""
+    setting, config = definition.options[opt.SINK_CLIENT], definition.client_config
+    return open_producer(setting, config, single_topic(definition), definition.name)
+
+
+def table_transaction(
+    definition: Definition, config: Mapping[str, str], transactional_id: str
+) -> AbstractContextManager[AnyProducer]:
+    """Return a producer in a transaction; see ``open_producer_in_transaction``.
+
+    Args:
+        config: the table's client configuration with ``transaction.timeout.ms``.
+    """
+    setting, topic = definition.options[opt.SINK_CLIENT], single_topic(definition)
+    return open_producer_in_transaction(setting, config, transactional_id, topic, definition.name)
+
+
+def can_use_direct(definition: Definition) -> bool:
+    """Return whether the direct client writes the table, unless the brokers do not support it."""
+    return choose_writer(definition.options[opt.SINK_CLIENT], definition.client_config).client == opt.DIRECT

@@ -23,7 +23,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.transactions import list_ongoing_transactions
 from kafka_sql.kafka.split import Split
-from kafka_sql.sink.producer_choice import table_producer
+from kafka_sql.sink.row_writer import table_producer
 from tests import broker_scenarios as scenarios
 from tests.broker_scenarios import CODECS, DIRECT
 from tests.integration.kafka.broker_profiles.profile import profile_names, read_profile

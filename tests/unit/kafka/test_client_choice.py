@@ -27,7 +27,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table_transaction
+from kafka_sql.sink.row_writer import can_use_direct, table_producer, table_transaction
 from kafka_sql.table.table import Column, Table
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker

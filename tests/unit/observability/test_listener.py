@@ -10,8 +10,7 @@ import pytest
 
 from kafka_sql.observability import listener
 from kafka_sql.observability.listener import Observer, query_bytes_in
-from kafka_sql.sink.batch_reports import Report
-from kafka_sql.sink.write_stats import WriteStats
+from kafka_sql.sink.write_stats import Report, WriteStats
 from kafka_sql.source.reader.record_counters import BadRecordCounts
 from tests.unit.observability.progress_reports import BATCH, IDLE
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.sink.exactly_once.digest import digest
+from kafka_sql.sink.exactly_once.prepare import digest
 
 
 def batch(values: list[int], texts: list[str | None]) -> pa.RecordBatch:

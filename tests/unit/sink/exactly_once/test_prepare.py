@@ -12,8 +12,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import TransactionError
 from kafka_sql.sink.exactly_once import prepare as module
-from kafka_sql.sink.exactly_once.digest import digest
-from kafka_sql.sink.exactly_once.prepare import Task, current_task, prepare
+from kafka_sql.sink.exactly_once.prepare import Task, current_task, digest, prepare
 from kafka_sql.sink.exactly_once.records import PreparedTransaction
 from kafka_sql.sink.write_stats import WriteStats
 from kafka_sql.table.table import Column, Table

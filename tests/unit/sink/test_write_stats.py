@@ -12,9 +12,8 @@ import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.observability.metrics import JobMetrics
-from kafka_sql.sink.batch_reports import Report, last_report, remove_report, report_batch
 from kafka_sql.sink.spark_writers import TaskCommitMessage
-from kafka_sql.sink.write_stats import WriteStats, total_stats
+from kafka_sql.sink.write_stats import Report, WriteStats, last_report, remove_report, report_batch, total_stats
 from kafka_sql.table.table import Column, Table
 
 
@@ -77,7 +76,7 @@ def test_last_report_accumulates_the_batches_of_a_query() -> None:
 def test_a_folder_that_is_not_private_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Any user may create folders and links among the temporary files."""
     report = [TaskCommitMessage(WriteStats(1, 10, 0, 1.0, "direct"), "q", 6)]
-    folder = tmp_path / f"kafka_sql-metrics-{os.getuid()}"
+    folder = tmp_path / f"kafka_sql-{os.getuid()}"
     (tmp_path / "target").mkdir(0o700)
     folder.symlink_to(tmp_path / "target")
     report_batch(table(), report)
@@ -141,6 +140,6 @@ def test_job_metrics_take_the_last_report() -> None:
 @pytest.mark.parametrize("content", ["", "[]", '{"batch": 1, "table": "t", "figures": {"rows": 1}}'])
 def test_a_report_of_another_version_is_ignored(tmp_path: Path, content: str) -> None:
     report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])
-    (file,) = tmp_path.rglob("q.json")
+    (file,) = tmp_path.rglob("metrics-q.json")
     file.write_text(content)
     assert last_report("q") is None
