@@ -32,7 +32,7 @@ from kafka_sql.catalog.sql_literals import like_pattern, string_literal
 from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_storage_name
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.runtime.task import SESSION_TIME_ZONE
 from kafka_sql.spark import session_catalog
 from kafka_sql.spark.context import is_connect, run_outside_pipeline
 from kafka_sql.spark.data_sources import register_data_source

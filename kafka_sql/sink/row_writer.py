@@ -17,7 +17,7 @@ from kafka_sql.kafka.client_choice import choose_writer
 from kafka_sql.kafka.direct.writes.producer import DirectProducer
 from kafka_sql.kafka.produce import AnyProducer, open_producer, open_producer_in_transaction
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.time_zone import session_time_zone
+from kafka_sql.runtime.task import session_time_zone
 from kafka_sql.sink.fractional_seconds import truncate_fractions
 from kafka_sql.sink.metadata import (
     cast_column,

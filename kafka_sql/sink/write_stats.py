@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyspark import TaskContext
-
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.private_files import create_user_folder
@@ -74,15 +72,6 @@ class Report:
     stats: WriteStats
     transactions: int = 0
     rows_by_client: dict[str, int] = field(default_factory=dict)
-
-
-def query_and_batch() -> tuple[str | None, int | None]:
-    """Return the query id and batch id of the current task; None for both outside a streaming query."""
-    context = TaskContext.get()
-    if context is None:
-        return None, None
-    query, batch = context.getLocalProperty("sql.streaming.queryId"), context.getLocalProperty("streaming.sql.batchId")
-    return (query, int(batch)) if query and batch else (None, None)
 
 
 def report_batch(definition: Definition, messages: Iterable[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.runtime.task import SESSION_TIME_ZONE
 
 # Computed columns are Spark expressions that have Flink's values whatever the session's settings are. Only these
 # settings would change a value, or the meaning of a column's name.

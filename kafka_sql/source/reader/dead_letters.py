@@ -28,6 +28,7 @@ from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
+from kafka_sql.runtime.task import query_id
 
 HEADER_PREFIX: Final = "__kafka_sql.errors."
 _LOG = logging.getLogger("kafka_sql.source")
@@ -202,6 +203,6 @@ def stream_dead_letter_topic(definition: Definition, is_first_batch: bool) -> De
     if name is None:
         return None
     context = TaskContext.get()
-    query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
     is_retry = context is not None and context.attemptNumber() > 0
-    return DeadLetterTopic(name, query or None, is_repeat=bool(query) and (is_first_batch or is_retry))
+    query = query_id()
+    return DeadLetterTopic(name, query, is_repeat=query is not None and (is_first_batch or is_retry))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
+from kafka_sql.runtime.task import query_id
 from kafka_sql.spark.accumulators import task_accumulator
 from kafka_sql.spark.context import spark_context
 
@@ -93,8 +93,7 @@ def count_records_read(accumulator_id: int | None, count: int, table: str, clien
 
 
 def _count(accumulator_id: int | None, what: tuple[str, ...], count: int) -> None:
-    context = TaskContext.get()
-    query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+    query = query_id()
     if accumulator_id is not None and query:
         zero: Counts = {}
         task_accumulator(accumulator_id, zero, _SUM_BY_KEY).add({(query, *what): count})

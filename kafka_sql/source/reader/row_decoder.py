@@ -15,7 +15,7 @@ from kafka_sql.formats.format import ColumnOverflow, Decoded, Decoder, ErrorSink
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.runtime.time_zone import session_time_zone
+from kafka_sql.runtime.task import session_time_zone
 from kafka_sql.source.reader.bad_records import TO_TOLERATE, BadRecordHandler, describe_tolerance
 from kafka_sql.source.reader.key_value_join import EACH_RECORD, RowOrigins, join_key_and_value, row_payloads
 from kafka_sql.source.reader.metadata import (

@@ -14,7 +14,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.runtime.time_zone import session_time_zone
+from kafka_sql.runtime.task import session_time_zone
 from kafka_sql.source.data_loss import data_loss_handler
 from kafka_sql.source.reader import changelog_content, content_cache
 from kafka_sql.source.reader.bad_records import bad_record_handler

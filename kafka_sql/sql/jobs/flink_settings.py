@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.runtime.task import SESSION_TIME_ZONE
 
 _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _STATE_STORE: Final = "spark.sql.streaming.stateStore.providerClass"

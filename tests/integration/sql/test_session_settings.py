@@ -17,7 +17,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 import kafka_sql
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError
-from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
+from kafka_sql.runtime.task import SESSION_TIME_ZONE
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.table.table import Table
 from tests.topics import Topics

@@ -14,7 +14,7 @@ from pyspark import cloudpickle
 from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.runtime import micro_batch
+from kafka_sql.runtime import task as task_module
 from kafka_sql.runtime.continuous_task import is_continuous_task, set_continuous_task
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.reader.split_reader import SplitReader
@@ -125,7 +125,7 @@ def test_tasks_of_micro_batches_are_continuous(
 ) -> None:
     properties = {"streaming.sql.batchId": "7"}
     context = SimpleNamespace(getLocalProperty=properties.get)
-    monkeypatch.setattr(micro_batch, "TaskContext", SimpleNamespace(get=lambda: context))
+    monkeypatch.setattr(task_module, "TaskContext", SimpleNamespace(get=lambda: context))
     batch, stream = BatchReader(define(properties_group_id="g"), SCHEMA), StreamReader(define(), SCHEMA)
     assert not is_continuous_task()
     for reader in (stream, batch):  # a batch read of a static side

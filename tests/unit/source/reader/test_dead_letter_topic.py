@@ -22,7 +22,7 @@ def with_target() -> Definition:
 def run_in_task(monkeypatch: pytest.MonkeyPatch, attempt: int, query: str | None = "q") -> None:
     properties = {"sql.streaming.queryId": query}
     task = SimpleNamespace(attemptNumber=lambda: attempt, getLocalProperty=properties.get)
-    monkeypatch.setattr(dead_letters, "TaskContext", SimpleNamespace(get=lambda: task))
+    monkeypatch.setattr(dead_letters.TaskContext, "get", lambda: task)
 
 
 def test_a_batch_read_writes_only_if_its_statement_sets_the_topic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.runtime import task as task_module
 from kafka_sql.source.reader import record_counters
 from kafka_sql.source.reader.record_counters import (
     BadRecordCounts,
@@ -26,7 +27,7 @@ def query(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     accumulator.add = lambda update: record_counters._SUM_BY_KEY.addInPlace(counts, update)
     query = SimpleNamespace(id="q")
     task = SimpleNamespace(getLocalProperty=lambda key: query.id)
-    monkeypatch.setattr(record_counters, "TaskContext", SimpleNamespace(get=lambda: task))
+    monkeypatch.setattr(task_module, "TaskContext", SimpleNamespace(get=lambda: task))
     monkeypatch.setattr(record_counters, "task_accumulator", lambda *_: accumulator)
     monkeypatch.setattr(record_counters, "_accumulator", lambda spark: accumulator)
     return query
