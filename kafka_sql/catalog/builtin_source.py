@@ -35,7 +35,7 @@ from kafka_sql.options.builtin_connectors import (
     row_limit,
 )
 from kafka_sql.runtime.error_trailer import raises_attributes
-from kafka_sql.runtime.quick_ack import QuickAckMixin
+from kafka_sql.runtime.workers import QuickAckMixin
 
 _BATCH: Final = 10_000  # rows
 _MAX_CATCH_UP: Final = 10  # seconds of rows in one micro-batch

@@ -17,8 +17,7 @@ from pyspark.sql.types import DataType, StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.runtime.error_trailer import raises_attributes
-from kafka_sql.runtime.gc_freeze import freeze_modules
-from kafka_sql.runtime.quick_ack import QuickAckMixin
+from kafka_sql.runtime.workers import QuickAckMixin, freeze_modules
 from kafka_sql.source.changelog_checks import check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.stream.rate_limits import check_admission_options

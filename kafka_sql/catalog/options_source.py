@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.runtime.error_trailer import raises_attributes
-from kafka_sql.runtime.quick_ack import QuickAckMixin
+from kafka_sql.runtime.workers import QuickAckMixin
 
 if TYPE_CHECKING:
     from kafka_sql.catalog.data_source import KafkaTable

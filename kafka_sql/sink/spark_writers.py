@@ -18,9 +18,8 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.error_trailer import raises_attributes
-from kafka_sql.runtime.gc_freeze import freeze_modules
-from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.runtime.task import query_and_batch, start_task
+from kafka_sql.runtime.workers import QuickAckMixin, freeze_modules
 from kafka_sql.sink.exactly_once import driver
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
 from kafka_sql.sink.metadata import resolve_metadata_columns

@@ -13,9 +13,8 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.split import SourceCluster, Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.error_trailer import raises_attributes
-from kafka_sql.runtime.gc_freeze import freeze_modules
-from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.runtime.task import is_in_micro_batch, start_task
+from kafka_sql.runtime.workers import QuickAckMixin, freeze_modules
 from kafka_sql.source.client_config import task_client_config
 from kafka_sql.source.enumerator.splits import Task, plan_batch, plan_tasks
 from kafka_sql.source.stream.event_times import event_time_order

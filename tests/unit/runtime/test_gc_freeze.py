@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_sql.runtime import gc_freeze
+from kafka_sql.runtime import workers
 
 
 @pytest.fixture(autouse=True)
@@ -20,21 +20,21 @@ def unfreeze() -> Iterator[None]:
 
 def test_no_freeze_outside_workers() -> None:
     before = gc.get_freeze_count()  # Python 3.12 starts with a few hundred
-    gc_freeze.freeze_modules()
+    workers.freeze_modules()
     assert gc.get_freeze_count() == before
 
 
 def test_a_worker_freezes_again_after_loading_more_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gc_freeze, "is_worker", lambda: True)
-    monkeypatch.setattr(gc_freeze, "_frozen_modules", 0)
-    gc_freeze.freeze_modules()
+    monkeypatch.setattr(workers, "is_worker", lambda: True)
+    monkeypatch.setattr(workers, "_frozen_modules", 0)
+    workers.freeze_modules()
     first = gc.get_freeze_count()
     assert first > 10_000
     created = [[] for _ in range(100)]  # type: ignore[var-annotated]
-    gc_freeze.freeze_modules()
+    workers.freeze_modules()
     assert gc.get_freeze_count() <= first
     monkeypatch.setitem(sys.modules, "newly_loaded", sys)
-    gc_freeze.freeze_modules()
+    workers.freeze_modules()
     assert gc.get_freeze_count() >= len(created) + first - 1000
 
 

@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSource
 from kafka_sql.catalog.builtin_source import BuiltinTable
 from kafka_sql.catalog.data_source import KafkaTable
 from kafka_sql.catalog.options_source import KafkaSource
-from kafka_sql.runtime import quick_ack
-from kafka_sql.runtime.quick_ack import QuickAckMixin
+from kafka_sql.runtime import workers
+from kafka_sql.runtime.workers import QuickAckMixin
 
 Connection = tuple[socket.socket, socket.socket]
 
@@ -27,14 +27,14 @@ class Task(QuickAckMixin):
 @pytest.fixture
 def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     """Yield both ends of a connection on which both sides have sent data, like Spark and a worker."""
-    monkeypatch.setattr(quick_ack, "_connections", None)
+    monkeypatch.setattr(workers, "_connections", None)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         worker = stack.enter_context(socket.create_connection(listening.getsockname()))
         spark = stack.enter_context(listening.accept()[0])
         exchange(worker, spark)
         yield worker, spark
-        for cached in quick_ack._connections or ():
+        for cached in workers._connections or ():
             cached.close()
 
 
@@ -57,7 +57,7 @@ def test_unpickling_a_task_enables_quick_acknowledgements(
 ) -> None:
     worker, spark = connection
     sent = pickle.dumps(Task(3))
-    monkeypatch.setattr(quick_ack, "is_worker", lambda: True)
+    monkeypatch.setattr(workers, "is_worker", lambda: True)
     for _ in range(2):
         assert delays(worker)[1] is hasattr(socket, "TCP_QUICKACK")  # the kernel has resumed delays
         assert pickle.loads(sent).rows == 3  # pickled above
@@ -70,7 +70,7 @@ def test_unpickling_a_data_source_enables_quick_acknowledgements(
     data_source: type[DataSource], connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = pickle.dumps(data_source({}))
-    monkeypatch.setattr(quick_ack, "is_worker", lambda: True)
+    monkeypatch.setattr(workers, "is_worker", lambda: True)
     pickle.loads(sent)  # pickled above
     assert delays(connection[0]) == (False, False)
 
