@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.errors import UnsupportedOptionError
-from kafka_sql.observability.late_row_counts import count_late_rows, late_rows
+from kafka_sql.observability.late_rows import count_late_rows, late_rows
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.sink.write_stats import last_report, remove_report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
 from kafka_sql.source.stream.stream_offset import Offsets
@@ -74,13 +74,6 @@ CLIENTS: Final[dict[str, tuple[str, Callable[[JobMetrics], Mapping[tuple[str, st
     "numRecordsInByClient": ("Records read with each Kafka client.", lambda j: j.records_in_by_client),
     "numRecordsOutByClient": ("Rows written with each Kafka client.", lambda j: j.rows_out_by_client),
 }
-
-
-class JobMetricsProvider(Protocol):
-    """Provides the metrics of running queries, as an Observer does."""
-
-    def jobs(self) -> dict[str, JobMetrics]:
-        """Return the metrics by query id."""
 
 
 @dataclass(frozen=True)

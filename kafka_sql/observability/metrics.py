@@ -6,16 +6,16 @@ Names and semantics are those of Flink's Kafka source (page "Monitoring" of its 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.topic_partition import TopicPartition
-from kafka_sql.observability.spark_sources import SparkSource, find_sources
 from kafka_sql.sink.write_stats import Report
 from kafka_sql.source.reader.record_counters import BadRecordCounts
+from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
 
 Json = Mapping[str, Any]
@@ -203,7 +203,7 @@ def _state_bytes(operator: Json) -> int:
 def source_metrics(progress: Json) -> list[SourceMetrics]:
     """Return the metrics of the Kafka tables among a query's sources. Other sources are ignored."""
     sources = progress.get("sources", ())
-    known = find_sources(str(progress.get("id")))
+    known = _SOURCES.get(str(progress.get("id")), ())
     if len(known) == len(sources) > 0:
         return list(map(_spark_source_metrics, sources, known))
     metrics = map(_source_metrics, sources)
@@ -262,3 +262,29 @@ def parse_offset(offset: Any) -> Any:
 def parse_millis(text: str) -> int:
     """Parse a timestamp of a progress report to milliseconds since 1970-01-01 UTC."""
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+@dataclass(frozen=True)
+class SparkSource:
+    """A table of a query in real-time mode, whose sources are Spark's own and report no table.
+
+    Attributes:
+        committer: commits the table's offsets; None if they are not committed.
+    """
+
+    table: str
+    committer: OffsetCommitter | None
+
+
+_SOURCES: Final[dict[str, Sequence[SparkSource]]] = {}  # by query id
+
+
+def add_sources(query: str, sources: Sequence[SparkSource]) -> None:
+    """Add the sources of a query that starts, in the order in which Spark reports them."""
+    _SOURCES[query] = sources
+
+
+def remove_sources(query: str, sources: Sequence[SparkSource]) -> None:
+    """Remove the sources of a query that has ended, unless it was restarted."""
+    if _SOURCES.get(query) is sources:
+        del _SOURCES[query]

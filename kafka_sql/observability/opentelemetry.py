@@ -7,48 +7,40 @@ library, or without an SDK that reads the gauges, nothing is measured.
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka_sql.observability.metric_definitions import (
     CLIENTS,
     JOBS,
     PARTITIONS,
     SOURCES,
-    JobMetricsProvider,
     all_metrics,
 )
 
+if TYPE_CHECKING:
+    from kafka_sql.observability.listener import Observer
+
 METER: Final = "kafka_sql"
-_registered: weakref.WeakSet[JobMetricsProvider] = weakref.WeakSet()
 
 
-def register_gauges(provider: JobMetricsProvider) -> bool:
-    """Register gauges with the process's meter provider, once per metrics provider.
-
-    Returns:
-        whether OpenTelemetry's API is installed.
-    """
+def register_gauges(observer: Observer) -> None:
+    """Register gauges with the process's meter provider, if OpenTelemetry's API is installed."""
     try:
         from opentelemetry import metrics
     except ImportError:
-        return False
-    if provider in _registered:
-        return True
-    _registered.add(provider)
+        return
     meter = metrics.get_meter(METER)
     for name, (description, _) in {**JOBS, **SOURCES, **PARTITIONS, **CLIENTS}.items():
-        callback: Callable[[Any], Iterable[Any]] = partial(_observations, provider, name)
+        callback: Callable[[Any], Iterable[Any]] = partial(_observations, observer, name)
         meter.create_observable_gauge(f"kafka_sql.{name}", callbacks=[callback], description=description)
-    return True
 
 
-def _observations(provider: JobMetricsProvider, name: str, _: Any) -> Iterable[Any]:
+def _observations(observer: Observer, name: str, _: Any) -> Iterable[Any]:
     from opentelemetry.metrics import Observation
 
-    for metric in all_metrics(provider.jobs(), time.time_ns() // 1_000_000):
+    for metric in all_metrics(observer.jobs(), time.time_ns() // 1_000_000):
         if metric.name == name:
             for labels, value in metric.values:
                 yield Observation(value, dict(zip(metric.labels, labels, strict=True)))

@@ -5,24 +5,27 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.observability.metric_definitions import PREFIX, JobMetricsProvider, all_metrics
+from kafka_sql.observability.metric_definitions import PREFIX, all_metrics
+
+if TYPE_CHECKING:
+    from kafka_sql.observability.listener import Observer
 
 
 class _MetricsCollector(Collector):
-    """Collects the current metrics of a provider for each scrape."""
+    """Collects the current metrics of an observer for each scrape."""
 
-    def __init__(self, provider: JobMetricsProvider) -> None:
-        self._provider = provider
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
 
     def collect(self) -> Iterator[Metric]:
-        for metric in all_metrics(self._provider.jobs(), time.time_ns() // 1_000_000):
+        for metric in all_metrics(self._observer.jobs(), time.time_ns() // 1_000_000):
             family = GaugeMetricFamily(PREFIX + metric.name, metric.description, labels=metric.labels)
             for labels, value in metric.values:
                 family.add_metric(labels, value)
@@ -31,11 +34,11 @@ class _MetricsCollector(Collector):
 
 LOOPBACK: Final = "127.0.0.1"
 _PORT_ERRORS: Final = (errno.EADDRINUSE, errno.EACCES, errno.EPERM)
-_ports: dict[int, int] = {}  # by the provider's identity, for the lifetime of the process
+_ports: dict[int, int] = {}  # by the observer's identity, for the lifetime of the process
 
 
-def serve_metrics(provider: JobMetricsProvider, port: int, host: str = LOOPBACK) -> int:
-    """Serve a provider's metrics, and return the port. Repeated calls for a provider return the first call's port.
+def serve_metrics(observer: Observer, port: int, host: str = LOOPBACK) -> int:
+    """Serve an observer's metrics, and return the port. Repeated calls for an observer return the first call's port.
 
     Args:
         host: address or name of the network interface to listen on. Whoever can connect to it can read the metrics.
@@ -43,9 +46,9 @@ def serve_metrics(provider: JobMetricsProvider, port: int, host: str = LOOPBACK)
     Raises:
         InvalidOptionError: the port is in use, or requires privileges, or this machine does not have the address.
     """
-    if id(provider) not in _ports:
+    if id(observer) not in _ports:
         registry = CollectorRegistry()
-        registry.register(_MetricsCollector(provider))
+        registry.register(_MetricsCollector(observer))
         try:
             server, _ = start_http_server(port, host, registry)
         except (OSError, UnicodeError) as e:  # UnicodeError: no valid host name
@@ -60,5 +63,5 @@ def serve_metrics(provider: JobMetricsProvider, port: int, host: str = LOOPBACK)
                 "Use '0.0.0.0' for all addresses.",
                 option="metrics.reporter.prom.host",
             ) from e
-        _ports[id(provider)] = server.server_port
-    return _ports[id(provider)]
+        _ports[id(observer)] = server.server_port
+    return _ports[id(observer)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.observability.late_records import LateRecords
+from kafka_sql.observability.late_rows import LateRecords
 
 
 def progress(run: str, batch: int, *dropped: int) -> Any:

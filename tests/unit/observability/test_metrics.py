@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 from concurrent.futures import Future
 
-from kafka_sql.observability.metrics import SourceMetrics, job_metrics, source_metrics
-from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
+from kafka_sql.observability.metrics import (
+    SourceMetrics,
+    SparkSource,
+    add_sources,
+    job_metrics,
+    remove_sources,
+    source_metrics,
+)
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from tests.unit.observability.progress_reports import BATCH, IDLE, NOON
 

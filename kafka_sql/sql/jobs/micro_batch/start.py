@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql import state
 from kafka_sql.catalog.catalog_table import CatalogTable
-from kafka_sql.observability.late_records import watch_late_records
+from kafka_sql.observability.late_rows import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.data_sources import active_session

@@ -24,7 +24,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import TopicPartition
-from kafka_sql.observability.spark_sources import SparkSource, add_sources, remove_sources
+from kafka_sql.observability.metrics import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.connector_options import writer_options
 from kafka_sql.realtime.jars import add_connector

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.observability.late_records import late_record_count
+from kafka_sql.observability.late_rows import late_record_count
 from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics, job_metrics
 from kafka_sql.spark.context import is_connect
