@@ -2,7 +2,7 @@
 
 A descriptor becomes a plan (field_mapping.py, decode_plan.py, encoder.py), which compiled loops carry out
 (decode_kernels.py, encode_kernels.py). They work on wire columns, whose types are those of the wire format;
-from_wire_columns.py and to_wire_columns.py convert between them and the table's columns.
+wire_columns.py converts between them and the table's columns.
 """
 
 from __future__ import annotations

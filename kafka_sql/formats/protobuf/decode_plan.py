@@ -15,7 +15,6 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
 from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
-from kafka_sql.formats.protobuf.from_wire_columns import Convert, columns_converter
 
 _TWO_63: Final = 2**63
 _WIRE_TYPES: Final = {  # those that are not VARINT
@@ -39,7 +38,7 @@ class ProtobufDecodePlan:
     Attributes:
         tree: the wire columns and their slots.
         slot_count: number of slots.
-        convert: converts wire columns to the table's columns, see ``columns_converter``.
+        mappings: how the wire columns become the table's columns.
         read_defaults: whether an absent field is its default, not null.
         paths: the path of the column, per field.
         oneof_count: number of oneofs.
@@ -50,7 +49,7 @@ class ProtobufDecodePlan:
 
     tree: list[ColumnNode]
     slot_count: int
-    convert: Convert
+    mappings: tuple[FieldMapping, ...]
     read_defaults: bool
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
@@ -89,7 +88,7 @@ def plan_decoding(
     """
     mappings = map_fields(schema, message, "", allow_evolution)
     tree, slot_count = build_nodes([mapping.wire for mapping in mappings])
-    plan = ProtobufDecodePlan(tree, slot_count, columns_converter(schema, mappings), read_defaults)
+    plan = ProtobufDecodePlan(tree, slot_count, mappings, read_defaults)
     plan.messages.append([])  # the payload's message comes first
     plan.messages[0] = _plan_message(plan, message, list(zip(mappings, tree, strict=True)), [], 1)
     return plan
@@ -114,16 +113,14 @@ def _plan_message(
     paths: dict[int, str] = {}
     defaults = [*row_defaults]
     for mapping, node in columns:
-        plan_field = _plan_repeated if mapping.is_repeated else _plan_single
-        cells[mapping.descriptor.number] = plan_field(plan, mapping, node, depth)
+        cells[mapping.descriptor.number] = _plan_field(plan, mapping, node, depth)
         paths[mapping.descriptor.number] = mapping.path
         defaults += _defaults(plan, mapping, node)
     mapped_oneofs = {oneof_of(message.fields_by_number[number]) for number in cells} - {-1}
     for descriptor in message.fields:  # fields without a column that the loop must see
         if descriptor.number not in cells and (descriptor.is_required or oneof_of(descriptor) in mapped_oneofs):
-            cells[descriptor.number] = _field_cells(
-                descriptor.number, opcodes.UNMAPPED, -1, wire_type=field_wire_type(descriptor)
-            )
+            wire_type = _WIRE_TYPES.get(descriptor.type, opcodes.VARINT)
+            cells[descriptor.number] = _field_cells(descriptor, opcodes.UNMAPPED, wire_type)
             paths[descriptor.number] = descriptor.name
     first, numbers = len(plan.fields), sorted(cells)
     oneofs = dict[int, int]()  # numbers in the plan, by the index in the message
@@ -149,93 +146,34 @@ def oneof_of(descriptor: FieldDescriptor) -> int:
     return oneof.index if oneof is not None and len(oneof.fields) > 1 else -1
 
 
-def field_wire_type(descriptor: FieldDescriptor) -> int:
-    """Return the wire type of a field that is not repeated."""
-    return _WIRE_TYPES.get(descriptor.type, opcodes.VARINT)
-
-
-def _wire_type(opcode: int) -> int:
-    """Return the wire type of a value that is not packed."""
-    if opcode <= opcodes.CLOSED_ENUM:
-        return opcodes.VARINT
-    if opcode <= opcodes.FIXED_4_UNSIGNED:
-        return opcodes.I32
-    return opcodes.I64 if opcode <= opcodes.FIXED_8_UNSIGNED else opcodes.LEN
+def _plan_field(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
+    """Return the cells of a field, after adding the message that it contains."""
+    is_array = pt.is_list(node.field.type)
+    value, value_node = (mapping.children[0], node.children[0]) if is_array else (mapping, node)
+    slot, list_slot = (node.children[0].slot, node.slot) if mapping.is_repeated else (node.slot, -1)
+    operands = _enum_numbers(plan, value)
+    if mapping.opcode == opcodes.MESSAGE:
+        assert mapping.message is not None
+        columns = list(zip(value.children, value_node.children, strict=True))
+        row_defaults = [[opcodes.ROW_DEFAULT, slot, 0]] if is_array else []
+        plan.messages.append(_plan_message(plan, mapping.message, columns, row_defaults, depth + 1, list_slot))
+        operands = len(plan.messages) - 1, 0
+    descriptor = mapping.descriptor
+    return _field_cells(descriptor, mapping.opcode, mapping.wire_type, slot, list_slot, operands, value.is_serialized)
 
 
 def _field_cells(
-    number: int,
+    descriptor: FieldDescriptor,
     opcode: int,
-    slot: int,
-    operands: tuple[int, int] = (0, 0),
+    wire_type: int,
+    slot: int = -1,
     list_slot: int = -1,
+    operands: tuple[int, int] = (0, 0),
     is_serialized: bool = False,
-    wire_type: int = -1,
-    in_map: bool = False,
 ) -> list[int]:
     """Return the cells of a field, without its oneof."""
-    cells = [0] * opcodes.FIELD_CELLS
-    cells[opcodes.NUMBER], cells[opcodes.OPCODE], cells[opcodes.SLOT] = number, opcode, slot
-    cells[opcodes.A], cells[opcodes.B] = operands
-    cells[opcodes.LIST_SLOT], cells[opcodes.ONEOF] = list_slot, -1
-    cells[opcodes.IS_SERIALIZED] = is_serialized
-    cells[opcodes.WIRE_TYPE] = wire_type
-    cells[opcodes.IN_MAP] = in_map
-    return cells
-
-
-def _plan_single(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
-    operands = _enum_numbers(plan, mapping)
-    if mapping.opcode == opcodes.MESSAGE:
-        assert mapping.message is not None
-        columns = list(zip(mapping.children, node.children, strict=True))
-        operands = _add_message(plan, mapping.message, columns, [], depth + 1), 0
-    is_serialized = mapping.opcode == opcodes.BYTES and mapping.message is not None
-    return _field_cells(
-        mapping.descriptor.number,
-        mapping.opcode,
-        node.slot,
-        operands,
-        is_serialized=is_serialized,
-        wire_type=_wire_type(mapping.opcode),
-        in_map=mapping.descriptor.containing_type.GetOptions().map_entry,
-    )
-
-
-def _plan_repeated(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
-    element = node.children[0]
-    operands = _enum_numbers(plan, mapping.children[0])
-    if mapping.opcode == opcodes.MESSAGE:
-        assert mapping.message is not None
-        if pt.is_map(node.field.type):
-            columns, row_defaults = list(zip(mapping.children, node.children, strict=True)), []
-        else:
-            fields = mapping.children[0].children
-            columns = list(zip(fields, element.children, strict=True))
-            row_defaults = [[opcodes.ROW_DEFAULT, element.slot, 0]]
-        operands = _add_message(plan, mapping.message, columns, row_defaults, depth + 1, node.slot), 0
-    return _field_cells(
-        mapping.descriptor.number,
-        mapping.opcode,
-        element.slot,
-        operands,
-        list_slot=node.slot,
-        wire_type=_wire_type(mapping.opcode),
-    )
-
-
-def _add_message(
-    plan: ProtobufDecodePlan,
-    message: Descriptor,
-    columns: list[tuple[FieldMapping, ColumnNode]],
-    row_defaults: list[list[int]],
-    depth: int,
-    list_slot: int = -1,
-) -> int:
-    """Add a nested message; return its number."""
-    cells = _plan_message(plan, message, columns, row_defaults, depth, list_slot)
-    plan.messages.append(cells)
-    return len(plan.messages) - 1
+    in_map = descriptor.containing_type.GetOptions().map_entry
+    return [descriptor.number, opcode, slot, *operands, list_slot, -1, int(in_map), int(is_serialized), wire_type]
 
 
 def _enum_numbers(plan: ProtobufDecodePlan, mapping: FieldMapping) -> tuple[int, int]:
@@ -253,7 +191,7 @@ def _defaults(plan: ProtobufDecodePlan, mapping: FieldMapping, node: ColumnNode)
     They are appended when the column's message starts, and remain if the field is absent.
     """
     descriptor, slot = mapping.descriptor, node.slot
-    in_map = descriptor.containing_type is not None and descriptor.containing_type.GetOptions().map_entry
+    in_map = descriptor.containing_type.GetOptions().map_entry
     if mapping.is_repeated:
         return [[opcodes.LIST_DEFAULT if plan.read_defaults else opcodes.LIST_NULL, slot, node.children[0].slot]]
     reads_default = (plan.read_defaults and not mapping.is_well_known) or in_map
@@ -298,6 +236,6 @@ def signed_bits(mapping: FieldMapping, value: Any) -> int:
         source, target = ("<f", "<i") if arrow_type.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
-    if mapping.opcode in (opcodes.VARINT_32, opcodes.FIXED_4):
+    if mapping.opcode in (opcodes.VARINT_32, opcodes.UINT_32, opcodes.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
     return (number + _TWO_63) % 2**64 - _TWO_63

@@ -21,6 +21,7 @@ from kafka_sql.formats.protobuf import decode_kernels, opcodes
 from kafka_sql.formats.protobuf.decode_plan import plan_decoding
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES
+from kafka_sql.formats.protobuf.wire_columns import from_wire_columns
 from kafka_sql.options import Options
 
 _REASONS: Final = {
@@ -200,7 +201,7 @@ class ProtobufReader:
             reasons.setdefault(row, (path, reason))
 
         wire_columns = [buffers.to_arrow(node) for node in self._plan.tree]
-        columns = self._plan.convert(wire_columns, len(indices), report)
+        columns = from_wire_columns(self._schema, self._plan.mappings, wire_columns, len(indices), report)
         for field, array in zip(self._schema, columns, strict=True):
             for path, rows in _find_nulls(array, field, np.arange(len(indices)), field.name):
                 for row in rows.tolist():

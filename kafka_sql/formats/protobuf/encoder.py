@@ -7,50 +7,22 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.columnar.binary_reader import pass_addresses
-from kafka_sql.formats.protobuf import encode_kernels
+from kafka_sql.formats.protobuf import encode_kernels, opcodes
 from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.options import WRITE_NULL_STRING_LITERAL
-from kafka_sql.formats.protobuf.to_wire_columns import to_wire_columns
+from kafka_sql.formats.protobuf.wire_columns import to_wire_columns
 from kafka_sql.options import Options
 
 Path: TypeAlias = tuple[Any, ...]  # a column's index, then a child's index or "values", per step
 
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_VALUE_SIZE: Final = 22  # bytes, with the tag, without the content of strings
-_TYPES: Final = {
-    FieldDescriptor.TYPE_INT32: encode_kernels.INT,
-    FieldDescriptor.TYPE_ENUM: encode_kernels.INT,
-    FieldDescriptor.TYPE_UINT32: encode_kernels.UNSIGNED,
-    FieldDescriptor.TYPE_SINT32: encode_kernels.ZIGZAG,
-    FieldDescriptor.TYPE_FIXED32: encode_kernels.FIXED32,
-    FieldDescriptor.TYPE_SFIXED32: encode_kernels.FIXED32,
-    FieldDescriptor.TYPE_FLOAT: encode_kernels.FIXED32,
-    FieldDescriptor.TYPE_INT64: encode_kernels.LONG,
-    FieldDescriptor.TYPE_UINT64: encode_kernels.LONG,
-    FieldDescriptor.TYPE_SINT64: encode_kernels.ZIGZAG_LONG,
-    FieldDescriptor.TYPE_FIXED64: encode_kernels.FIXED64,
-    FieldDescriptor.TYPE_SFIXED64: encode_kernels.FIXED64,
-    FieldDescriptor.TYPE_DOUBLE: encode_kernels.FIXED64,
-    FieldDescriptor.TYPE_BOOL: encode_kernels.BOOLEAN,
-    FieldDescriptor.TYPE_STRING: encode_kernels.BYTES,
-    FieldDescriptor.TYPE_BYTES: encode_kernels.BYTES,
-    FieldDescriptor.TYPE_MESSAGE: encode_kernels.BYTES,  # serialized
-}
-_LEN: Final = 2  # wire type
-_WIRE_TYPES: Final = {
-    encode_kernels.FIXED32: 5,
-    encode_kernels.LONG_AS_FIXED32: 5,
-    encode_kernels.FIXED64: 1,
-    encode_kernels.DECIMAL_AS_FIXED64: 1,
-    encode_kernels.BYTES: _LEN,
-}
 
 
 class ProtobufEncoder:
@@ -95,12 +67,12 @@ class _EncodePlan:
         return len(self.inputs) - 1
 
     def emit(
-        self, mapping: FieldMapping | None, opcode: int, input_: int, depth: int, tag: int = 0, type: int = 0,
+        self, path: str, opcode: int, input_: int, depth: int, tag: int = 0, value_opcode: int = 0,
         presence: int = 0, null_bits: int = 0, target: int = 0,
     ) -> int:  # fmt: skip
         """Add an operation; return its number."""
-        self.operations.append([opcode, input_, depth, tag, type, presence, null_bits, target])
-        self.paths.append(mapping.path if mapping is not None else "")
+        self.operations.append([opcode, input_, depth, tag, value_opcode, presence, null_bits, target])
+        self.paths.append(path)
         return len(self.operations) - 1
 
 
@@ -118,7 +90,7 @@ class ProtobufWriter:
         self._mappings = map_fields(schema, message)
         self._plan, self._null_literal = _EncodePlan(), null_literal.encode()
         _emit_fields(self._plan, message, [(m, (index,)) for index, m in enumerate(self._mappings)], 0, 1)
-        self._plan.emit(None, encode_kernels.END, 0, 0)
+        self._plan.emit("", encode_kernels.END, 0, 0)
         self._operations = np.array(self._plan.operations, np.int64)
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
@@ -193,11 +165,9 @@ def presence_of(mapping: FieldMapping) -> int:
 
 def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
     input_ = plan.add_input(path)
-    is_serialized = mapping.message is not None and mapping.wire.type == pa.binary()
-    if mapping.message is None or is_serialized:
-        type = value_type(mapping)
-        tag = _tag(mapping, _WIRE_TYPES.get(type, 0))
-        plan.emit(mapping, encode_kernels.FIELD, input_, depth, tag, type, presence_of(mapping), null_bits(mapping))
+    if mapping.opcode != opcodes.MESSAGE:
+        tag, presence = _tag(mapping, mapping.wire_type), presence_of(mapping)
+        plan.emit(mapping.path, encode_kernels.FIELD, input_, depth, tag, mapping.opcode, presence, null_bits(mapping))
         return
     children = [(child, (*path, index)) for index, child in enumerate(mapping.children)]
     _emit_message(plan, mapping, input_, children, depth, message_depth, presence_of(mapping))
@@ -213,42 +183,30 @@ def _emit_message(
     presence: int,
 ) -> None:
     assert mapping.message is not None
-    tag = _tag(mapping, _LEN)
-    enter = plan.emit(mapping, encode_kernels.ENTER, input_, depth, tag, presence=presence)
+    tag = _tag(mapping, opcodes.LEN)
+    enter = plan.emit(mapping.path, encode_kernels.ENTER, input_, depth, tag, presence=presence)
     _emit_fields(plan, mapping.message, children, depth, message_depth + 1)
-    plan.emit(mapping, encode_kernels.LEAVE, input_, depth, tag)
+    plan.emit(mapping.path, encode_kernels.LEAVE, input_, depth, tag)
     plan.operations[enter][encode_kernels.TARGET] = len(plan.operations)
 
 
 def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
     input_, element, element_path = plan.add_input(path), mapping.children[0], (*path, "values")
     is_map = len(mapping.children) == 2
-    if not is_map and (element.message is None or element.wire.type == pa.binary()):
-        type = value_type(element)
+    if mapping.opcode != opcodes.MESSAGE:
         is_packed = bool(mapping.descriptor.is_packed)
         elements = plan.add_input(element_path)
-        tag = _tag(mapping, _LEN if is_packed else _WIRE_TYPES.get(type, 0))
-        opcode = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS
-        plan.emit(mapping, opcode, input_, depth, tag, type, null_bits=null_bits(element), target=elements)
+        tag = _tag(mapping, opcodes.LEN if is_packed else element.wire_type)
+        opcode, bits = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS, null_bits(element)
+        plan.emit(mapping.path, opcode, input_, depth, tag, element.opcode, null_bits=bits, target=elements)
         return
-    start = plan.emit(mapping, encode_kernels.LOOP, input_, depth)
+    start = plan.emit(mapping.path, encode_kernels.LOOP, input_, depth)
     elements = plan.add_input(element_path)
     fields = mapping.children if is_map else element.children
     children = [(child, (*element_path, index)) for index, child in enumerate(fields)]
     _emit_message(plan, mapping, elements, children, depth + 1, message_depth, encode_kernels.ALWAYS)
-    plan.emit(mapping, encode_kernels.NEXT, elements, depth + 1, target=start + 1)
+    plan.emit(mapping.path, encode_kernels.NEXT, elements, depth + 1, target=start + 1)
     plan.operations[start][encode_kernels.TARGET] = len(plan.operations)
-
-
-def value_type(mapping: FieldMapping) -> int:
-    arrow_type, field_type = mapping.wire.type, mapping.descriptor.type
-    if pt.is_decimal(arrow_type):
-        return (
-            encode_kernels.DECIMAL if field_type == FieldDescriptor.TYPE_UINT64 else encode_kernels.DECIMAL_AS_FIXED64
-        )
-    if pt.is_int64(arrow_type) and field_type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32):
-        return encode_kernels.LONG if field_type == FieldDescriptor.TYPE_UINT32 else encode_kernels.LONG_AS_FIXED32
-    return _TYPES[field_type]
 
 
 def _tag(mapping: FieldMapping, wire_type: int) -> int:

@@ -25,33 +25,39 @@ WRAPPERS: Final = frozenset(
 JSON_TYPES: Final = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
 _SECONDS_AND_NANOS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
-# Opcodes by protobuf type, for columns of INT, BIGINT and DECIMAL(20, 0), and for INT fields read as BIGINT
-_INT_OPCODES: Final = {
-    FieldDescriptor.TYPE_INT32: opcodes.VARINT_32,
-    FieldDescriptor.TYPE_UINT32: opcodes.VARINT_32,
-    FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_32,
-    FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4,
-    FieldDescriptor.TYPE_SFIXED32: opcodes.FIXED_4,
-}
-_BIGINT_OPCODES: Final = {
-    FieldDescriptor.TYPE_INT64: opcodes.VARINT_64,
-    FieldDescriptor.TYPE_UINT64: opcodes.VARINT_64,
-    FieldDescriptor.TYPE_SINT64: opcodes.ZIGZAG_64,
-    FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8,
-    FieldDescriptor.TYPE_SFIXED64: opcodes.FIXED_8,
-    FieldDescriptor.TYPE_UINT32: opcodes.UNSIGNED_32,
-    FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4_UNSIGNED,
-}
-_DECIMAL_OPCODES: Final = {
-    FieldDescriptor.TYPE_UINT64: opcodes.UNSIGNED_64,
-    FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8_UNSIGNED,
+_DECIMAL_20: Final = pa.decimal128(20, 0)
+
+# Opcodes by column type and protobuf type, and for INT fields read as BIGINT
+_OPCODES: Final = {
+    pa.bool_(): {FieldDescriptor.TYPE_BOOL: opcodes.BOOL},
+    pa.float32(): {FieldDescriptor.TYPE_FLOAT: opcodes.FIXED_4},
+    pa.float64(): {FieldDescriptor.TYPE_DOUBLE: opcodes.FIXED_8},
+    pa.int32(): {
+        FieldDescriptor.TYPE_INT32: opcodes.VARINT_32,
+        FieldDescriptor.TYPE_UINT32: opcodes.UINT_32,
+        FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_32,
+        FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4,
+        FieldDescriptor.TYPE_SFIXED32: opcodes.FIXED_4,
+    },
+    pa.int64(): {
+        FieldDescriptor.TYPE_INT64: opcodes.VARINT_64,
+        FieldDescriptor.TYPE_UINT64: opcodes.VARINT_64,
+        FieldDescriptor.TYPE_SINT64: opcodes.ZIGZAG_64,
+        FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8,
+        FieldDescriptor.TYPE_SFIXED64: opcodes.FIXED_8,
+        FieldDescriptor.TYPE_UINT32: opcodes.UNSIGNED_32,
+        FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4_UNSIGNED,
+    },
+    _DECIMAL_20: {
+        FieldDescriptor.TYPE_UINT64: opcodes.UNSIGNED_64,
+        FieldDescriptor.TYPE_FIXED64: opcodes.FIXED_8_UNSIGNED,
+    },
 }
 _WIDENED_OPCODES: Final = {
     FieldDescriptor.TYPE_INT32: opcodes.VARINT_64,
     FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_64,
 }
 _MAX_NAME_SIZE: Final = 255  # of the values of an enum
-_DECIMAL_20: Final = pa.decimal128(20, 0)
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class FieldMapping:
         descriptor: the field's descriptor.
         column: the table's column.
         wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
-        opcode: how its values are decoded.
+        opcode: how its values are decoded and encoded.
         message: the message type of a field that is a message.
         children: fields of a ROW, key and value of a MAP, or the element of an ARRAY.
         is_repeated: whether it is an ARRAY or MAP.
@@ -79,6 +85,25 @@ class FieldMapping:
     children: tuple[FieldMapping, ...] = ()
     is_repeated: bool = False
     is_well_known: bool = False
+
+    @property
+    def is_serialized(self) -> bool:
+        """Whether it is a message, and its wire column has the message's bytes."""
+        return self.opcode == opcodes.BYTES and self.message is not None
+
+    @property
+    def is_timestamp(self) -> bool:
+        """Whether it is a google.protobuf.Timestamp that is not a ROW."""
+        return self.is_well_known and self.message is not None and self.message.full_name == TIMESTAMP
+
+    @property
+    def wire_type(self) -> int:
+        """The wire type of a value that is not packed."""
+        if self.opcode < opcodes.FIXED_4:
+            return opcodes.VARINT
+        if self.opcode < opcodes.FIXED_8:
+            return opcodes.I32
+        return opcodes.I64 if self.opcode < opcodes.BYTES else opcodes.LEN
 
 
 def map_fields(
@@ -150,23 +175,13 @@ def _scalar_opcode(arrow_type: pa.DataType, descriptor: FieldDescriptor, allow_e
         if is_string(arrow_type):
             _check_names(descriptor)
         return opcodes.CLOSED_ENUM if descriptor.enum_type.is_closed else opcodes.VARINT_32
-    if field_type == FieldDescriptor.TYPE_BOOL and pt.is_boolean(arrow_type):
-        return opcodes.BOOL
-    if field_type == FieldDescriptor.TYPE_FLOAT and pt.is_float32(arrow_type):
-        return opcodes.FIXED_4
-    if field_type == FieldDescriptor.TYPE_DOUBLE and pt.is_float64(arrow_type):
-        return opcodes.FIXED_8
-    if pt.is_int32(arrow_type):
-        return _INT_OPCODES.get(field_type)
-    if pt.is_int64(arrow_type):
-        return _BIGINT_OPCODES.get(field_type, _WIDENED_OPCODES.get(field_type) if allow_evolution else None)
-    if arrow_type == _DECIMAL_20:
-        return _DECIMAL_OPCODES.get(field_type)
     if field_type == FieldDescriptor.TYPE_STRING and is_string(arrow_type):
         return opcodes.STRING if _must_be_utf8(descriptor) else opcodes.BYTES
     if field_type == FieldDescriptor.TYPE_BYTES and (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)):
         return opcodes.BYTES
-    return None
+    if allow_evolution and pt.is_int64(arrow_type) and field_type in _WIDENED_OPCODES:
+        return _WIDENED_OPCODES[field_type]
+    return _OPCODES.get(arrow_type, {}).get(field_type)
 
 
 def _check_names(descriptor: FieldDescriptor) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.formats.format import ColumnOverflow
-from kafka_sql.formats.protobuf import decoder, from_wire_columns
+from kafka_sql.formats.protobuf import decoder, wire_columns
 from tests.unit.formats.protobuf.test_editions import inside, message_type, read
 
 TEXT = """syntax = "proto3";
@@ -108,7 +108,7 @@ def test_timestamps_at_the_limits() -> None:
 
 
 def test_names_that_do_not_fit_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(from_wire_columns, "_MAX_BYTES", 50)
+    monkeypatch.setattr(wire_columns, "_MAX_BYTES", 50)
     columns = pa.schema([("e", pa.list_(pa.string()))])
     descriptor = message_type(TEXT, "Names")
     rows, errors = read(descriptor, columns, [b"\x0a\x05" + b"\x01" * 5])
@@ -123,7 +123,7 @@ def test_names_that_do_not_fit_a_column(monkeypatch: pytest.MonkeyPatch) -> None
 def test_json_that_does_not_fit_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     large = inside(2, b"\x11" + b"\x00\x00\x00\x00\x00\x00\xe0\x7e")
     rows, errors = read(message_type(TEXT), COLUMNS, [large])
-    monkeypatch.setattr(from_wire_columns, "_MAX_BYTES", len(rows[0]["v"][0]))
+    monkeypatch.setattr(wire_columns, "_MAX_BYTES", len(rows[0]["v"][0]))
     rows, errors = read(message_type(TEXT), COLUMNS, [large])
     assert (len(rows), errors) == (1, [])
     rows, errors = read(message_type(TEXT), COLUMNS, [large * 2])
