@@ -87,12 +87,15 @@ def check_file_sink(spark: SparkSession, table: SparkTable, checkpoint: str, res
             f"the query has written the table, but its checkpoint '{mask_user_info(checkpoint)}' is missing, so Spark "
             "would ignore its first micro-batches",
         )
-    if not log.exists and not spark.table(table.sql_name).isEmpty():
-        raise _cannot_write(
-            table,
-            "the table has rows of other statements, which would become invisible, because Spark would read only the "
-            "files in the stream's log",
-        )
+    if not log.exists:
+        is_empty = spark.table(table.sql_name).isEmpty()
+        refresh_table(spark, *table.parts[1:])  # Spark has cached that it has no files
+        if not is_empty:
+            raise _cannot_write(
+                table,
+                "the table has rows of other statements, which would become invisible, because Spark would read only "
+                "the files in the stream's log",
+            )
 
 
 @contextmanager

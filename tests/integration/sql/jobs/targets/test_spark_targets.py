@@ -108,6 +108,7 @@ def test_columns_are_assigned_as_in_a_batch(spark: Any, streaming: Any, create_t
     with pytest.raises(AnalysisException, match="CANNOT_SAFELY_CAST"):
         streaming("INSERT INTO lake (id, name) SELECT name, name FROM src")
     run(spark, streaming("INSERT INTO lake PARTITION (tag = 'static') BY NAME SELECT name, id FROM src"))
+    assert spark.table("lake").count() == 3  # before another statement, and although INSERT has read the table
     assert rows(spark, "SELECT id, name, tag FROM lake") == [(n, f"n{n} ", "static") for n in (1, 2, 3)]
 
 
