@@ -39,7 +39,7 @@ def classify_insert(sql: str, cursor: TokenCursor, start: int = 0) -> Insert | N
         return None
     body, conflict = _split_conflict(lexer.strip_semicolon(sql, first.start))
     hint_text, prefix = gap if "/*+" in gap else "", sql[start : first.start]
-    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint_text, prefix, conflict)
+    return Insert(name, body, overwrite, columns, by_name, partition, hint_text, prefix, conflict)
 
 
 def classify_with(sql: str, _: TokenCursor) -> Insert | None:

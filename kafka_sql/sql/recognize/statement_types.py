@@ -236,24 +236,22 @@ class Insert(Statement):
 
     Attributes:
         name: the parts of the table name as written.
+        body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
         overwrite: INSERT OVERWRITE.
         columns: the explicit list, or None.
         by_name: whether ``BY NAME`` precedes the query.
         partition: the text of ``PARTITION (...)``, or None.
-        body: the query, unchanged, without ``ON CONFLICT DO ...`` and the trailing semicolon.
-        body_start: the offset of the body in the statement.
         hint_text: the text after the table name if it contains a hint, else empty.
         prefix: the statement from INSERT up to the query, as written.
         conflict: DEDUPLICATE, ERROR or NOTHING of ``ON CONFLICT DO ...``; None without this clause.
     """
 
     name: tuple[str, ...]
-    overwrite: bool
-    columns: tuple[str, ...] | None
-    by_name: bool
-    partition: str | None
     body: str = field(repr=False)  # hints may contain secrets
-    body_start: int
+    overwrite: bool = False
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    partition: str | None = None
     hint_text: str = field(default="", repr=False)
     prefix: str = field(default="", repr=False, compare=False)
     conflict: str | None = None

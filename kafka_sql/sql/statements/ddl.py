@@ -20,7 +20,7 @@ from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_
 from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.grammar.statement_nodes import Declaration, RenameTable
-from kafka_sql.sql.jobs.plan.insert import plan_kafka_insert
+from kafka_sql.sql.jobs.plan.insert import plan_insert_into
 from kafka_sql.sql.jobs.plan.insert_query import read_options, read_query
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
@@ -95,11 +95,9 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, sp
     # use the entry from here on: its name could resolve to a temporary table
     entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
     assert entry is not None
-    statement = Insert(
-        table.name, overwrite=False, columns=None, by_name=True, partition=None, body=query, body_start=0
-    )
+    statement = Insert(table.name, query, by_name=True)
     try:
-        return run_job(spark, plan_kafka_insert(spark, tables, entry, statement, spark_sql), spark_sql)
+        return run_job(spark, plan_insert_into(spark, tables, entry, statement, query, spark_sql), spark_sql)
     except BaseException:  # including KeyboardInterrupt
         if old is not None:
             tables.alter(entry, old.table)

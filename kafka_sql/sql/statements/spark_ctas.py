@@ -16,8 +16,8 @@ from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
+from kafka_sql.sql.jobs.plan.insert import plan_insert_into
 from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options
-from kafka_sql.sql.jobs.plan.spark_insert import plan_spark_insert
 from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
@@ -76,7 +76,7 @@ def create_table_as(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, sp
     Raises:
         UnsupportedSqlError: a continuous query cannot write the table, or the statement would replace a table.
         StatementError: a checkpoint has the name of the query.
-        KafkaSqlError: see ``plan_spark_insert`` and ``run_job``.
+        KafkaSqlError: see ``plan_insert_into`` and ``run_job``.
     """
     if ctas.is_continuous:
         return _start(spark, tables, ctas, spark_sql)
@@ -104,18 +104,9 @@ def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, spark_sql: 
     _create(spark, ctas.head, spark_sql(ctas.rewrite.text).schema, spark_sql)
     prefix = f"INSERT INTO {sql_name} BY NAME "
     query = ctas.query.rstrip().rstrip(";")
-    statement = Insert(
-        name,
-        overwrite=False,
-        columns=None,
-        by_name=True,
-        partition=None,
-        body=query,
-        body_start=len(prefix),
-        prefix=prefix,
-    )
+    statement = Insert(name, query, by_name=True, prefix=prefix)
     try:
-        return run_job(spark, plan_spark_insert(spark, tables, statement, prefix + query, spark_sql), spark_sql)
+        return run_job(spark, plan_insert_into(spark, tables, None, statement, prefix + query, spark_sql), spark_sql)
     except BaseException:  # including KeyboardInterrupt
         spark_sql(f"DROP TABLE IF EXISTS {sql_name}")
         raise

@@ -11,88 +11,92 @@ from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.observability import lineage
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import is_connect
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, ChangelogSink, kafka_sink, plan_changelog
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
-from kafka_sql.sql.jobs.plan.insert_query import check_no_hidden_stream, read_options, read_query
+from kafka_sql.sql.jobs.plan.insert_query import (
+    check_no_hidden_stream,
+    prepare_static_sides,
+    read_options,
+    read_query,
+)
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
 from kafka_sql.sql.jobs.plan.sink_rows import project_to_table, repartition, repartition_query, target_columns
-from kafka_sql.sql.jobs.plan.spark_insert import check_conflict, plan_spark_insert
-from kafka_sql.sql.jobs.plan.static_sides import prepare_static_sides
+from kafka_sql.sql.jobs.plan.spark_table_analysis import analyze_insert, check_continuous_insert
 from kafka_sql.sql.jobs.real_time.checks import check_query, prepare_query
 from kafka_sql.sql.jobs.real_time.source import stream_reader
-from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
+from kafka_sql.sql.jobs.targets.spark_table import SparkTable
+from kafka_sql.sql.recognize.names import resolve_table, strip_catalog
 from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
-from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, rewrite_query
+from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions
 from kafka_sql.table.changelog import ROW_KIND
 
 
 def plan_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str, spark_sql: SparkSql) -> JobPlan:
+    """Plan an INSERT into the table of its name; see ``plan_insert_into``."""
+    return plan_insert_into(spark, tables, resolve_table(tables, statement.name), statement, text, spark_sql)
+
+
+def plan_insert_into(
+    spark: SparkSession,
+    tables: Tables,
+    entry: CatalogTable | None,
+    statement: Insert,
+    text: str,
+    spark_sql: SparkSql,
+) -> JobPlan:
     """Check an INSERT and analyze its query, without writing or starting anything.
 
     Args:
-        text: the statement as written.
+        entry: the table to write, if it is one of the session's tables; None for a table of Spark.
+        text: the statement as written. Spark executes it unchanged if its query has nothing to rewrite.
         spark_sql: Spark's own ``sql()`` with the caller's parameters.
-
-    Raises:
-        KafkaSqlError: see ``plan_kafka_insert`` and ``plan_spark_insert``.
-    """
-    entry = resolve_table(tables, statement.name)
-    if entry is None:
-        return plan_spark_insert(spark, tables, statement, text, spark_sql)
-    return plan_kafka_insert(spark, tables, entry, statement, spark_sql)
-
-
-def plan_kafka_insert(
-    spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, spark_sql: SparkSql
-) -> JobPlan:
-    """Plan an INSERT into one of the session's tables.
 
     Raises:
         UnsupportedSqlError: the table cannot be written in this way, or the result would be wrong.
         StatementError: the columns do not match.
+        AnalysisException: a table of Spark does not exist, or a column does not match.
     """
-    entry = _apply_hint(tables, entry, statement)
-    is_real_time = settings.is_real_time(spark)
-    reader = stream_reader(spark, tables, entry) if is_real_time else None
+    if entry is not None:
+        entry = _apply_hint(tables, entry, statement)
+    name = ".".join(statement.name) if entry is None else entry.definition.name
+    reader = stream_reader(spark, tables, entry) if entry is not None and settings.is_real_time(spark) else None
     options = read_options(spark, reader)
     rewrite, query = read_query(tables, statement.query, options), None
-    if options.streaming or rewrite.uses_stream_keyword:
-        # analyzed like any query: only the plan shows whether it is a stream, and whether it needs late rows
-        query = spark_sql(rewrite.text)
-        if not is_real_time and needs_late_rows(query, entry.definition.has_changes):
-            # again, without watermarks: Spark would drop rows that Flink keeps
-            rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
-            query = spark_sql(rewrite.text)
-        if query.isStreaming:
-            return _plan_stream(spark, tables, entry, statement, rewrite, query)
-        check_no_hidden_stream(tables, entry.definition.name, query)
+    if entry is None and rewrite.streamed_tables:
+        check_continuous_insert(spark, statement)
+    if tables and (options.streaming or rewrite.uses_stream_keyword):
+        query = spark_sql(rewrite.text)  # only its plan shows whether it is a stream
+        if query.isStreaming and (entry is not None or rewrite.streamed_tables):
+            return _plan_stream(spark, tables, entry, statement, options, rewrite, query, spark_sql)
+        check_no_hidden_stream(tables, name, query, rewrite.static_tables)
+    if entry is None:
+        return _plan_spark_batch(spark, statement, text, rewrite)
     if entry.definition.is_builtin:
         rows = project_to_table(entry, query if query is not None else spark_sql(rewrite.text), statement)
         return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
-    return _plan_batch(tables, entry, statement, rewrite)
+    names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
+    columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
+    insert = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
+    return JobPlan(JobMode.BATCH, insert, entry, sources=rewrite.kafka_tables)
 
 
 def _apply_hint(tables: Tables, entry: CatalogTable, statement: Insert) -> CatalogTable:
-    """Return the table to write, with the options of its hint.
-
-    Raises:
-        UnsupportedSqlError: the table cannot be written, or the statement has a clause that a topic does not support.
-    """
+    """Return the table to write, with the options of its hint; check the clauses of the statement."""
     name = entry.definition.name
     if statement.overwrite or statement.partition:
         clause = "INSERT OVERWRITE" if statement.overwrite else "PARTITION (...)"
         raise UnsupportedSqlError(
             f"Table '{name}': {clause} is not supported for a Kafka topic. Use INSERT INTO.", table=name
         )
-    check_conflict(statement, name, entry.definition.is_upsert)
+    _check_conflict(statement, name, entry.definition.is_upsert)
     hint = parse_hint(statement.hint_text, 0)
     if "/*+" in statement.prefix:
         table_hint = statement.hint_text[: hint.end] if hint is not None else ""
@@ -106,38 +110,70 @@ def _apply_hint(tables: Tables, entry: CatalogTable, statement: Insert) -> Catal
     return entry
 
 
+def _plan_spark_batch(spark: SparkSession, statement: Insert, text: str, rewrite: QueryRewrite) -> JobPlan:
+    if rewrite.kafka_tables:
+        _check_conflict(statement, ".".join(statement.name), False)  # a batch appends
+    if not statement.overwrite:
+        check_batch_insert(spark, strip_catalog(statement.name))
+    return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
+
+
 def _plan_stream(
     spark: SparkSession,
     tables: Tables,
-    entry: CatalogTable,
+    entry: CatalogTable | None,
     statement: Insert,
+    options: ReadOptions,
     rewrite: QueryRewrite,
     query: DataFrame,
+    spark_sql: SparkSql,
 ) -> JobPlan:
     """Plan a continuous query. It reads and writes changes if its sources have them, or if its result has deletes.
 
     Args:
+        options: how the query's tables are read.
         query: the rows of the rewritten query.
-
-    Raises:
-        UnsupportedSqlError: see ``plan_changelog`` and ``check_query``.
     """
-    name, is_real_time = entry.definition.name, settings.is_real_time(spark)
-    prepare_static_sides(spark, name, rewrite, query)
-    rows = project_to_table(entry, query, statement)
-    if is_real_time:
-        check_query(entry, rows)
-    changes, sink = ChangelogQuery(rows), entry
-    if not is_connect(spark):  # the same query over changes instead of rows, if its sources have any
-        changes = plan_changelog(spark, tables, kafka_sink(entry), rows, rewrite.streamed_tables)
-    if changes.has_row_kind:
-        _check_no_row_kind(entry, statement, query.columns)
-        sink = tables.with_changes(entry)
+
+    def fit(query: DataFrame) -> tuple[CatalogTable | SparkTable, DataFrame]:
+        """Return the table, and the rows of a query in its columns."""
+        if entry is None:
+            return analyze_insert(spark, statement, query)
+        return entry, project_to_table(entry, query, statement)
+
+    is_real_time = settings.is_real_time(spark)
+    name = ".".join(statement.name) if entry is None else entry.definition.name
+    table, rows = fit(query)
+    accepts_changes = bool(table.primary_key) if isinstance(table, SparkTable) else table.definition.has_changes
+    if not is_real_time and needs_late_rows(query, accepts_changes):
+        # again, without watermarks: Spark would drop rows that Flink keeps
+        rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
+        query = spark_sql(rewrite.text)
+        table, rows = fit(query)
+    prepare_static_sides(spark, rewrite, query, name)
+    if isinstance(table, SparkTable):
+        _check_conflict(statement, table.name, accepts_changes)
+        start_column = table.history.start if table.history is not None else None
+        changelog_sink = ChangelogSink(table.name, accepts_changes, table.primary_key, start_column=start_column)
+    else:
+        changelog_sink = kafka_sink(table)
+        if is_real_time:
+            check_query(table, rows)
+    # the same query over changes instead of rows, if its sources have any
+    changes = ChangelogQuery(rows)
+    if not is_connect(spark):
+        changes = plan_changelog(spark, tables, changelog_sink, rows, rewrite.streamed_tables)
+    rows = changes.rows
+    if isinstance(table, CatalogTable):
+        if changes.has_row_kind:
+            _check_no_row_kind(table, statement, query.columns)
+            table = tables.with_changes(table)
+        rows = prepare_query(rows, changes.states, name) if is_real_time else repartition(table, rows)
     return JobPlan(
         JobMode.REAL_TIME if is_real_time else JobMode.MICRO_BATCH,
         rewrite.text,
-        sink,
-        prepare_query(changes.rows, changes.states, name) if is_real_time else repartition(sink, changes.rows),
+        table,
+        rows,
         rewrite.streamed_tables,
         is_bounded=not is_real_time and are_all_bounded(rewrite.streamed_tables, query),
         changelog_mode=changes.mode,
@@ -151,9 +187,6 @@ def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence
 
     Args:
         columns: the columns that the query returns.
-
-    Raises:
-        UnsupportedSqlError: it does.
     """
     name = entry.definition.name
     written = columns if statement.by_name else [c.name for c in target_columns(entry, statement)]
@@ -166,10 +199,21 @@ def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence
         )
 
 
-def _plan_batch(tables: Tables, entry: CatalogTable, statement: Insert, rewrite: QueryRewrite) -> JobPlan:
-    """Plan a batch: Spark executes the INSERT."""
-    names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
-    columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
-    text = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
-    sources = rewrite_query(tables, statement.query, ReadOptions(False)).kafka_tables if lineage.is_enabled() else ()
-    return JobPlan(JobMode.BATCH, text, entry, sources=sources)
+def _check_conflict(statement: Insert, table: str, is_upsert: bool) -> None:
+    """Check ``ON CONFLICT DO ...`` of Flink 2.3: what to do with rows that differ, but have the same primary key.
+
+    DEDUPLICATE is what a query does anyway: the newest row remains.
+    """
+    clause = f"ON CONFLICT DO {statement.conflict}"
+    if statement.conflict is not None and not is_upsert:
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is only for tables whose rows are updated by their PRIMARY KEY, such as "
+            "'upsert-kafka' tables. Remove the clause.",
+            table=table,
+        )
+    if statement.conflict in ("ERROR", "NOTHING"):
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{table}': {clause} is not supported. ON CONFLICT DO DEDUPLICATE keeps the newest row of a "
+            "key. Use it, or a PRIMARY KEY that identifies the rows of the query.",
+            table=table,
+        )

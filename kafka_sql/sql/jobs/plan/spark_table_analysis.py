@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.table_writes import FILES, V1, WrittenTable, analyze_write
+from kafka_sql.sql.jobs.real_time.source import check_is_kafka_table
 from kafka_sql.sql.jobs.targets.spark_table import History, Sink, SparkTable
 from kafka_sql.sql.recognize.statement_types import Insert
 
@@ -27,18 +28,14 @@ _STREAMING_WRITE: Final = "STREAMING_WRITE"
 _BATCH_WRITES: Final = frozenset({"BATCH_WRITE", "V1_BATCH_WRITE"})
 
 
-def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tuple[SparkTable, DataFrame]:
-    """Return the table of an INSERT, and the rows to write with the table's columns and types.
-
-    Args:
-        insert: the statement; its query is ignored.
-        query: the streaming query.
+def check_continuous_insert(spark: SparkSession, insert: Insert) -> None:
+    """Check that a continuous query may write a table of Spark.
 
     Raises:
-        UnsupportedSqlError: a stream cannot write the table, or the session is one of Spark Connect.
-        AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
+        UnsupportedSqlError: the session is in real-time mode or one of Spark Connect; or INSERT OVERWRITE.
     """
     name = ".".join(insert.name)
+    check_is_kafka_table(spark, name)
     if is_connect(spark):
         raise UnsupportedSqlError(
             f"INSERT INTO '{name}': over Spark Connect, a streaming INSERT can only write to a Kafka table. Use "
@@ -47,8 +44,21 @@ def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tup
         )
     if insert.overwrite:
         raise _unsupported(name, "INSERT OVERWRITE is not supported in a continuous query. Use INSERT INTO")
+
+
+def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tuple[SparkTable, DataFrame]:
+    """Return the table of an INSERT, and the rows to write with the table's columns and types.
+
+    Args:
+        insert: the statement; its query is ignored.
+        query: the streaming query.
+
+    Raises:
+        UnsupportedSqlError: a stream cannot write the table.
+        AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
+    """
     written, rows = analyze_write(spark, insert.prefix, query)
-    return describe_table(name, written), rows
+    return describe_table(".".join(insert.name), written), rows
 
 
 def describe_table(name: str, written: WrittenTable) -> SparkTable:

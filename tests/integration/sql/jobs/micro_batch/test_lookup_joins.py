@@ -99,6 +99,23 @@ def test_a_lookup_join_reads_the_current_rows_of_an_upsert_table(pipeline: Pipel
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("sink", ["enriched", "names"])
+def test_a_lookup_join_of_a_table_of_spark_is_a_batch(pipeline: Pipeline, sink: str) -> None:
+    put = upsert_table(pipeline, pipeline.topics.create(2))
+    put(1, "one")
+    pipeline.sql("CREATE TABLE ids (uid INT) USING parquet")
+    pipeline.sql("CREATE TABLE names (id INT, name STRING) USING parquet")
+    try:
+        pipeline.sql("INSERT INTO ids VALUES (1), (2)")
+        times = "(SELECT uid AS id, uid, PROCTIME() AS proctime FROM ids) AS o"
+        assert pipeline.sql(f"INSERT INTO {sink} {LOOKUP.replace('orders AS o', times)}").collect() == []
+        rows = pipeline.rows(2) if sink == "enriched" else sorted(map(tuple, pipeline.sql("TABLE names").collect()))
+        assert rows == [(1, "one"), (2, None)]
+    finally:
+        pipeline.sql("DROP TABLE ids")
+        pipeline.sql("DROP TABLE names")
+
+
 @pytest.mark.long
 def test_a_repeated_micro_batch_joins_the_rows_of_its_time(pipeline: Pipeline, tmp_path: Path) -> None:
     put = upsert_table(pipeline, pipeline.topics.create(2))
