@@ -16,8 +16,7 @@ from kafka_sql.version import VERSION
 if TYPE_CHECKING:
     from kafka_sql import metrics, transactions
     from kafka_sql.sql.session.check import check
-    from kafka_sql.sql.session.enable import enable
-    from kafka_sql.sql.session.install import install
+    from kafka_sql.sql.session.enable import enable, install
 
 __version__ = VERSION
 load_system_librdkafka()  # before any module imports confluent_kafka
@@ -37,7 +36,7 @@ __all__ = [
 _FUNCTIONS: Final = {
     "check": "kafka_sql.sql.session.check",
     "enable": "kafka_sql.sql.session.enable",
-    "install": "kafka_sql.sql.session.install",
+    "install": "kafka_sql.sql.session.enable",
 }
 _MODULES: Final = ("metrics", "transactions")
 

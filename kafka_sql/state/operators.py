@@ -6,15 +6,19 @@ micro-batch are applied in the order of a BIGINT column, such as the offset; wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, NumericType, StructField, StructType
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.jvm import java_array, java_dataset
-from kafka_sql.state.java_operators import call_operator
+from kafka_sql.spark.context import is_pipeline, spark_context
+from kafka_sql.spark.jar import add_jar, java_classes
+from kafka_sql.spark.jvm import from_java_dataset, java_array, java_dataset
+from kafka_sql.spark.session_settings import changed_settings, user_setting
 from kafka_sql.table.changelog import ROW_KIND_NAME
 
 
@@ -138,3 +142,57 @@ def join_versions(
     names = [java_array(spark, "String", part) for part in (key, *columns)]
     arguments = (java_dataset(right), names[0], time, *names[1:], ROW_KIND_NAME, order, is_outer)
     return call_operator("joinVersions", left, *arguments)
+
+
+def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
+    """Call a static method of ``ChangelogOperators`` with a stream and further arguments, in Java or Python types.
+
+    Raises:
+        UnsupportedSqlError: the driver cannot load its class.
+    """
+    spark = rows.sparkSession
+    method = getattr(_load_operators(spark), operator)
+    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
+
+
+def _load_operators(spark: SparkSession) -> Any:
+    context: Any = spark_context(spark)
+    if context is None or is_pipeline():
+        raise _no_java("over Spark Connect" if context is None else "in a pipeline")
+    if add_jar(context) is None:
+        raise _no_java("with this driver's class loaders")
+    return java_classes(context).state.ChangelogOperators
+
+
+def _no_java(where: str) -> UnsupportedSqlError:
+    return UnsupportedSqlError(
+        "The query needs an operator in Java (changes with old rows, aggregates with retraction, or temporal joins), "
+        f"which cannot be added to Spark {where}. Run the query in a classic session."
+    )
+
+
+_PROVIDER_CONF: Final = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_DEFAULTS: Final = {
+    _PROVIDER_CONF: _ROCKSDB,
+    # each micro-batch uploads what it changed, and not the files of the database
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+
+
+@contextmanager
+def configure(spark: SparkSession) -> Iterator[None]:
+    """Set the session's state store for a ``with`` block in which a query starts. What the user set stays.
+
+    Raises:
+        UnsupportedSqlError: the user set another state store.
+    """
+    provider = user_setting(spark, _PROVIDER_CONF)
+    if provider not in (None, _ROCKSDB):
+        raise UnsupportedSqlError(
+            f"{_PROVIDER_CONF} = {provider}: a query over a changelog keeps old rows or values in the state, for which "
+            f"Spark needs RocksDB. Remove the setting, or set it to {_ROCKSDB}."
+        )
+    added = {key: value for key, value in _DEFAULTS.items() if user_setting(spark, key) is None}
+    with changed_settings(spark, added):
+        yield

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kafka_sql.sql.recognize.lexer import Token
-from kafka_sql.sql.recognize.query_blocks import SET_OPERATORS, WORDS_BEFORE_BY
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.query_text import SET_OPERATORS, WORDS_BEFORE_BY, QueryText
 from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix, join_words, parse_table_suffix
 
 FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argument"

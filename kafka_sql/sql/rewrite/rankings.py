@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_sql.sql.recognize.query_blocks import QueryBlock
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText
 
 
 @dataclass(frozen=True)

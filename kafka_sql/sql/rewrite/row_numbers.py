@@ -24,8 +24,7 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.recognize.query_blocks import QueryBlock
-from kafka_sql.sql.recognize.query_text import QueryText, Span
+from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText, Span
 from kafka_sql.sql.rewrite.edits import Edit, Template
 from kafka_sql.sql.rewrite.rankings import Ranking, parse_ranking, selected_column
 from kafka_sql.sql.rewrite.windows.window_blocks import END, START, WindowBlocks

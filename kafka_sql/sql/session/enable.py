@@ -7,6 +7,7 @@ import functools
 import logging
 import os
 import secrets
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,7 @@ from kafka_sql.spark import patches
 from kafka_sql.spark.context import is_connect, is_pipeline, spark_context
 from kafka_sql.spark.data_sources import data_source_exists, register_data_source
 from kafka_sql.spark.explain import patch_explain
+from kafka_sql.spark.patches import patch_sql_of_all_sessions
 from kafka_sql.spark.worker_python import configure_worker_python
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
@@ -155,3 +157,20 @@ def _permanent_tables(spark: SparkSession) -> ApplicationTables:
     if context is not None:
         return tables_of_application(context.applicationId)
     return ApplicationTables(None if is_pipeline() else f"kafka_sql_{secrets.token_hex(8)}")
+
+
+_ENABLE_LOCK = threading.Lock()
+
+
+def install() -> None:
+    """Enable every classic SparkSession of this process, existing ones included, on its first ``sql()``.
+
+    For programs that create their own session, such as dbt, so that ``enable(spark)`` cannot be called. Further calls
+    have no effect. Spark Connect sessions are not changed.
+    """
+    patch_sql_of_all_sessions(_enable)
+
+
+def _enable(spark: SparkSession) -> None:
+    with _ENABLE_LOCK:  # dbt runs its first statements on several threads
+        enable(spark)

@@ -5,6 +5,7 @@ Spark's own error has the plan of the query.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from pyspark.errors import AnalysisException
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark import stream_support
+from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
 from kafka_sql.spark.plan_reader import read_plan
 
 _IN_STREAMS: Final = "is not supported in a continuous query"
@@ -80,3 +82,55 @@ def _distinct_alternative(column: str) -> str:
         f"COUNT(DISTINCT {column}) by size(collect_set({column})), which has the same result, or by "
         f"approx_count_distinct({column}), which needs less state"
     )
+
+
+# operators that return a row for each row of their input, or of one of their inputs
+_KEEPS_ROWS: Final = frozenset(
+    {
+        "CTERelationRef",
+        "CollectMetrics",
+        "EventTimeWatermark",
+        "Project",
+        "RebalancePartitions",
+        "Repartition",
+        "RepartitionByExpression",
+        "ResolvedHint",
+        "Sort",
+        "SubqueryAlias",
+        "Union",
+        "View",
+    }
+)
+_OPERATOR_DESCRIPTIONS: Final = {
+    **OPERATOR_NAMES,
+    "Filter": "a filter (HAVING or WHERE)",
+}
+
+
+def check_update_mode(plan: Operator, table: str) -> None:
+    """Check that an updating query overwrites each row that it has written, as long as its result changes.
+
+    Args:
+        plan: the analyzed plan.
+        table: the 'upsert-kafka' table that the query writes.
+
+    Raises:
+        UnsupportedSqlError: rows that leave the result could stay in the table.
+    """
+    for operator in _operators_over_aggregates(plan):
+        if operator.name not in _KEEPS_ROWS:
+            name = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{table}': {name} over a streaming aggregate is not supported over Spark Connect, "
+                "because rows that leave the result would stay in the table. Run the statement in a classic session, "
+                "or write the aggregate into the table, and apply the rest of the query when the table is read.",
+                table=table,
+            )
+
+
+def _operators_over_aggregates(plan: Operator) -> Iterator[Operator]:
+    """Yield the operators between the result and a streaming aggregate."""
+    for operator in plan.walk():
+        inputs = (o for child in operator.children for o in child.walk())
+        if any(o.name == "Aggregate" for o in inputs):
+            yield operator

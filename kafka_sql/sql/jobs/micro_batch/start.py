@@ -21,8 +21,7 @@ from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
 from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
-from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
-from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
+from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, explain_unsupported
 from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.registry.job_registry import Job, register_job

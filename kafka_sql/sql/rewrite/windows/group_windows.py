@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.errors import StatementError, UnsupportedSqlError
-from kafka_sql.sql.recognize.query_blocks import QueryBlock, nest, own_tokens
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText, nest, own_tokens
 from kafka_sql.sql.rewrite.windows.window_blocks import END, START, TIME, TimeReference
 from kafka_sql.sql.rewrite.windows.window_call import WindowCall, make_call, name_durations
 

@@ -9,8 +9,7 @@ from typing import Final
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.recognize.query_blocks import QueryBlock
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText
 from kafka_sql.sql.rewrite.edits import Edit
 from kafka_sql.sql.rewrite.hints import parse_hint
 from kafka_sql.sql.rewrite.windows.group_windows import find_group_windows

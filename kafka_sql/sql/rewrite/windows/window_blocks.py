@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_sql.sql.recognize.query_blocks import QueryBlock, nest, own_tokens
-from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText, nest, own_tokens
 from kafka_sql.sql.rewrite.edits import Edit
 from kafka_sql.sql.rewrite.windows.window_call import WindowCall
 

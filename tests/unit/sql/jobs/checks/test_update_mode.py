@@ -6,7 +6,7 @@ import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.explained_plan import parse_explained_plan
-from kafka_sql.sql.jobs.checks.update_mode import check_update_mode
+from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode
 
 EXPLAINED = """== Parsed Logical Plan ==
 'Filter

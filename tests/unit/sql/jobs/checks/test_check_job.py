@@ -13,7 +13,7 @@ from kafka_sql.errors import AuthorizationError, OffsetError, StatementError, To
 from kafka_sql.kafka.admin import cluster as cluster_module
 from kafka_sql.kafka.admin.descriptions import TopicState
 from kafka_sql.source.dynamic import clusters
-from kafka_sql.sql.jobs.checks import start_checks
+from kafka_sql.sql.jobs.checks import check_job
 from tests.unit.source.fake_cluster import FakeCluster, Log
 from tests.unit.sql.jobs.fake_session import Query, Session
 from tests.unit.sql.jobs.plans import table
@@ -36,7 +36,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
     def not_found(admin: object, name: str, topics: object) -> TopicNotFoundError:
         return TopicNotFoundError(f"no {name}")
 
-    monkeypatch.setattr(start_checks, "cached_cluster", cached)
+    monkeypatch.setattr(check_job, "cached_cluster", cached)
     monkeypatch.setattr(clusters, "cached_cluster", cached)
     monkeypatch.setattr(fake, "describe_topics", describe)
     monkeypatch.setattr(cluster_module, "topic_not_found_error", not_found)
@@ -52,49 +52,49 @@ def entry(topics: str = "src", **options: str) -> Any:
 def test_a_running_query_keeps_its_name() -> None:
     ended = Query("id-2", name="b")
     session: Any = Session(Query("id-1", name="a"))
-    start_checks.check_name(session, ended.name or "", "t")
+    check_job.check_name(session, ended.name or "", "t")
     with pytest.raises(
         StatementError, match=r"job 'id-1' is running under the name 'a'.*SET another 'pipeline.name', or"
     ):
-        start_checks.check_name(session, "a", "t")
+        check_job.check_name(session, "a", "t")
 
 
 def test_changelogs_are_rejected() -> None:
-    start_checks.check_changelog_modes([entry()])
+    check_job.check_changelog_modes([entry()])
     with pytest.raises(UnsupportedSqlError, match="a stream of changes needs a row kind column"):
-        start_checks.check_changelog_modes([entry(), entry(format="debezium-json")])
+        check_job.check_changelog_modes([entry(), entry(format="debezium-json")])
 
 
 def test_topics_must_exist_unless_they_may_be_missing(cluster: FakeCluster) -> None:
-    start_checks.check_sources([entry(), entry()], resumes=False)
+    check_job.check_sources([entry(), entry()], resumes=False)
     assert cluster.listings == 1
     with pytest.raises(TopicNotFoundError, match="no gone"):
-        start_checks.check_sources([entry(), entry("src;gone")], resumes=True)
-    start_checks.check_sources([entry("src;gone", **{"scan.missing-topics": "ignore"})], resumes=False)
+        check_job.check_sources([entry(), entry("src;gone")], resumes=True)
+    check_job.check_sources([entry("src;gone", **{"scan.missing-topics": "ignore"})], resumes=False)
 
 
 def test_start_offsets_are_resolved_unless_a_checkpoint_has_them(cluster: FakeCluster) -> None:
     group = {"scan.startup.mode": "group-offsets", "properties.group.id": "g", "properties.auto.offset.reset": "none"}
-    start_checks.check_sources([entry(**group)], resumes=True)
+    check_job.check_sources([entry(**group)], resumes=True)
     with pytest.raises(OffsetError):
-        start_checks.check_sources([entry(**group)], resumes=False)
+        check_job.check_sources([entry(**group)], resumes=False)
 
 
 def test_permissions(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_checks, "check_sink", lambda *_: None)
-    monkeypatch.setattr(start_checks, "arrow_schema", lambda *_: None)
+    monkeypatch.setattr(check_job, "check_sink", lambda *_: None)
+    monkeypatch.setattr(check_job, "arrow_schema", lambda *_: None)
     rows: Any = SimpleNamespace(schema=None)
     OPERATIONS["src"] = frozenset({"READ", "DESCRIBE"})
-    start_checks.check_sources([entry()], resumes=True)
+    check_job.check_sources([entry()], resumes=True)
     with pytest.raises(
         AuthorizationError, match=r"not allowed to write topic 'src'\. Grant the user WRITE on the topic"
     ):
-        start_checks.check_target(entry(), rows)
+        check_job.check_target(entry(), rows)
     OPERATIONS["src"] = frozenset({"WRITE"})
-    start_checks.check_target(entry(), rows)
+    check_job.check_target(entry(), rows)
     with pytest.raises(AuthorizationError, match="not allowed to read topic 'src'"):
-        start_checks.check_sources([entry()], resumes=True)
+        check_job.check_sources([entry()], resumes=True)
     for unknown in (None, frozenset[str]()):  # some brokers do not report permissions
         OPERATIONS["src"] = unknown
-        start_checks.check_sources([entry()], resumes=True)
-        start_checks.check_target(entry(), rows)
+        check_job.check_sources([entry()], resumes=True)
+        check_job.check_target(entry(), rows)
