@@ -14,21 +14,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Internal:
-    """A part of Spark without a promise of compatibility.
+    """A part of Spark without a promise of compatibility."""
 
-    Attributes:
-        name: what the code refers to.
-        why: what it is used for.
-        if_gone: what happens with a Spark that does not have it.
-        since: the first supported version of Spark that has it.
-        until: the version of Spark, or its ticket, that makes the use unnecessary; empty if none is known.
-    """
-
-    name: str
-    why: str
-    if_gone: str
-    since: str = "4.1"
-    until: str = ""
+    name: str  # what the code refers to
+    why: str  # what it is used for
+    if_gone: str  # what happens with a Spark that does not have it
+    since: str = "4.1"  # the first supported version of Spark that has it
+    until: str = ""  # the version of Spark, or its ticket, that makes the use unnecessary; empty if none is known
 
 
 @dataclass(frozen=True)
@@ -37,12 +29,9 @@ class PythonName(Internal):
 
     The name is qualified: ``pyspark.sql.classic.dataframe.DataFrame._jdf``. It may be an attribute of the class's
     instances.
-
-    Attributes:
-        parameters: the parameters that the code expects, if it replaces or calls a function.
     """
 
-    parameters: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()  # the parameters that the code expects, if it replaces or calls a function
 
 
 @dataclass(frozen=True)
@@ -59,13 +48,9 @@ class JavaClass(Internal):
 
 @dataclass(frozen=True)
 class Text(Internal):
-    """A text of Spark in which this package finds the name, because Spark does not report the fact in another way.
+    """A text of Spark in which this package finds the name, because Spark does not report the fact in another way."""
 
-    Attributes:
-        source: the Python module, Java class or resource that contains the text, or a part of it.
-    """
-
-    source: str = ""
+    source: str = ""  # the Python module, Java class or resource that contains the text, or a part of it
 
 
 def internals() -> Iterator[tuple[str, Internal]]:

@@ -31,24 +31,15 @@ class Expression:
 
     ``a % 2`` is ``Expression("Remainder", (Expression("AttributeReference", text="a", id=7), Expression("Literal",
     text="2", type="integer")))``.
-
-    Attributes:
-        name: Spark's class.
-        children: the arguments.
-        text: the name of a column, field or function, the value of a literal, or DISTINCT.
-        type: the type of a literal, a column or a cast, in Spark's JSON notation.
-        id: the id of a column, unique in the plan; None for other expressions.
-        is_event_time: whether it is a column with a watermark.
-        subquery: the plan of a subquery; None for other expressions.
     """
 
-    name: str
-    children: tuple[Expression, ...] = ()
-    text: str = ""
-    type: str = ""
-    id: int | None = None
-    is_event_time: bool = field(default=False, compare=False)
-    subquery: Operator | None = field(default=None, repr=False)
+    name: str  # Spark's class
+    children: tuple[Expression, ...] = ()  # the arguments
+    text: str = ""  # the name of a column, field or function, the value of a literal, or DISTINCT
+    type: str = ""  # the type of a literal, a column or a cast, in Spark's JSON notation
+    id: int | None = None  # the id of a column, unique in the plan; None for other expressions
+    is_event_time: bool = field(default=False, compare=False)  # whether it is a column with a watermark
+    subquery: Operator | None = field(default=None, repr=False)  # the plan of a subquery; None for other expressions
 
     def walk(self) -> Iterator[Expression]:
         """Yield the expression and all expressions in it, parents first."""
@@ -71,31 +62,19 @@ class Expression:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a plan, with the operators that it reads from.
+    """An operator of a plan, with the operators that it reads from."""
 
-    Attributes:
-        name: Spark's class, such as Filter.
-        children: its inputs.
-        is_streaming: whether it reads a stream.
-        columns: the columns that it returns, aliases or attributes; empty if it returns those of its inputs.
-        keys: the grouping expressions of an aggregate, or the columns of a deduplication.
-        condition: the condition of a filter or join; None if there is none.
-        detail: the provider of a stream, the type of a join, or the name of a subquery.
-        table: the qualified name of a table, if the operator is one.
-        table_class: the class of the table that a source of DataSource V2 reads.
-        others: the expressions of an operator that is none of these.
-    """
-
-    name: str
-    children: tuple[Operator, ...] = ()
-    is_streaming: bool = True
+    name: str  # Spark's class, such as Filter
+    children: tuple[Operator, ...] = ()  # its inputs
+    is_streaming: bool = True  # whether it reads a stream
+    # the columns that it returns, aliases or attributes; empty if it returns those of its inputs
     columns: tuple[Expression, ...] = ()
-    keys: tuple[Expression, ...] = ()
-    condition: Expression | None = None
-    detail: str = ""
-    table: str = ""
-    table_class: str = ""
-    others: tuple[Expression, ...] = ()
+    keys: tuple[Expression, ...] = ()  # the grouping expressions of an aggregate, or the columns of a deduplication
+    condition: Expression | None = None  # the condition of a filter or join; None if there is none
+    detail: str = ""  # the provider of a stream, the type of a join, or the name of a subquery
+    table: str = ""  # the qualified name of a table, if the operator is one
+    table_class: str = ""  # the class of the table that a source of DataSource V2 reads
+    others: tuple[Expression, ...] = ()  # the expressions of an operator that is none of these
 
     @property
     def output(self) -> tuple[Expression, ...]:

@@ -62,19 +62,12 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 @dataclass(frozen=True)
 class CatalogObject:
-    """A table or view in Spark's catalog.
+    """A table or view in Spark's catalog."""
 
-    Attributes:
-        is_view: whether it is a view.
-        provider: a table's provider, such as ``kafka.orders``.
-        owner: the table property that the caller asked for, or None.
-        text: a view's query.
-    """
-
-    is_view: bool
-    provider: str
-    owner: str | None
-    text: str
+    is_view: bool  # whether it is a view
+    provider: str  # a table's provider, such as ``kafka.orders``
+    owner: str | None  # the table property that the caller asked for, or None
+    text: str  # a view's query
 
 
 def find_objects(

@@ -78,33 +78,20 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """The table of an analyzed INSERT.
+    """The table of an analyzed INSERT."""
 
-    Attributes:
-        command: Spark's class of the INSERT.
-        parts: catalog, databases and table; empty if Spark does not name the table.
-        provider: the format, in lower case.
-        location: the folder of a file-based table.
-        options: the write options of a file-based table.
-        partition_columns: those of a file-based table.
-        has_buckets: whether it is a file-based table with buckets.
-        types: the types of the columns of a table of DataSource V2, by name.
-        properties: its table properties.
-        capabilities: what it supports.
-        identifier_fields: the columns that identify a row of an Iceberg table.
-    """
-
-    command: str
-    parts: tuple[str, ...] = ()
-    provider: str = ""
-    location: str = ""
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    partition_columns: Sequence[str] = ()
-    has_buckets: bool = False
+    command: str  # Spark's class of the INSERT
+    parts: tuple[str, ...] = ()  # catalog, databases and table; empty if Spark does not name the table
+    provider: str = ""  # the format, in lower case
+    location: str = ""  # the folder of a file-based table
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # the write options of a file-based table
+    partition_columns: Sequence[str] = ()  # those of a file-based table
+    has_buckets: bool = False  # whether it is a file-based table with buckets
+    # the types of the columns of a table of DataSource V2, by name
     types: Mapping[str, str] = field(default_factory=dict)
-    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
-    capabilities: frozenset[str] = frozenset()
-    identifier_fields: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # its table properties
+    capabilities: frozenset[str] = frozenset()  # what it supports
+    identifier_fields: Sequence[str] = ()  # the columns that identify a row of an Iceberg table
 
 
 def analyze_write(spark: SparkSession, insert: str, query: DataFrame) -> tuple[WrittenTable, DataFrame]:

@@ -24,21 +24,13 @@ from kafka_sql.table.changelog import ROW_KIND_NAME
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """An aggregate function of a GROUP BY.
+    """An aggregate function of a GROUP BY."""
 
-    Attributes:
-        function: ``count``, ``sum``, ``avg``, ``min`` or ``max``.
-        argument: a column; None for COUNT(*). NULL values are ignored.
-        distinct: whether equal values count once.
-        name: the column of the result.
-        type: the type that Spark's own function returns.
-    """
-
-    function: str
-    argument: str | None
-    distinct: bool
-    name: str
-    type: DataType
+    function: str  # ``count``, ``sum``, ``avg``, ``min`` or ``max``
+    argument: str | None  # a column; None for COUNT(*). NULL values are ignored.
+    distinct: bool  # whether equal values count once
+    name: str  # the column of the result
+    type: DataType  # the type that Spark's own function returns
 
 
 def normalize(rows: DataFrame, key: Sequence[str], order: str | None, returns_old_rows: bool = True) -> DataFrame:

@@ -25,50 +25,35 @@ class JobMode(Enum):
 
 @dataclass(frozen=True)
 class JobCheckpoint:
-    """The checkpoint of a continuous query that may start.
+    """The checkpoint of a continuous query that may start."""
 
-    Attributes:
-        name: the name of the query, which is also the name of its checkpoint.
-        location: the folder.
-        fingerprint: what the checkpoint requires of the query; None over Spark Connect, which has no access to it.
-    """
-
-    name: str
-    location: str
+    name: str  # the name of the query, which is also the name of its checkpoint
+    location: str  # the folder
+    # what the checkpoint requires of the query; None over Spark Connect, which has no access to it
     fingerprint: Json | None
 
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What an INSERT becomes.
+    """What an INSERT becomes."""
 
-    Attributes:
-        mode: how it runs.
-        text: SQL for Spark: the INSERT if Spark executes it, otherwise its query.
-        sink: the table to write, a Kafka table with the options of its hint; several tables if INSERTs of a set share
-            a query; None if Spark executes an INSERT into a Spark table.
-        rows: the rows in the sink's columns, for several tables those of the source; None if Spark executes the INSERT.
-        sources: the Kafka tables that the query reads, with the options of their hints; in a continuous query, those
-            that it reads as streams.
-        is_bounded: whether all streams are bounded, so that a continuous query ends.
-        changelog_mode: how the rows change. Over Spark Connect, it is unknown; changes are rejected.
-        uses_update_mode: whether the query runs in Spark's update mode.
-        states: the stateful operators of this package, as in a fingerprint.
-        name: the name of a continuous query in a statement set; None for 'pipeline.name'.
-        checkpoint: the checkpoint of a continuous query, once its checks have passed.
-    """
-
-    mode: JobMode
-    text: str
+    mode: JobMode  # how it runs
+    text: str  # SQL for Spark: the INSERT if Spark executes it, otherwise its query
+    # the table to write, a Kafka table with the options of its hint; several tables if INSERTs of a set share a query;
+    # None if Spark executes an INSERT into a Spark table
     sink: CatalogTable | SparkTable | SharedSink | None = None
+    # the rows in the sink's columns, for several tables those of the source; None if Spark executes the INSERT
     rows: DataFrame | None = None
+    # the Kafka tables that the query reads, with the options of their hints; in a continuous query, those that it reads
+    # as streams
     sources: Sequence[CatalogTable] = ()
-    is_bounded: bool = False
+    is_bounded: bool = False  # whether all streams are bounded, so that a continuous query ends
+    # how the rows change. Over Spark Connect, it is unknown; changes are rejected.
     changelog_mode: Mode = Mode.INSERT_ONLY
-    uses_update_mode: bool = False
-    states: tuple[Json, ...] = ()
-    name: str | None = None
-    checkpoint: JobCheckpoint | None = None
+    uses_update_mode: bool = False  # whether the query runs in Spark's update mode
+    states: tuple[Json, ...] = ()  # the stateful operators of this package, as in a fingerprint
+    name: str | None = None  # the name of a continuous query in a statement set; None for 'pipeline.name'
+    checkpoint: JobCheckpoint | None = None  # the checkpoint of a continuous query, once its checks have passed
 
     @property
     def is_continuous(self) -> bool:

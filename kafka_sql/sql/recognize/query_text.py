@@ -19,15 +19,11 @@ class QueryBlock:
     """A SELECT with its clauses, without those of its subqueries.
 
     In ``SELECT a FROM t GROUP BY a``, the range of ``GROUP`` is that of the second ``a``.
-
-    Attributes:
-        start: index of the token SELECT.
-        end: index after the last token.
-        clauses: the tokens of each clause, by its first word; the word itself, and BY, are not in the range.
     """
 
-    start: int
-    end: int = 0
+    start: int  # index of the token SELECT
+    end: int = 0  # index after the last token
+    # the tokens of each clause, by its first word; the word itself, and BY, are not in the range
     clauses: dict[str, range] = field(default_factory=dict)
 
     def clause(self, name: str) -> range:

@@ -53,16 +53,11 @@ class DropDatabase(Statement):
 
 @dataclass(frozen=True)
 class CreateView(Statement):
-    """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS.
-
-    Attributes:
-        temporary: whether only this session sees the view.
-        keeps_tables: whether the view can never replace or hide a table (IF NOT EXISTS or GLOBAL).
-    """
+    """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS."""
 
     name: tuple[str, ...]
-    temporary: bool = False
-    keeps_tables: bool = False
+    temporary: bool = False  # whether only this session sees the view
+    keeps_tables: bool = False  # whether the view can never replace or hide a table (IF NOT EXISTS or GLOBAL)
 
 
 @dataclass(frozen=True)
@@ -193,41 +188,26 @@ class Execute(Statement):
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """``EXPLAIN [PLAN FOR | details | mode] statement``.
+    """``EXPLAIN [PLAN FOR | details | mode] statement``."""
 
-    Attributes:
-        mode: a mode of Spark's EXPLAIN, the closest one for Flink's details, or empty.
-        statement: the statement to explain.
-        is_spark_syntax: whether EXPLAIN itself is written in Spark's syntax.
-    """
-
-    mode: str
-    statement: str = field(repr=False)
-    is_spark_syntax: bool
+    mode: str  # a mode of Spark's EXPLAIN, the closest one for Flink's details, or empty
+    statement: str = field(repr=False)  # the statement to explain
+    is_spark_syntax: bool  # whether EXPLAIN itself is written in Spark's syntax
 
 
 @dataclass(frozen=True)
 class FlinkStatement(Statement):
-    """A statement of Flink that neither Spark nor this package has.
+    """A statement of Flink that neither Spark nor this package has."""
 
-    Attributes:
-        verb: the first words of the statement.
-    """
-
-    verb: str
+    verb: str  # the first words of the statement
 
 
 @dataclass(frozen=True)
 class UnsupportedStatement(Statement):
-    """A Spark or Flink statement that Kafka tables do not support, such as DELETE.
+    """A Spark or Flink statement that Kafka tables do not support, such as DELETE."""
 
-    Attributes:
-        verb: the first words of the statement.
-        name: the table name.
-    """
-
-    verb: str
-    name: tuple[str, ...]
+    verb: str  # the first words of the statement
+    name: tuple[str, ...]  # the table name
 
 
 @dataclass(frozen=True)

@@ -24,40 +24,25 @@ _NOT_ALIASES: Final = set(
 
 @dataclass(frozen=True)
 class AsOf:
-    """The clause ``FOR SYSTEM_TIME AS OF``: ``text[start:end]``.
+    """The clause ``FOR SYSTEM_TIME AS OF``: ``text[start:end]``."""
 
-    Attributes:
-        time: the parts of the column's name, such as ``("o", "ts")``.
-        join: the words before the table, such as ``("LEFT", "JOIN")``; empty after a comma or FROM.
-    """
-
-    time: tuple[str, ...]
+    time: tuple[str, ...]  # the parts of the column's name, such as ``("o", "ts")``
     start: int
     end: int
-    join: tuple[str, ...] = ()
+    join: tuple[str, ...] = ()  # the words before the table, such as ``("LEFT", "JOIN")``; empty after a comma or FROM
 
 
 @dataclass(frozen=True)
 class TableSuffix:
-    """The clauses after a table name.
+    """The clauses after a table name."""
 
-    Attributes:
-        end: index of the token where an alias is or could be.
-        has_options: whether it has Spark's ``WITH (...)``.
-        as_of: its time.
-        has_sample: whether it has ``TABLESAMPLE (...)``.
-        has_watermark: whether it has ``WATERMARK ... DELAY OF INTERVAL ...``.
-        has_alias: whether it has an alias.
-        alias: the alias, or empty.
-    """
-
-    end: int
-    has_options: bool = False
-    as_of: AsOf | None = None
-    has_sample: bool = False
-    has_watermark: bool = False
-    has_alias: bool = False
-    alias: str = ""
+    end: int  # index of the token where an alias is or could be
+    has_options: bool = False  # whether it has Spark's ``WITH (...)``
+    as_of: AsOf | None = None  # its time
+    has_sample: bool = False  # whether it has ``TABLESAMPLE (...)``
+    has_watermark: bool = False  # whether it has ``WATERMARK ... DELAY OF INTERVAL ...``.
+    has_alias: bool = False  # whether it has an alias
+    alias: str = ""  # the alias, or empty
 
 
 def parse_table_suffix(query: QueryText, index: int) -> TableSuffix:

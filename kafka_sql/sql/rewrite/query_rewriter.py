@@ -70,22 +70,16 @@ class QueryRewrite:
 
     ``SELECT a FROM STREAM orders``, for example, becomes
     ``SELECT a FROM (SELECT * FROM (...) WATERMARK `ts` DELAY OF INTERVAL '5' SECOND) AS `orders```.
-
-    Attributes:
-        text: the query text.
-        kafka_tables: the Kafka tables in the query, including those in views.
-        streamed_tables: the tables that are read as streams, with the options of their hints.
-        static_tables: the tables that are not read as streams.
-        uses_stream_keyword: whether the query applies STREAM to one of them.
-        has_lookup_join: whether the query joins a table FOR SYSTEM_TIME AS OF a processing time.
     """
 
-    text: str
+    text: str  # the query text
+    # the Kafka tables in the query, including those in views
     kafka_tables: list[CatalogTable] = field(default_factory=list)
+    # the tables that are read as streams, with the options of their hints
     streamed_tables: list[CatalogTable] = field(default_factory=list)
-    static_tables: list[CatalogTable] = field(default_factory=list)
-    uses_stream_keyword: bool = False
-    has_lookup_join: bool = False
+    static_tables: list[CatalogTable] = field(default_factory=list)  # the tables that are not read as streams
+    uses_stream_keyword: bool = False  # whether the query applies STREAM to one of them
+    has_lookup_join: bool = False  # whether the query joins a table FOR SYSTEM_TIME AS OF a processing time
 
 
 def has_functions(text: str) -> bool:
@@ -115,11 +109,7 @@ def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> Que
 
 
 def rewrite_view_query(tables: Tables, query: QueryText) -> QueryRewrite:
-    """Rewrite a query that is to be stored as the text of a view.
-
-    Raises:
-        UnsupportedSqlError: see ``rewrite_query``.
-    """
+    """Rewrite a query that is to be stored as the text of a view."""
     return _QueryRewriter(tables, query, ReadOptions(False), is_view=True).rewrite()
 
 
@@ -145,23 +135,17 @@ def rewrite_statement(tables: Tables, text: str, streaming: bool) -> str:
 
 @dataclass
 class _QueryRewriter:
-    """Collect the edits of one query.
-
-    Attributes:
-        database: the database of unqualified names if the query is the text of a view.
-        is_view: whether the result is to be stored as the text of a view.
-        aliases: the names that qualifiers of columns get.
-    """
+    """Collect the edits of one query."""
 
     tables: Tables
     query: QueryText
     options: ReadOptions
-    database: str | None = None
-    is_view: bool = False
+    database: str | None = None  # the database of unqualified names if the query is the text of a view
+    is_view: bool = False  # whether the result is to be stored as the text of a view
     result: QueryRewrite = field(default_factory=lambda: QueryRewrite(""))
     edits: list[Edit] = field(default_factory=list)
     hints: list[Hint] = field(default_factory=list)
-    aliases: dict[tuple[str, ...], str] = field(default_factory=dict)
+    aliases: dict[tuple[str, ...], str] = field(default_factory=dict)  # the names that qualifiers of columns get
     references: list[TableReference] = field(default_factory=list)
 
     def rewrite(self) -> QueryRewrite:
@@ -289,12 +273,7 @@ class _QueryRewriter:
         self.result.static_tables += rewritten.static_tables
 
     def _join_versions(self, reference: TableReference, hint: Hint | None) -> Edit | None:
-        """Return the edit that replaces a table with its versions at an event time; None for a lookup join.
-
-        Raises:
-            UnsupportedSqlError: Flink does not support the join, the table has no versions, or the query cannot join
-                the versions of a stream.
-        """
+        """Return the edit that replaces a table with its versions at an event time; None for a lookup join."""
         as_of = reference.as_of
         assert as_of is not None
         check_join(reference, as_of)
@@ -354,11 +333,7 @@ def _no_stream_error(reference: TableReference) -> UnsupportedSqlError:
 
 
 def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
-    """Check that Spark's ``WITH (...)`` does not follow the name of a Kafka table.
-
-    Raises:
-        UnsupportedSqlError: it does.
-    """
+    """Check that Spark's ``WITH (...)`` does not follow the name of a Kafka table."""
     if reference.suffix.has_options:
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "

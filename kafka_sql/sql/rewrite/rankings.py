@@ -9,19 +9,12 @@ from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText
 
 @dataclass(frozen=True)
 class Ranking:
-    """The row number that a block selects.
+    """The row number that a block selects."""
 
-    Attributes:
-        item: the item in the select list.
-        name: the name of the row number.
-        keys: the expressions of PARTITION BY.
-        orders: the expressions of ORDER BY, with their directions.
-    """
-
-    item: range
-    name: str
-    keys: tuple[range, ...]
-    orders: tuple[range, ...]
+    item: range  # the item in the select list
+    name: str  # the name of the row number
+    keys: tuple[range, ...]  # the expressions of PARTITION BY
+    orders: tuple[range, ...]  # the expressions of ORDER BY, with their directions
 
 
 def parse_ranking(query: QueryText, block: QueryBlock) -> Ranking | None:

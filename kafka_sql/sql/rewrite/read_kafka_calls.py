@@ -55,17 +55,11 @@ _STARTUP_MODES: Final = {"earliest": opt.EARLIEST, "latest": opt.LATEST}
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the function.
+    """A call of the function."""
 
-    Attributes:
-        options: the options of a table with the same content. May contain secrets.
-        reference: the position of the call.
-        has_headers: whether the table is to have a column with the headers.
-    """
-
-    options: Mapping[str, str] = field(repr=False)
-    reference: TableReference
-    has_headers: bool
+    options: Mapping[str, str] = field(repr=False)  # the options of a table with the same content. May contain secrets.
+    reference: TableReference  # the position of the call
+    has_headers: bool  # whether the table is to have a column with the headers
 
 
 def may_have_calls(text: str) -> bool:
@@ -96,9 +90,6 @@ def _check_positions(query: QueryText, in_from: Container[int]) -> None:
 
     Args:
         in_from: the indexes of the opening parentheses of the calls in FROM.
-
-    Raises:
-        UnsupportedSqlError: the statement has another call.
     """
     for index, name in enumerate(query.tokens):
         is_call = name.name.lower() == FUNCTION and query.word(index + 1) == "(" and query.word(index + 3) == "=>"
@@ -156,11 +147,7 @@ def _syntax_error(sql: str, cursor: TokenCursor, expected: str) -> SqlSyntaxErro
 
 
 def _to_options(arguments: Mapping[str, str], reads_stream: bool) -> dict[str, str]:
-    """Return the options of a table that reads what Databricks' function reads with these arguments.
-
-    Raises:
-        OptionError: an argument has an invalid value, or two arguments set the same option.
-    """
+    """Return the options of a table that reads what Databricks' function reads with these arguments."""
     options: dict[str, str] = {}
     for name, value in arguments.items():
         converted = _convert(name, value, reads_stream)

@@ -99,11 +99,7 @@ def _common_table_expressions(query: QueryText, block: QueryBlock) -> Template:
 
 
 def _parse_orders(query: QueryText, orders: Sequence[range]) -> tuple[list[Span], bool]:
-    """Return the expressions of ORDER BY, and whether they are descending.
-
-    Raises:
-        UnsupportedSqlError: there is no order, or there are several directions, or NULLS FIRST or LAST.
-    """
+    """Return the expressions of ORDER BY, and whether they are descending."""
     expressions, directions = [], set()
     for order in orders:
         last = query.word(order.stop - 1)
@@ -120,11 +116,7 @@ def _parse_orders(query: QueryText, orders: Sequence[range]) -> tuple[list[Span]
 
 
 def _parse_limit(query: QueryText, block: QueryBlock, ranking: Ranking) -> tuple[int, range]:
-    """Return n of ``rn <= n`` in WHERE, and the tokens of this condition.
-
-    Raises:
-        UnsupportedSqlError: there is no such condition.
-    """
+    """Return n of ``rn <= n`` in WHERE, and the tokens of this condition."""
     where, name = block.clause("WHERE"), re.escape(ranking.name.upper())
     for part in query.split(where, "AND") if not any(query.word(i) == "OR" for i in where) else ():
         text = "".join(query.tokens[i].name for i in part).upper()

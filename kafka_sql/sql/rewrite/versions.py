@@ -63,11 +63,7 @@ def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
 
 
 def _check_is_versioned(entry: CatalogTable) -> None:
-    """Check that a table has versions.
-
-    Raises:
-        UnsupportedSqlError: it has no primary key or no watermark.
-    """
+    """Check that a table has versions."""
     table, name = entry.table, entry.definition.name
     if not table.primary_key or table.watermark is None:
         missing = "primary key" if not table.primary_key else "row time attribute"
@@ -103,17 +99,11 @@ def _mark_stream(query: str, time: Sequence[str], key: Sequence[str], version_ti
 
 @dataclass(frozen=True)
 class StreamMark:
-    """What ``changelog.temporal_joins`` needs to know about a join with the versions of a stream.
+    """What ``changelog.temporal_joins`` needs to know about a join with the versions of a stream."""
 
-    Attributes:
-        time: the parts of the name of the left table's time.
-        key: the key of a view of the latest rows; empty for a table.
-        version_time: the column with the time of the view's rows; empty for a table.
-    """
-
-    time: Sequence[str]
-    key: Sequence[str] = ()
-    version_time: str = ""
+    time: Sequence[str]  # the parts of the name of the left table's time
+    key: Sequence[str] = ()  # the key of a view of the latest rows; empty for a table
+    version_time: str = ""  # the column with the time of the view's rows; empty for a table
 
 
 def read_mark(alias: str) -> StreamMark | None:
@@ -171,9 +161,6 @@ def stream_view_versions(
         columns: its columns.
         time: as in ``stream_versions``.
         rewrite: returns a query over the view's tables that reads them as streams.
-
-    Raises:
-        UnsupportedSqlError: see ``view_versions``.
     """
     latest = _find_latest_rows(name, view, columns)
     rows = _rename_rows(rewrite(latest.unranked_rows), columns)
@@ -185,11 +172,7 @@ def _rename_rows(rows: str, columns: Sequence[str]) -> str:
 
 
 def _find_latest_rows(name: str, view: str, columns: Sequence[str]) -> _LatestRows:
-    """Return the parts of a view's query, with the names of its columns.
-
-    Raises:
-        UnsupportedSqlError: see ``view_versions``.
-    """
+    """Return the parts of a view's query, with the names of its columns."""
     latest = _parse_latest_rows(QueryText(view))
     names = {column.lower(): column for column in columns}
     if latest is None or not {*latest.key, latest.time} <= names.keys():
@@ -204,19 +187,12 @@ def _find_latest_rows(name: str, view: str, columns: Sequence[str]) -> _LatestRo
 
 @dataclass(frozen=True)
 class _LatestRows:
-    """A query that returns the latest row of each key.
+    """A query that returns the latest row of each key."""
 
-    Attributes:
-        key: the columns of the key, in lower case.
-        time: the column by which a row is the latest one, in lower case.
-        all_rows: the query without its condition, so that it returns the earlier rows, too.
-        unranked_rows: the same without the row number.
-    """
-
-    key: tuple[str, ...]
-    time: str
-    all_rows: str
-    unranked_rows: str
+    key: tuple[str, ...]  # the columns of the key, in lower case
+    time: str  # the column by which a row is the latest one, in lower case
+    all_rows: str  # the query without its condition, so that it returns the earlier rows, too
+    unranked_rows: str  # the same without the row number
 
 
 def _parse_latest_rows(query: QueryText) -> _LatestRows | None:

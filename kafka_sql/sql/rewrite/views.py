@@ -17,15 +17,10 @@ _VIEW_NAMESPACE = re.compile(r"^View Catalog and Namespace: spark_catalog\.(.*)$
 
 @dataclass(frozen=True)
 class ViewDefinition:
-    """The query text of a view.
+    """The query text of a view."""
 
-    Attributes:
-        text: the query as written.
-        database: the database of unqualified table names in the text; None if it is the current one.
-    """
-
-    text: str
-    database: str | None
+    text: str  # the query as written
+    database: str | None  # the database of unqualified table names in the text; None if it is the current one
 
 
 def find_view(tables: Tables, name: tuple[str, ...]) -> ViewDefinition | None:

@@ -59,11 +59,7 @@ def _exists_with_columns(tables: Tables, declaration: Declaration) -> bool:
 
 
 def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:
-    """Return the declaration of LIKE's source table; for a table that is not a Kafka table, its columns.
-
-    Raises:
-        TableNotFoundError: the table does not exist.
-    """
+    """Return the declaration of LIKE's source table; for a table that is not a Kafka table, its columns."""
     entry = resolve_table(tables, name)
     if entry is not None:
         return to_declaration(entry.table)

@@ -29,21 +29,13 @@ from kafka_sql.sql.statements.spark_ddl import Ctas, find_ctas
 
 @dataclass(frozen=True)
 class RewrittenCtas:
-    """Spark's CREATE TABLE ... AS, with its query as Spark reads it.
+    """Spark's CREATE TABLE ... AS, with its query as Spark reads it."""
 
-    Attributes:
-        head: the statement up to the query.
-        parts: the name of the new table, and what happens if it exists.
-        query: the query as written.
-        rewrite: the query for Spark.
-        is_continuous: whether a continuous query writes the new table.
-    """
-
-    head: str
-    parts: Ctas
-    query: str
-    rewrite: QueryRewrite
-    is_continuous: bool
+    head: str  # the statement up to the query
+    parts: Ctas  # the name of the new table, and what happens if it exists
+    query: str  # the query as written
+    rewrite: QueryRewrite  # the query for Spark
+    is_continuous: bool  # whether a continuous query writes the new table
 
     @property
     def text(self) -> str:
@@ -52,11 +44,7 @@ class RewrittenCtas:
 
 
 def rewrite_ctas(spark: SparkSession, tables: Tables, text: str) -> RewrittenCtas | None:
-    """Return Spark's CREATE TABLE ... AS with a query that may need a rewrite; None for another statement.
-
-    Raises:
-        KafkaSqlError: see ``rewrite_query``.
-    """
+    """Return Spark's CREATE TABLE ... AS with a query that may need a rewrite; None for another statement."""
     options = read_options(spark)
     ctas = find_ctas(text) if needs_rewrite(tables, text, options.streaming) else None
     if ctas is None:
@@ -113,11 +101,7 @@ def _start(spark: SparkSession, tables: Tables, ctas: RewrittenCtas, spark_sql: 
 
 
 def _qualify(spark: SparkSession, tables: Tables, ctas: Ctas) -> tuple[str, ...]:
-    """Return the name of the new table with its catalog and database.
-
-    Raises:
-        UnsupportedSqlError: the name is an expression; or the session is one of Spark Connect.
-    """
+    """Return the name of the new table with its catalog and database."""
     name = strip_catalog(ctas.name)
     if is_connect(spark):
         raise UnsupportedSqlError(
@@ -136,11 +120,7 @@ def _qualify(spark: SparkSession, tables: Tables, ctas: Ctas) -> tuple[str, ...]
 
 
 def _check_checkpoint(spark: SparkSession, table: str) -> None:
-    """Check that the query reads its sources from the start: the new table lacks the rows of an earlier query.
-
-    Raises:
-        StatementError: a query has written a checkpoint of this name.
-    """
+    """Check that the query reads its sources from the start: the new table lacks the rows of an earlier query."""
     name, location = locate(spark, table)
     checkpoint = Checkpoint(spark, location, table)
     if checkpoint.has_offsets():

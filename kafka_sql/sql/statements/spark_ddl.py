@@ -20,19 +20,12 @@ _FIRST_QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
 @dataclass(frozen=True)
 class Ctas:
-    """Spark's ``CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name ... AS query``.
+    """Spark's ``CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name ... AS query``."""
 
-    Attributes:
-        name: the parts of the table name as written; empty for an expression, such as IDENTIFIER(...).
-        if_not_exists: IF NOT EXISTS.
-        replaces: REPLACE TABLE or CREATE OR REPLACE TABLE.
-        query_start: the offset of the query in the statement.
-    """
-
-    name: tuple[str, ...]
-    if_not_exists: bool
-    replaces: bool
-    query_start: int
+    name: tuple[str, ...]  # the parts of the table name as written; empty for an expression, such as IDENTIFIER(...)
+    if_not_exists: bool  # IF NOT EXISTS
+    replaces: bool  # REPLACE TABLE or CREATE OR REPLACE TABLE
+    query_start: int  # the offset of the query in the statement
 
 
 def find_ctas(text: str) -> Ctas | None:

@@ -23,42 +23,26 @@ from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materializ
 
 @dataclass(frozen=True)
 class ChangelogQuery:
-    """The rows of a continuous query, as Spark computes them.
+    """The rows of a continuous query, as Spark computes them."""
 
-    Attributes:
-        rows: the columns of the table; with ``has_row_kind``, also a last column with the row kind.
-        mode: how the rows change.
-        has_row_kind: whether there are deletes or old rows, so that each row has a row kind.
-        uses_update_mode: whether the query runs in Spark's update mode.
-        states: the stateful operators of this package, as in a fingerprint.
-    """
-
-    rows: DataFrame
-    mode: Mode = Mode.INSERT_ONLY
-    has_row_kind: bool = False
-    uses_update_mode: bool = False
-    states: tuple[Json, ...] = ()
+    rows: DataFrame  # the columns of the table; with ``has_row_kind``, also a last column with the row kind
+    mode: Mode = Mode.INSERT_ONLY  # how the rows change
+    has_row_kind: bool = False  # whether there are deletes or old rows, so that each row has a row kind
+    uses_update_mode: bool = False  # whether the query runs in Spark's update mode
+    states: tuple[Json, ...] = ()  # the stateful operators of this package, as in a fingerprint
 
 
 @dataclass(frozen=True)
 class ChangelogSink:
-    """What a table accepts.
+    """What a table accepts."""
 
-    Attributes:
-        name: the table's name, for messages.
-        accepts_changes: whether it accepts updates and deletes.
-        primary_key: the key of its rows, if they are updated by key.
-        retract_format: the format that writes the old rows of updates; None if rows are updated by key.
-        start_column: the column with the time of each change, if the table keeps the history of its rows.
-        shows_changes: whether readers see each change, and not only the content.
-    """
-
-    name: str
-    accepts_changes: bool
-    primary_key: Sequence[str] = ()
-    retract_format: str | None = None
+    name: str  # the table's name, for messages
+    accepts_changes: bool  # whether it accepts updates and deletes
+    primary_key: Sequence[str] = ()  # the key of its rows, if they are updated by key
+    retract_format: str | None = None  # the format that writes the old rows of updates; None if rows are updated by key
+    # the column with the time of each change, if the table keeps the history of its rows
     start_column: str | None = None
-    shows_changes: bool = False
+    shows_changes: bool = False  # whether readers see each change, and not only the content
 
 
 def kafka_sink(entry: CatalogTable) -> ChangelogSink:
@@ -155,9 +139,6 @@ def _rewrite_for_sink(
 
     Args:
         make_rewriter: returns a rewriter with or without old rows.
-
-    Raises:
-        UnsupportedSqlError: see ``_fit_to_sink`` and ``PlanRewriter.rewrite``.
     """
     # First without old rows, again with them if the sink or an operator needs them. COUNT, SUM and AVG are Spark's own
     # aggregate unless old rows are needed; MIN, MAX and DISTINCT are always an operator in Java.
@@ -178,10 +159,6 @@ def _fit_to_sink(
     Args:
         rows: the query as the user wrote it.
         relation: its rows.
-
-    Raises:
-        UnsupportedSqlError: the table is insert-only, and the rows change; or its key does not identify them.
-        OldRowsNeededError: the table needs the old rows, which the relation does not have.
     """
     if relation.is_insert_only:
         return relation
@@ -230,11 +207,7 @@ def _fit_to_sink(
 def _check_history(
     rewriter: PlanRewriter, sink: ChangelogSink, relation: Relation, identifies_rows: bool, start: int
 ) -> None:
-    """Check that the rows can become a history: each change has its own time.
-
-    Raises:
-        UnsupportedSqlError: an aggregate has no such time, or the column has values of old rows.
-    """
+    """Check that the rows can become a history: each change has its own time."""
     if relation.is_aggregated or rewriter.states or not identifies_rows:
         raise rewriter.unsupported(
             f"a history (SCD type 2) of an aggregate, or of a source with another PRIMARY KEY, in '{sink.name}'",

@@ -29,17 +29,11 @@ _SIGN, _ROWS = "sign", "rows"
 
 @dataclass(frozen=True)
 class _Call:
-    """One call of an aggregate function over signed rows.
+    """One call of an aggregate function over signed rows."""
 
-    Attributes:
-        node: the call in the plan.
-        inputs: columns to compute for each row, by name.
-        value: returns the result for the sums of the inputs.
-    """
-
-    node: Node
-    inputs: dict[str, Column]
-    value: Callable[[DataFrame], Column]
+    node: Node  # the call in the plan
+    inputs: dict[str, Column]  # columns to compute for each row, by name
+    value: Callable[[DataFrame], Column]  # returns the result for the sums of the inputs
 
 
 def aggregate_signed_rows(

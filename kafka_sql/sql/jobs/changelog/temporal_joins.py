@@ -25,23 +25,14 @@ from kafka_sql.sql.rewrite.versions import StreamMark, read_mark
 
 @dataclass(frozen=True)
 class TemporalJoin:
-    """An event-time temporal join in a plan.
+    """An event-time temporal join in a plan."""
 
-    Attributes:
-        left: the plan of the left table.
-        versions: the plan of the versioned table.
-        mark: its mark, with the name of the left table's time.
-        time: its column; None if the left table has no such column.
-        condition: the conjuncts of ON.
-        is_outer: whether it is a LEFT JOIN.
-    """
-
-    left: Plan
-    versions: Plan
-    mark: StreamMark
-    time: Attribute | None
-    condition: Sequence[Node]
-    is_outer: bool
+    left: Plan  # the plan of the left table
+    versions: Plan  # the plan of the versioned table
+    mark: StreamMark  # its mark, with the name of the left table's time
+    time: Attribute | None  # its column; None if the left table has no such column
+    condition: Sequence[Node]  # the conjuncts of ON
+    is_outer: bool  # whether it is a LEFT JOIN
 
     @property
     def time_name(self) -> str:

@@ -34,11 +34,7 @@ from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
 
 def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
-    """Start a query that was checked. One whose streams are all bounded ends with them.
-
-    Raises:
-        UnsupportedSqlError: see ``start_query``.
-    """
+    """Start a query that was checked. One whose streams are all bounded ends with them."""
     writer = plan.stream.writeStream.queryName(checkpoint.name).option("checkpointLocation", checkpoint.location)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     ends_exist = plan.is_bounded and all(
@@ -65,9 +61,6 @@ def start_query(writer: DataStreamWriter, plan: JobPlan) -> StreamingQuery:
 
     A query appends its new rows (append mode). If they change, as in an aggregate, an upsert table gets the rows that
     each micro-batch has changed (update mode).
-
-    Raises:
-        UnsupportedSqlError: see ``_start_appending_query`` and ``check_update_mode``.
     """
     match plan.sink:
         case SharedSink() as sink:
@@ -84,11 +77,7 @@ def start_query(writer: DataStreamWriter, plan: JobPlan) -> StreamingQuery:
 
 
 def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: CatalogTable | SparkTable) -> StreamingQuery:
-    """Start a query in append mode; over Spark Connect in update mode if only Spark's error shows that rows change.
-
-    Raises:
-        UnsupportedSqlError: the rows change, and the table is not an upsert table; or Spark does not support the query.
-    """
+    """Start a query in append mode; over Spark Connect in update mode if only Spark's error shows that rows change."""
     name = plan.sink_name
     try:
         if isinstance(sink, SparkTable):

@@ -113,9 +113,6 @@ def _primary_key(name: str, written: WrittenTable) -> list[str]:
     """Return the primary key that a table of Delta Lake or Iceberg declares.
 
     It is the table property 'primary-key', or else the identifier fields of an Iceberg table.
-
-    Raises:
-        StatementError: the property names a column that the table does not have.
     """
     if written.provider not in ("delta", "iceberg"):
         return []
@@ -163,11 +160,7 @@ def read_history(name: str, written: WrittenTable, primary_key: Sequence[str]) -
 
 
 def _columns_of_property(name: str, key: str, declared: str, written: WrittenTable) -> list[str]:
-    """Return the columns that a table property names.
-
-    Raises:
-        StatementError: the table does not have one of them.
-    """
+    """Return the columns that a table property names."""
     columns = {column.lower(): column for column in written.types}
     names = [part.strip() for part in declared.split(",")]
     for column in names:

@@ -82,11 +82,7 @@ def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFra
 
 
 def check_handler_classes(entry: CatalogTable, loader: Any) -> None:
-    """Check that Java can load the classes that a table's properties name.
-
-    Raises:
-        UnsupportedOptionError: see ``check_handler_class``.
-    """
+    """Check that Java can load the classes that a table's properties name."""
     for key, value in java_properties(entry.definition).items():
         if key.endswith(".class"):
             check_handler_class(entry.definition, key, value, load_class(loader, value) is not None)
@@ -106,11 +102,7 @@ def _check_interval(spark: SparkSession, sink: str) -> None:
 
 
 def _check_cores(spark: SparkSession, sink: str) -> None:
-    """Check that the tasks of an aggregate can run beside those of the sources. Only a local session's cores are fixed.
-
-    Raises:
-        UnsupportedSqlError: they cannot.
-    """
+    """Check that the tasks of an aggregate can run beside those of the sources; only a local session has fixed cores."""
     context = spark.sparkContext
     partitions = int(spark.conf.get(_SHUFFLE_PARTITIONS) or 0)
     if str(context.master).startswith("local") and partitions >= context.defaultParallelism:

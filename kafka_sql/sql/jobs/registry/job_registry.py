@@ -25,25 +25,15 @@ _ATTRIBUTE = "_kafka_sql_jobs"
 
 @dataclass
 class Job:
-    """One run of a continuous query.
+    """One run of a continuous query."""
 
-    Attributes:
-        query: Spark's query, which stays valid after its end.
-        id: the query's id, which is stable across restarts from its checkpoint.
-        name: its 'pipeline.name'.
-        started: start time in seconds since the epoch.
-        stopped: whether ``stop`` was called.
-        records_before: records that the tasks of earlier runs of the query have counted.
-        transactional_sink: cluster and transactional id prefix of an exactly-once sink.
-    """
-
-    query: StreamingQuery
-    id: str
-    name: str | None
-    started: float = field(default_factory=time.time)
-    stopped: bool = False
-    records_before: int = 0
-    transactional_sink: tuple[str, str] | None = None
+    query: StreamingQuery  # Spark's query, which stays valid after its end
+    id: str  # the query's id, which is stable across restarts from its checkpoint
+    name: str | None  # its 'pipeline.name'
+    started: float = field(default_factory=time.time)  # start time in seconds since the epoch
+    stopped: bool = False  # whether ``stop`` was called
+    records_before: int = 0  # records that the tasks of earlier runs of the query have counted
+    transactional_sink: tuple[str, str] | None = None  # cluster and transactional id prefix of an exactly-once sink
 
     @property
     def status(self) -> str:

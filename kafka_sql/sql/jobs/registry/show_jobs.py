@@ -67,15 +67,10 @@ def show_extended(spark: SparkSession) -> DataFrame:
 
 @dataclass(frozen=True)
 class _JobState:
-    """What Spark has reported about a job.
+    """What Spark has reported about a job."""
 
-    Attributes:
-        rows: rows read since the start; None if unknown.
-        metrics: the metrics of a running job; None before its first report.
-    """
-
-    rows: int | None = None
-    metrics: JobMetrics | None = None
+    rows: int | None = None  # rows read since the start; None if unknown
+    metrics: JobMetrics | None = None  # the metrics of a running job; None before its first report
 
     @classmethod
     def of(cls, spark: SparkSession, job: Job) -> _JobState:

@@ -51,11 +51,7 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, spark_
 
 
 def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, spark_sql: SparkSql) -> list[JobPlan]:
-    """Plan all INSERTs of a set.
-
-    Raises:
-        StatementError, UnsupportedSqlError: see ``execute``.
-    """
+    """Plan all INSERTs of a set."""
     if not statement.has_end:
         raise StatementError(
             "STATEMENT SET without END: write the set as one statement, EXECUTE STATEMENT SET BEGIN INSERT ...; "

@@ -26,15 +26,10 @@ from kafka_sql.sql.jobs.targets.spark_writes import append_batch, merge, open_fi
 
 @dataclass(frozen=True)
 class Write:
-    """One INSERT of a shared query.
+    """One INSERT of a shared query."""
 
-    Attributes:
-        target: the table to write.
-        rows: the rows of the INSERT, in the table's columns, as if it were a separate query.
-    """
-
-    target: CatalogTable | SparkTable
-    rows: DataFrame
+    target: CatalogTable | SparkTable  # the table to write
+    rows: DataFrame  # the rows of the INSERT, in the table's columns, as if it were a separate query
 
     @property
     def table(self) -> str:

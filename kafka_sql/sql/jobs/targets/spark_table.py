@@ -20,42 +20,25 @@ class Sink(Enum):
 
 @dataclass(frozen=True)
 class History:
-    """The columns of a table that keeps the history of its rows (a slowly changing dimension of type 2).
+    """The columns of a table that keeps the history of its rows (a slowly changing dimension of type 2)."""
 
-    Attributes:
-        start: when a change made the row valid. The query returns it.
-        end: when the next change of the row came; NULL in a current row.
-        current: whether a row is current; None if the table has no such column.
-    """
-
-    start: str
-    end: str
-    current: str | None = None
+    start: str  # when a change made the row valid. The query returns it.
+    end: str  # when the next change of the row came; NULL in a current row
+    current: str | None = None  # whether a row is current; None if the table has no such column
 
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A Spark table that a continuous query writes.
+    """A Spark table that a continuous query writes."""
 
-    Attributes:
-        parts: catalog, databases and table.
-        provider: the format, such as ``parquet``, ``delta`` or ``iceberg``.
-        sink: how rows are written into it.
-        location: the folder of a file-based table.
-        options: the write options of a file-based table.
-        partition_columns: those of a file-based table.
-        primary_key: the columns that identify a row, if the table declares them and supports MERGE.
-        history: the columns of the history, if the table keeps one.
-    """
-
-    parts: tuple[str, ...]
-    provider: str
-    sink: Sink
-    location: str = ""
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    partition_columns: Sequence[str] = ()
-    primary_key: Sequence[str] = ()
-    history: History | None = None
+    parts: tuple[str, ...]  # catalog, databases and table
+    provider: str  # the format, such as ``parquet``, ``delta`` or ``iceberg``
+    sink: Sink  # how rows are written into it
+    location: str = ""  # the folder of a file-based table
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # the write options of a file-based table
+    partition_columns: Sequence[str] = ()  # those of a file-based table
+    primary_key: Sequence[str] = ()  # the columns that identify a row, if the table declares them and supports MERGE
+    history: History | None = None  # the columns of the history, if the table keeps one
 
     @property
     def name(self) -> str:

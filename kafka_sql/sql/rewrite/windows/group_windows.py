@@ -57,12 +57,7 @@ def _is_group_window(query: QueryText, key: range) -> bool:
 
 
 def _parse_function(query: QueryText, index: int, window: range) -> TimeReference:
-    """Return what a function such as TUMBLE_START refers to.
-
-    Raises:
-        StatementError: its arguments are not those of the window.
-        UnsupportedSqlError: Spark does not have it.
-    """
+    """Return what a function such as TUMBLE_START refers to."""
     end = query.closing(index + 1)
     function, (name, part) = query.word(window.start), query.word(index).rsplit("_", 1)
     if name != function or query.words(range(index + 2, end)) != query.words(window[2:-1]):

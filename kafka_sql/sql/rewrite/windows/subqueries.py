@@ -29,15 +29,10 @@ _SESSION_TIMES: Final = {
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a statement.
+    """The windows of a statement."""
 
-    Attributes:
-        blocks: the blocks of the statement, with those that the windows become.
-        edits: what writes the windows in Spark SQL.
-    """
-
-    blocks: WindowBlocks
-    edits: Sequence[Edit] = ()
+    blocks: WindowBlocks  # the blocks of the statement, with those that the windows become
+    edits: Sequence[Edit] = ()  # what writes the windows in Spark SQL
 
     @property
     def sources(self) -> list[range]:
@@ -107,9 +102,6 @@ def _aggregate_sessions(
 
     Args:
         block: the block that reads the sessions.
-
-    Raises:
-        UnsupportedSqlError: the query does not aggregate them, or does so by columns other than those of PARTITION BY.
     """
     group = block.clause("GROUP") if block is not None else range(0)
     elements = query.split(group)

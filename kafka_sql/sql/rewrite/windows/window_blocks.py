@@ -18,17 +18,11 @@ _TIMES: Final = (START, END, TIME)
 
 
 class TimeReference(NamedTuple):
-    """A reference to a time of a window, such as ``w.window_start``, or a function such as ``TUMBLE_START(...)``.
+    """A reference to a time of a window, such as ``w.window_start``, or a function such as ``TUMBLE_START(...)``."""
 
-    Attributes:
-        name: WINDOW_START, WINDOW_END or WINDOW_TIME.
-        tokens: with the qualifier, or with the arguments of the function.
-        qualifier: ``w.``, or empty.
-    """
-
-    name: str
-    tokens: range
-    qualifier: str = ""
+    name: str  # WINDOW_START, WINDOW_END or WINDOW_TIME
+    tokens: range  # with the qualifier, or with the arguments of the function
+    qualifier: str = ""  # ``w.``, or empty
 
 
 class WindowBlocks:

@@ -30,29 +30,18 @@ class WindowCall:
 
     ``TUMBLE(TABLE orders, DESCRIPTOR(ts), INTERVAL '10' MINUTES)``, for example, has the source ``orders``, the time
     column ``ts`` and a size of 600,000,000.
-
-    Attributes:
-        function: TUMBLE, HOP, CUMULATE or SESSION.
-        tokens: what the windows replace: the call, with ``TABLE(...)`` around it; or the source of a group window.
-        source: the relation, as in FROM.
-        time_column: the name of the time column.
-        size: the (maximum) size of a window, or the gap of a session, in microseconds.
-        step: the slide of HOP or the step of CUMULATE; the size for other windows.
-        offset: the shift of the windows' starts, at least 0 and less than the step or, with CUMULATE, the size.
-        partition_keys: a session's PARTITION BY.
-        group_key: the element of GROUP BY that is a group window; empty for a table function.
-        is_aggregated: whether Spark is to compute the sessions as part of an aggregate, as it must in a stream.
     """
 
-    function: str
-    tokens: range
-    source: range
-    time_column: str
-    size: int
-    step: int
-    offset: int = 0
-    partition_keys: tuple[range, ...] = ()
-    group_key: range = range(0)
+    function: str  # TUMBLE, HOP, CUMULATE or SESSION
+    tokens: range  # what the windows replace: the call, with ``TABLE(...)`` around it; or the source of a group window
+    source: range  # the relation, as in FROM
+    time_column: str  # the name of the time column
+    size: int  # the (maximum) size of a window, or the gap of a session, in microseconds
+    step: int  # the slide of HOP or the step of CUMULATE; the size for other windows
+    offset: int = 0  # the shift of the windows' starts, at least 0 and less than the step or, with CUMULATE, the size
+    partition_keys: tuple[range, ...] = ()  # a session's PARTITION BY
+    group_key: range = range(0)  # the element of GROUP BY that is a group window; empty for a table function
+    # whether Spark is to compute the sessions as part of an aggregate, as it must in a stream
     is_aggregated: bool = False
 
 
@@ -202,11 +191,7 @@ def _parse_descriptor(query: QueryText, part: range, function: str) -> str:
 
 
 def _parse_duration(query: QueryText, part: range, function: str, name: str) -> int:
-    """Return the length of ``INTERVAL '10' MINUTES`` in microseconds.
-
-    Raises:
-        UnsupportedSqlError: the text is not an interval of fixed length.
-    """
+    """Return the length of ``INTERVAL '10' MINUTES`` in microseconds."""
     words = query.tokens[part.start : part.stop]
     is_negative = words[0].text == "-"
     words = words[1:] if is_negative else words
