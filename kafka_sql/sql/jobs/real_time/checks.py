@@ -102,7 +102,7 @@ def _check_interval(spark: SparkSession, sink: str) -> None:
 
 
 def _check_cores(spark: SparkSession, sink: str) -> None:
-    """Check that the tasks of an aggregate can run beside those of the sources; only a local session has fixed cores."""
+    """Check that the tasks of an aggregate can run beside those of the sources. A cluster may get more cores."""
     context = spark.sparkContext
     partitions = int(spark.conf.get(_SHUFFLE_PARTITIONS) or 0)
     if str(context.master).startswith("local") and partitions >= context.defaultParallelism:
