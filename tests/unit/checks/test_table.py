@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.checks import clock, table
-from kafka_sql.checks.encryption import check_encryption
+from kafka_sql.checks import brokers as broker_checks
+from kafka_sql.checks import table
+from kafka_sql.checks.credentials import check_encryption
 from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.checks.table import check_table
 from kafka_sql.definition import validate_table
@@ -73,11 +74,11 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(table, "Cluster", lambda config: fake)
-    monkeypatch.setattr(table, "describe_topics", lambda admin, topics: dict.fromkeys(topics, fake.state))
-    monkeypatch.setattr(table, "TransactionAdmin", Transactions)
-    monkeypatch.setattr(table, "transaction_timeout", lambda definition: fake.timeout)
-    monkeypatch.setattr(clock.time, "time", lambda: NOW)
+    monkeypatch.setattr(broker_checks, "Cluster", lambda config: fake)
+    monkeypatch.setattr(broker_checks, "describe_topics", lambda admin, topics: dict.fromkeys(topics, fake.state))
+    monkeypatch.setattr(broker_checks, "TransactionAdmin", Transactions)
+    monkeypatch.setattr(broker_checks, "transaction_timeout", lambda definition: fake.timeout)
+    monkeypatch.setattr(broker_checks.time, "time", lambda: NOW)
     return fake
 
 
@@ -209,8 +210,7 @@ def test_a_topic_that_does_not_exist(cluster: Cluster, brokers: str, monkeypatch
     def not_found(*_: object) -> Any:
         raise TopicNotFoundError("Topic 't' not found")
 
-    monkeypatch.setattr(table, "list_partitions", not_found)
-    monkeypatch.setattr(clock, "list_partitions", not_found)
+    monkeypatch.setattr(broker_checks, "list_partitions", not_found)
     results = findings(brokers, properties_group_id="g")
     assert results["topic"][0] is False
     assert "Topic 't' not found" in results["topic"][1]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.checks import permissions
-from kafka_sql.checks.permissions import check_permissions
+from kafka_sql.checks import credentials
+from kafka_sql.checks.credentials import check_permissions
 from kafka_sql.kafka.config.kerberos import ticket_cache
 
 MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
@@ -51,7 +51,7 @@ def test_a_keytab_of_another_user(keytab: Path, monkeypatch: pytest.MonkeyPatch)
     owner = os.stat(keytab).st_uid
     monkeypatch.setattr(os, "getuid", lambda: 4711)
     assert len(warnings(login)) == (owner != 0)
-    monkeypatch.setattr(permissions.os, "stat", lambda _: SimpleNamespace(st_mode=0o100600, st_uid=4712))
+    monkeypatch.setattr(credentials.os, "stat", lambda _: SimpleNamespace(st_mode=0o100600, st_uid=4712))
     assert len(warnings(login)) == 1
 
 
@@ -73,7 +73,7 @@ def test_a_ticket_cache(keytab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_mechanisms_have_no_tickets(keytab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keytab.chmod(0o666)
     monkeypatch.setenv("KRB5CCNAME", str(keytab))
-    monkeypatch.setattr(permissions, "resolve_config", lambda config: {**config, "sasl.mechanism": "PLAIN"})
+    monkeypatch.setattr(credentials, "resolve_config", lambda config: {**config, "sasl.mechanism": "PLAIN"})
     assert warnings("") == []
 
 

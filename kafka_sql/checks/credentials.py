@@ -1,4 +1,4 @@
-"""Warn about credentials that are sent without TLS, or to a server that TLS does not verify.
+"""Check the credentials of a table: who can read them on the way and on this machine, and whether tokens are created.
 
 Loopback addresses are exempt: what is sent to them does not leave the machine.
 """
@@ -6,19 +6,24 @@ Loopback addresses are exempt: what is sent to them does not leave the machine.
 from __future__ import annotations
 
 import ipaddress
+import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-from kafka_sql.checks.finding import Finding
+from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.definition import Definition
-from kafka_sql.errors import KafkaSqlError
+from kafka_sql.errors import AuthenticationError, KafkaSqlError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.normalization import HOST_NAME_CHECK
-from kafka_sql.kafka.config.properties import resolve_config
+from kafka_sql.kafka.config.properties import connect_timeout, resolve_config
+from kafka_sql.kafka.config.token_providers import describe_provider
 from kafka_sql.kafka.protocol.addresses import parse_address
+from kafka_sql.kafka.protocol.token_cache import get_valid_token
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
+from kafka_sql.runtime.private_files import is_accessible_by_others
 
 _VERIFICATION = "enable.ssl.certificate.verification"
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
@@ -102,3 +107,48 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_permissions(definition: Definition) -> Iterator[Finding]:
+    """Warn about Kerberos files that other users can access: a keytab serves as a password, a ticket as a login.
+
+    Neither MIT Kerberos nor librdkafka checks their modes.
+
+    Raises:
+        KafkaSqlError: a reference to a secret cannot be resolved.
+    """
+    config = resolve_config(definition.client_config)
+    if kerberos.sasl_mechanism(config) != "GSSAPI":
+        return
+    tickets = kerberos.ticket_cache()
+    files = {
+        "the keytab of 'properties.sasl.jaas.config'": config.get("sasl.kerberos.keytab"),  # its name may be a secret
+        f"the tickets in '{tickets}'": tickets,
+    }
+    for name, path in files.items():
+        if path and _is_exposed(path):
+            message = f"other users can read or write {name}. Run chmod 600 for the file, or 700 for a folder"
+            yield Finding(definition.name, "permissions", True, message, is_warning=True)
+
+
+def _is_exposed(path: str) -> bool:
+    try:
+        return is_accessible_by_others(os.stat(path))
+    except OSError:  # a missing file fails the check of the authentication
+        return False
+
+
+def check_tokens(definition: Definition) -> Iterator[Finding]:
+    """Get a token on this machine, if 'properties.sasl.oauthbearer.token-provider' is used. It is not shown."""
+    provider = describe_provider(definition.client_config)
+    if provider is not None:
+        yield run_check(definition.name, "tokens", lambda: _check_token(definition, provider))
+
+
+def _check_token(definition: Definition, provider: str) -> str:
+    config = resolve_config(definition.client_config)
+    try:
+        lifetime = get_valid_token(config, connect_timeout(config)).expires_at - time.time()
+    except OSError as e:
+        raise AuthenticationError(f"{e}.") from None
+    return f"{provider} returned a token, which expires in {lifetime:,.0f} s"
