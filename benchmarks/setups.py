@@ -11,7 +11,7 @@ from benchmarks.floor import FLOOR, client_config
 from benchmarks.peers.environments import BYTEWAX, PATHWAY, QUIX
 from benchmarks.peers.launch import FLINK, OURS, SPARK
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
-from kafka_sql.options.client import AUTO, DIRECT
+from kafka_sql.options.connector import AUTO, DIRECT
 
 JAVA: Final = "Java's client"
 _CLIENTS: Final = {

@@ -14,28 +14,20 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options, builtin_connectors
 from kafka_sql.options import connector as opt
+from kafka_sql.options.connector_choice import CONNECTOR_OPTIONS, find_connector
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
-from kafka_sql.options.other_connectors import SPARK_ALTERNATIVES
-from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.options.unsupported import reject_unsupported_options
 from kafka_sql.options.validation import (
     check_dynamic_options,
     check_kafka_options,
     check_topic_config,
     check_upsert_options,
+    check_watermarks,
     reject_unknown_options,
 )
-from kafka_sql.suggestions import did_you_mean
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.table import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
-_LEGACY_CONNECTOR = "connector.type"
-_CONNECTORS = {
-    opt.KAFKA: opt.KAFKA_OPTIONS,
-    opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS,
-    opt.DYNAMIC_KAFKA: opt.DYNAMIC_OPTIONS,
-}
 
 
 @dataclass(frozen=True)
@@ -159,7 +151,7 @@ def validate_table(table: Table) -> Definition:
         key_columns = check_key_fields(options, table.primary_key, physical_names)
     check_topic_config(options, table.options)
     value_columns = project_value(options, physical_names, key_columns)
-    reject_unsupported_options(options)
+    check_watermarks(options)
     properties = client_properties(table.options)
     _warn_overridden(options, properties)
     _warn_ineffective_drift(table, options)
@@ -229,8 +221,8 @@ def validate_without_columns(table: Table) -> Definition:
 
 def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | None, Payload]:
     """Return the connector's options, and the key and the value without their columns."""
-    connector = _find_connector(raw_options)
-    connector_options = _CONNECTORS[connector]
+    connector = find_connector(raw_options)
+    connector_options = CONNECTOR_OPTIONS[connector]
     key = parse_payload(opt.KEY_FORMAT.key, "key.", raw_options) if opt.KEY_FORMAT.key in raw_options else None
     value = parse_payload(*_value_format(raw_options, connector), raw_options)
     options = Options(connector_options, raw_options)
@@ -245,7 +237,7 @@ def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | N
 def client_properties(raw_options: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of the Kafka client that a table's options set, without their prefix."""
     # some aliases of the connector's options have the prefix 'properties.', too
-    aliases = {k for option in _CONNECTORS[_find_connector(raw_options)] for k in option.aliases}
+    aliases = {k for option in CONNECTOR_OPTIONS[find_connector(raw_options)] for k in option.aliases}
     return {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
         for k, v in raw_options.items()
@@ -288,45 +280,6 @@ def _warn_ineffective_drift(table: Table, options: Options) -> None:
             opt.MAX_OFFSETS.key,
             opt.MAX_BYTES.key,
         )
-
-
-def reject_other_connector(raw_options: Mapping[str, str]) -> None:
-    """Raise if a table has a connector that is not one of this package.
-
-    Raises:
-        InvalidOptionError: names what to write in Spark.
-    """
-    if raw_options.get(opt.CONNECTOR.key) not in (None, *builtin_connectors.CONNECTORS):
-        _find_connector(raw_options)
-
-
-def _find_connector(raw_options: Mapping[str, str]) -> str:
-    name = raw_options.get(opt.CONNECTOR.key)
-    if name is None:
-        hint = did_you_mean(opt.CONNECTOR.key, raw_options)
-        if _LEGACY_CONNECTOR in raw_options:  # of Flink before 1.11
-            hint = (
-                f" '{_LEGACY_CONNECTOR}' is of an old version of Flink. Write 'connector' = "
-                f"'{mask_user_info(raw_options[_LEGACY_CONNECTOR])}', and 'topic', 'properties.bootstrap.servers' and "
-                "'format' without a prefix."
-            )
-        raise MissingOptionError(
-            f"Table options do not contain an option key 'connector'.{hint}", option=opt.CONNECTOR.key
-        )
-    if name not in _CONNECTORS:
-        alternative = SPARK_ALTERNATIVES.get(name)
-        raise InvalidOptionError(
-            f"Could not find any connector for identifier '{mask_user_info(name)}' (option 'connector'). Available: "
-            + ", ".join(f"'{c}'" for c in (*_CONNECTORS, *builtin_connectors.CONNECTORS))
-            + "."
-            + (
-                f" In Spark: {alternative}."
-                if alternative
-                else did_you_mean(name, (*_CONNECTORS, *builtin_connectors.CONNECTORS))
-            ),
-            option="connector",
-        )
-    return name
 
 
 def _value_format(raw_options: Mapping[str, str], connector: str) -> tuple[str, str]:

@@ -11,7 +11,6 @@ from typing import Any
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Option
 from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.unsupported import UNSUPPORTED
 from kafka_sql.sql.jobs.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"
@@ -45,17 +44,6 @@ def page() -> str:
             "The following options differ from those of `kafka`, or are additional:",
             "",
             *table(option for option in DYNAMIC_OPTIONS if option not in KAFKA_OPTIONS),
-            "## Not supported on Spark",
-            "",
-            "Other values of these Flink options are rejected:",
-            "",
-            "| option | supported values | reason |",
-            "|---|---|---|",
-            *(
-                f"| `{option.key}` | {', '.join(f'`{value}`' for value in values) or 'none'} | {reason}. |"
-                for option, values, reason in UNSUPPORTED
-            ),
-            "",
             "## Formats",
             "",
             "With `'format' = 'json'`, the format's options are `json.*`. With `'value.format' = 'json'`, they need",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_sql.errors import UnsupportedOptionError
-from kafka_sql.options.client import DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT
+from kafka_sql.options.connector import DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT
 from kafka_sql.options.option import Option
 
 

@@ -14,7 +14,7 @@ from kafka_sql.kafka.fetch_errors import raise_data_loss
 from kafka_sql.kafka.librdkafka.consumer import read_to_end
 from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY, BatchSize, RecordFields, Records
 from kafka_sql.kafka.split import DataLossHandler, Split
-from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT
+from kafka_sql.options.connector import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

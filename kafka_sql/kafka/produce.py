@@ -14,7 +14,7 @@ from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_tra
 from kafka_sql.kafka.librdkafka.producer import Producer
 from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
 from kafka_sql.kafka.librdkafka.transaction import open_transaction
-from kafka_sql.options.client import DIRECT
+from kafka_sql.options.connector import DIRECT
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 AnyProducer = DirectProducer | Producer

@@ -9,16 +9,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.client import AUTO, DIRECT, LIBRDKAFKA, SCAN_CLIENT, SINK_CLIENT  # noqa: F401  # re-exported
-from kafka_sql.options.dynamic import (
-    ENUMERATOR_MODE,
-    METADATA_CLUSTER_ID,
-    METADATA_FAILURES,
-    METADATA_INTERVAL,
-    METADATA_SERVICE,
-    STREAM_IDS,
-    STREAM_PATTERN,
-)
+from kafka_sql.options import dynamic
 from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
@@ -33,33 +24,11 @@ from kafka_sql.options.option import (
     string,
     string_list,
 )
-from kafka_sql.options.sink import (  # noqa: F401  # re-exported
-    ALLOW_NEW_CHECKPOINT,
-    AT_LEAST_ONCE,
-    DEFAULT,
-    DELIVERY_GUARANTEE,
-    EXACTLY_ONCE,
-    FIXED,
-    FLUSH_INTERVAL,
-    FLUSH_ROWS,
-    PARTITIONER,
-    PARTITIONERS,
-    POOLING,
-    REGISTER_PRODUCER_METRICS,
-    ROUND_ROBIN,
-    SINK_PARALLELISM,
-    TOPIC_CONFIG_PREFIX,
-    TOPIC_CREATE,
-    TOPIC_PARTITIONS,
-    TOPIC_REPLICATION,
-    TRANSACTION_NAMING,
-    TRANSACTIONAL_ID_PREFIX,
-)
 from kafka_sql.options.timestamps import timestamp
 
 PROPERTIES_PREFIX: Final = "properties."
+TOPIC_CONFIG_PREFIX: Final = "sink.topic.config."
 PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of options that are passed to Kafka
-
 KAFKA: Final = "kafka"
 UPSERT_KAFKA: Final = "upsert-kafka"
 DYNAMIC_KAFKA: Final = "dynamic-kafka"
@@ -100,7 +69,6 @@ GROUP_ID: Final = string(
     "Id of the consumer group. Offsets are committed to this group, and the startup and bounded modes 'group-offsets' "
     "read its committed offsets.",
 )
-
 FORMAT: Final = string(
     "format",
     "Format of the record value, such as 'json', 'csv' or 'raw', or 'module:Class' of a custom format. Equivalent to "
@@ -109,6 +77,15 @@ FORMAT: Final = string(
 VALUE_FORMAT: Final = string(
     "value.format",
     "Format of the record value. Equivalent to 'format', but the format's options need the prefix 'value.'.",
+)
+
+ALL: Final = "ALL"
+EXCEPT_KEY: Final = "EXCEPT_KEY"
+VALUE_FIELDS_INCLUDE: Final = enum(
+    "value.fields-include",
+    "Which physical columns the record value contains: 'ALL' columns, or 'EXCEPT_KEY', all but the key columns.",
+    allowed=(ALL, EXCEPT_KEY),
+    default=ALL,
 )
 KEY_FORMAT: Final = string(
     "key.format",
@@ -123,14 +100,6 @@ KEY_FIELDS_PREFIX: Final = any_string(
     "key.fields-prefix",
     "Prefix of the key columns' names in the table, to avoid clashes with value columns. The prefix is not part of the "
     "field names inside the key. Requires 'value.fields-include' = 'EXCEPT_KEY'.",
-)
-ALL: Final = "ALL"
-EXCEPT_KEY: Final = "EXCEPT_KEY"
-VALUE_FIELDS_INCLUDE: Final = enum(
-    "value.fields-include",
-    "Which physical columns the record value contains: 'ALL' columns, or 'EXCEPT_KEY', all but the key columns.",
-    allowed=(ALL, EXCEPT_KEY),
-    default=ALL,
 )
 
 EARLIEST: Final = "earliest-offset"
@@ -205,6 +174,7 @@ DISCOVERY_INTERVAL: Final = Option(
     default="5 min",
     aliases=("partition.discovery.interval.ms", "properties.partition.discovery.interval.ms"),
 )
+
 FAIL: Final = "fail"
 IGNORE: Final = "ignore"
 MISSING_TOPICS: Final = enum(
@@ -214,6 +184,20 @@ MISSING_TOPICS: Final = enum(
     allowed=(FAIL, IGNORE),
     default=FAIL,
 )
+FAIL_ON_DATA_LOSS: Final = boolean(
+    "scan.fail-on-data-loss",
+    "Whether to fail the query if records were deleted before they could be read. If 'false', the loss is logged and "
+    "the query continues at the earliest available offset.",
+    default="true",
+)
+SCAN_PARALLELISM: Final = integer(
+    "scan.parallelism",
+    "Number of tasks that read the table. Default: one per partition. With more tasks than partitions, partitions are "
+    "cut into offset ranges, so that rows of one partition are read concurrently (not for 'upsert-kafka' tables). With "
+    "fewer tasks, a task reads several partitions, balanced by their number of offsets.",
+    minimum=1,
+)
+
 LOG: Final = "log"
 ERROR_HANDLING: Final = enum(
     "error-handling.mode",
@@ -229,6 +213,7 @@ ERROR_TARGET: Final = string(
     "statements that set this option themselves, in a hint or a DataFrameReader. Requires 'error-handling.mode' = "
     "'log'.",
 )
+
 SPARK: Final = "spark"
 COMPUTED_FALLBACK: Final = enum(
     "computed-columns.fallback",
@@ -238,18 +223,55 @@ COMPUTED_FALLBACK: Final = enum(
     allowed=(FAIL, SPARK),
     default=FAIL,
 )
-FAIL_ON_DATA_LOSS: Final = boolean(
-    "scan.fail-on-data-loss",
-    "Whether to fail the query if records were deleted before they could be read. If 'false', the loss is logged and "
-    "the query continues at the earliest available offset.",
-    default="true",
-)
-SCAN_PARALLELISM: Final = integer(
-    "scan.parallelism",
-    "Number of tasks that read the table. Default: one per partition. With more tasks than partitions, partitions are "
-    "cut into offset ranges, so that rows of one partition are read concurrently (not for 'upsert-kafka' tables). With "
-    "fewer tasks, a task reads several partitions, balanced by their number of offsets.",
+BATCH_ROWS: Final = integer(
+    "scan.batch.max-rows",
+    "Maximum number of records that are decoded at once and passed to Spark as one Arrow batch.",
     minimum=1,
+    default="20000",
+)
+BATCH_BYTES: Final = memory_size(
+    "scan.batch.max-bytes",
+    "Maximum total size of keys and values that are decoded at once. A larger single record is still read. It "
+    "limits the memory of a reading task together with 'properties.max.partition.fetch.bytes' and, with librdkafka, "
+    "'properties.queued.max.messages.kbytes'.",
+    default="32 mb",
+)
+CLIENT_ID_PREFIX: Final = string(
+    "client.id.prefix",
+    "Prefix of the client ids of the source: '<prefix>-<task>' and '<prefix>-enumerator-admin-client'. Default: the "
+    "value of 'properties.group.id'.",
+    aliases=("properties.client.id.prefix",),
+)
+
+
+def _parse_rack(text: str) -> str:
+    source, colon, name = text.partition(":")
+    if not (source and colon and name):
+        raise ValueError("expected 'env:NAME', 'file:/path' or 'module:callable'")
+    return text
+
+
+RACK_ID: Final = Option(
+    "scan.rack-id",
+    _parse_rack,
+    "String",
+    "Source of the rack id, with which a task reads from a replica in its own rack: 'env:NODE_AZ' (an environment "
+    "variable), 'file:/path' (the content of a file) or 'module:callable' (a Python function). It is resolved by each "
+    "task on its machine. If the source is empty, 'properties.client.rack' applies; without that, tasks read from the "
+    "partition leaders.",
+)
+
+AUTO: Final = "auto"
+DIRECT: Final = "direct"
+LIBRDKAFKA: Final = "librdkafka"
+_CLIENT_NAMES: Final = (AUTO, DIRECT, LIBRDKAFKA)
+SCAN_CLIENT: Final = enum(
+    "scan.client",
+    "Kafka client that reads the table. 'auto': the direct client, which is faster, and librdkafka for what the direct "
+    "client does not support; the reason is logged. 'direct': never librdkafka; what the direct client does not "
+    "support is an error. 'librdkafka': always librdkafka.",
+    allowed=_CLIENT_NAMES,
+    default=AUTO,
 )
 MAX_OFFSETS: Final = integer(
     "scan.max-offsets-per-trigger",
@@ -276,48 +298,11 @@ MAX_BYTES: Final = memory_size(
     "Approximate maximum size of a micro-batch of a stream, such as '64 mb', as the total size of keys and values. "
     "Record sizes are estimated from the next records of each partition. Requires PySpark 4.2.",
 )
-BATCH_ROWS: Final = integer(
-    "scan.batch.max-rows",
-    "Maximum number of records that are decoded at once and passed to Spark as one Arrow batch.",
-    minimum=1,
-    default="20000",
-)
-BATCH_BYTES: Final = memory_size(
-    "scan.batch.max-bytes",
-    "Maximum total size of keys and values that are decoded at once. A larger single record is still read. It "
-    "limits the memory of a reading task together with 'properties.max.partition.fetch.bytes' and, with librdkafka, "
-    "'properties.queued.max.messages.kbytes'.",
-    default="32 mb",
-)
-
-
-def _parse_rack(text: str) -> str:
-    source, colon, name = text.partition(":")
-    if not (source and colon and name):
-        raise ValueError("expected 'env:NAME', 'file:/path' or 'module:callable'")
-    return text
-
-
-RACK_ID: Final = Option(
-    "scan.rack-id",
-    _parse_rack,
-    "String",
-    "Source of the rack id, with which a task reads from a replica in its own rack: 'env:NODE_AZ' (an environment "
-    "variable), 'file:/path' (the content of a file) or 'module:callable' (a Python function). It is resolved by each "
-    "task on its machine. If the source is empty, 'properties.client.rack' applies; without that, tasks read from the "
-    "partition leaders.",
-)
 COMMIT_OFFSETS: Final = boolean(
     "commit.offsets.on.checkpoint",
     "Whether a stream commits its offsets to Kafka after each batch, for monitoring. A restarted query always resumes "
     "from Spark's checkpoint. Default: true if 'properties.group.id' is set.",
     aliases=("properties.commit.offsets.on.checkpoint",),
-)
-CLIENT_ID_PREFIX: Final = string(
-    "client.id.prefix",
-    "Prefix of the client ids of the source: '<prefix>-<task>' and '<prefix>-enumerator-admin-client'. Default: the "
-    "value of 'properties.group.id'.",
-    aliases=("properties.client.id.prefix",),
 )
 REGISTER_METRICS: Final = boolean(
     "register.consumer.metrics",
@@ -326,11 +311,13 @@ REGISTER_METRICS: Final = boolean(
     default="true",
     aliases=("properties.register.consumer.metrics",),
 )
+ON_PERIODIC: Final = "on-periodic"
 WATERMARK_EMIT: Final = enum(
     "scan.watermark.emit.strategy",
-    "When watermarks are emitted. Only 'on-periodic' is supported: once per micro-batch.",
-    allowed=("on-periodic", "on-event"),
-    default="on-periodic",
+    "When watermarks are emitted. Only 'on-periodic' is supported: Spark computes one watermark per micro-batch, from "
+    "the latest event time of the previous batches.",
+    allowed=(ON_PERIODIC, "on-event"),
+    default=ON_PERIODIC,
 )
 WATERMARK_ALIGNMENT: Final = boolean(
     "scan.watermark.alignment.enabled",
@@ -363,108 +350,140 @@ WATERMARK_IDLE: Final = duration(
     "unread records never delays it.",
 )
 
-_COMMON: Final[tuple[Option[Any], ...]] = (
-    CONNECTOR,
-    TOPIC,
-    TOPIC_PATTERN,
-    SCAN_PARTITIONS,
-    BOOTSTRAP_SERVERS,
-    GROUP_ID,
+AT_LEAST_ONCE: Final = "at-least-once"
+EXACTLY_ONCE: Final = "exactly-once"
+DELIVERY_GUARANTEE: Final = enum(
+    "sink.delivery-guarantee",
+    "Delivery guarantee of writes. 'at-least-once': a write succeeds when all in-sync replicas have acknowledged the "
+    "records; retried tasks may write duplicates. 'exactly-once': each INSERT and each micro-batch of a stream is one "
+    "atomic set of Kafka transactions, for consumers with 'isolation.level' = 'read_committed'. 'none' is treated as "
+    "'at-least-once'.",
+    allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
+    default=AT_LEAST_ONCE,
+    deprecated_keys=("sink.semantic",),
 )
-_WATERMARKS: Final = (
-    WATERMARK_EMIT,
-    WATERMARK_ALIGNMENT,
-    WATERMARK_GROUP,
-    WATERMARK_DRIFT,
-    WATERMARK_UPDATE,
-    WATERMARK_IDLE,
-)
-_BOUNDED: Final = (
-    BOUNDED_MODE,
-    BOUNDED_OFFSETS,
-    BOUNDED_TIMESTAMP,
-    DISCOVERY_INTERVAL,
-    MISSING_TOPICS,
-    FAIL_ON_DATA_LOSS,
-    SCAN_PARALLELISM,
-)
-_CLIENTS: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID, SCAN_CLIENT)
-_READING: Final = (ERROR_HANDLING, ERROR_TARGET, COMPUTED_FALLBACK, *_CLIENTS)
-_STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
-_SINK: Final = (
-    DELIVERY_GUARANTEE,
-    TRANSACTIONAL_ID_PREFIX,
-    TRANSACTION_NAMING,
-    ALLOW_NEW_CHECKPOINT,
-    SINK_PARALLELISM,
-    TOPIC_CREATE,
-    TOPIC_PARTITIONS,
-    TOPIC_REPLICATION,
-    REGISTER_PRODUCER_METRICS,
-    SINK_CLIENT,
+TRANSACTIONAL_ID_PREFIX: Final = string(
+    "sink.transactional-id-prefix",
+    "Prefix of the transactional ids of all writers. Required for 'exactly-once'. It must be unique for each query: a "
+    "query that starts with the prefix of a running query fences that query.",
 )
 
-_FORMATS: Final = (FORMAT, VALUE_FORMAT, VALUE_FIELDS_INCLUDE, KEY_FORMAT, KEY_FIELDS, KEY_FIELDS_PREFIX)
+INCREMENTING: Final = "INCREMENTING"
+POOLING: Final = "POOLING"
+TRANSACTION_NAMING: Final = enum(
+    "sink.transaction-naming-strategy",
+    "How transactional ids are assigned with 'exactly-once'. 'INCREMENTING' uses a new id for each transaction; "
+    "brokers keep each id for a week by default. 'POOLING' reuses the ids of a Python worker in later batches, which "
+    "reduces the load on the brokers if there are many batches.",
+    allowed=(INCREMENTING, POOLING),
+    default=INCREMENTING,
+)
+ALLOW_NEW_CHECKPOINT: Final = boolean(
+    "sink.allow-new-checkpoint",
+    "Whether a continuous query with a new checkpoint may write a topic that another query has written 'exactly-once' "
+    "with the same 'sink.transactional-id-prefix'. By default it is rejected before it writes, because a query that "
+    "has lost its checkpoint would write its rows a second time.",
+    default="false",
+)
+SINK_PARALLELISM: Final = integer(
+    "sink.parallelism",
+    "Number of tasks that write. Default: the parallelism of the query. If the table has a key, all rows of a key are "
+    "written by one task.",
+    minimum=1,
+)
+TOPIC_CREATE: Final = boolean(
+    "sink.topic.create",
+    "Whether the first INSERT creates missing topics, and compares existing ones with the options below. "
+    "`sink.topic.config.*` sets topic configurations under Kafka's names, such as "
+    "`'sink.topic.config.retention.ms' = '86400000'`.",
+    default="false",
+)
+TOPIC_PARTITIONS: Final = integer(
+    "sink.topic.partitions",
+    "Number of partitions of created topics. Default: the broker's default. Requires 'sink.topic.create'.",
+    minimum=1,
+)
+TOPIC_REPLICATION: Final = integer(
+    "sink.topic.replication-factor",
+    "Replication factor of created topics. Default: the broker's default. Requires 'sink.topic.create'.",
+    minimum=1,
+    bits=16,
+)
+REGISTER_PRODUCER_METRICS: Final = boolean(
+    "register.producer.metrics",
+    "Whether the metrics of a stream include those of its sink.",
+    default="true",
+    aliases=("properties.register.producer.metrics",),
+)
+SINK_CLIENT: Final = enum(
+    "sink.client",
+    "Kafka client that writes the table, and the dead letters of its undecodable records. The values are those of "
+    "'scan.client'.",
+    allowed=_CLIENT_NAMES,
+    default=AUTO,
+)
 
-KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
-    *_COMMON,
-    *_FORMATS,
-    STARTUP_MODE,
-    STARTUP_OFFSETS,
-    STARTUP_TIMESTAMP,
-    STARTUP_INITIALIZER,
-    *_BOUNDED,
-    *_READING,
-    *_STREAMING,
-    *_WATERMARKS,
-    *_SINK,
-    PARTITIONER,
+DEFAULT: Final = "default"
+FIXED: Final = "fixed"
+ROUND_ROBIN: Final = "round-robin"
+PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
+PARTITIONER: Final = any_string(
+    "sink.partitioner",
+    "How rows are assigned to partitions. 'default' is the partitioning of Kafka's Java client: by the hash of the "
+    "key; without a key, to the same partition until a batch is full, then to the next one. 'fixed': each task writes "
+    "to one partition. 'round-robin': the same as 'default' without a key. 'module:Class': a Python class, which is "
+    "called once per batch.",
+    default=DEFAULT,
 )
-# Without 'key.fields' (the PRIMARY KEY), 'format', the startup mode (always the earliest offset) and the partitioner.
-UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
-    *_COMMON,
-    replace(
-        VALUE_FORMAT,
-        required=True,
-        doc="Format of the record value. The format's options need the prefix 'value.'.",
-    ),
-    VALUE_FIELDS_INCLUDE,
-    replace(KEY_FORMAT, required=True, doc="Format of the record key. The format's options need the prefix 'key.'."),
-    KEY_FIELDS_PREFIX,
-    *_BOUNDED,
-    *_READING,
-    *_STREAMING,
-    *_WATERMARKS,
-    *_SINK,
-    FLUSH_ROWS,
-    FLUSH_INTERVAL,
+FLUSH_ROWS: Final = integer(
+    "sink.buffer-flush.max-rows",
+    "Maximum number of keys that a task buffers, to write only the last row of each. '0' disables buffering. Must be "
+    "set together with 'sink.buffer-flush.interval'.",
+    minimum=-(2**31),
+    default="0",
 )
+FLUSH_INTERVAL: Final = duration(
+    "sink.buffer-flush.interval",
+    "Maximum time that rows are buffered. '0' disables buffering. Must be set together with "
+    "'sink.buffer-flush.max-rows'.",
+    default="0 s",
+)
+
+# in the order of the declarations above
+_DECLARED: Final[tuple[Option[Any], ...]] = tuple(value for value in [*globals().values()] if isinstance(value, Option))
+_UPSERT: Final = (FLUSH_ROWS, FLUSH_INTERVAL)
+
+
+def _without(*options: Option[Any]) -> list[Option[Any]]:
+    return [option for option in _DECLARED if option not in options]
+
+
+KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = tuple(_without(*_UPSERT))
+
+# The key's columns are the PRIMARY KEY, and a query always starts at the earliest offset.
+_STARTUP: Final = (STARTUP_MODE, STARTUP_OFFSETS, STARTUP_TIMESTAMP, STARTUP_INITIALIZER)
+_REQUIRED: Final[dict[Option[Any], str]] = {
+    VALUE_FORMAT: "Format of the record value. The format's options need the prefix 'value.'.",
+    KEY_FORMAT: "Format of the record key. The format's options need the prefix 'key.'.",
+}
+UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = tuple(
+    replace(option, required=True, doc=_REQUIRED[option]) if option in _REQUIRED else option
+    for option in _without(FORMAT, KEY_FIELDS, *_STARTUP, PARTITIONER)
+)
+
 # The connector is only a source. Offsets cannot be listed, because several clusters may have a topic of the same name.
+_OF_ONE_CLUSTER: Final = (TOPIC, TOPIC_PATTERN, SCAN_PARTITIONS, STARTUP_OFFSETS, STARTUP_INITIALIZER, BOUNDED_OFFSETS)
+_SINK: Final = [option for option in _DECLARED if option.key.startswith(("sink.", "register.producer."))]
+_OPTIONAL_SERVERS: Final = replace(
+    BOOTSTRAP_SERVERS,
+    required=False,
+    doc="Kafka brokers of the metadata service 'single-cluster': 'host:port,host:port'. Other services return the "
+    "brokers of each cluster.",
+)
 DYNAMIC_OPTIONS: Final[tuple[Option[Any], ...]] = (
-    CONNECTOR,
-    STREAM_IDS,
-    STREAM_PATTERN,
-    METADATA_SERVICE,
-    METADATA_CLUSTER_ID,
-    METADATA_INTERVAL,
-    METADATA_FAILURES,
-    ENUMERATOR_MODE,
-    replace(
-        BOOTSTRAP_SERVERS,
-        required=False,
-        doc="Kafka brokers of the metadata service 'single-cluster': 'host:port,host:port'. Other services return the "
-        "brokers of each cluster.",
-    ),
-    GROUP_ID,
-    *_FORMATS,
-    STARTUP_MODE,
-    STARTUP_TIMESTAMP,
-    *(option for option in _BOUNDED if option is not BOUNDED_OFFSETS),
-    ERROR_HANDLING,
-    COMPUTED_FALLBACK,
-    *_CLIENTS,
-    *_STREAMING,
-    *_WATERMARKS,
+    *dynamic.OPTIONS,
+    _OPTIONAL_SERVERS,
+    *_without(BOOTSTRAP_SERVERS, *_OF_ONE_CLUSTER, ERROR_TARGET, *_SINK),
 )
 
 

@@ -77,6 +77,15 @@ ENUMERATOR_MODE: Final = enum(
     allowed=("per_cluster", "global"),
     default="per_cluster",
 )
+OPTIONS: Final = (
+    STREAM_IDS,
+    STREAM_PATTERN,
+    METADATA_SERVICE,
+    METADATA_CLUSTER_ID,
+    METADATA_INTERVAL,
+    METADATA_FAILURES,
+    ENUMERATOR_MODE,
+)
 
 
 def check_streams(options: Options) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_sql.errors import SecretReferenceError
-from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
-from kafka_sql.options.allowed_paths import read_allowed
+from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable, read_allowed
 from kafka_sql.options.secrets import MASK, is_secret, mask_user_info
 from kafka_sql.suggestions import did_you_mean
 

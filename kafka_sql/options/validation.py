@@ -6,11 +6,18 @@ Flink checks source options when a table is read and sink options when it is wri
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, UnknownOptionError
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    MissingOptionError,
+    UnknownOptionError,
+    UnsupportedOptionError,
+)
 from kafka_sql.options import connector as opt
 from kafka_sql.options.dynamic import check_metadata_service, check_streams
 from kafka_sql.options.java_pattern import compile_java_pattern
@@ -19,6 +26,7 @@ from kafka_sql.options.option import Option, Options
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.suggestions import did_you_mean, find_similar_name
 
+_LOG = logging.getLogger("kafka_sql.options")
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
 
@@ -291,3 +299,23 @@ def _check_guarantee(options: Options) -> None:
             f"'{opt.DELIVERY_GUARANTEE.key}').",
             option=opt.DELIVERY_GUARANTEE.key,
         )
+
+
+def check_watermarks(options: Options) -> None:
+    """Reject the way of emitting watermarks that Spark does not have, and log which options have no effect.
+
+    Raises:
+        UnsupportedOptionError: the watermark is to be emitted for each event.
+    """
+    strategy = options[opt.WATERMARK_EMIT]
+    if strategy != opt.ON_PERIODIC:
+        raise UnsupportedOptionError(
+            f"Option '{opt.WATERMARK_EMIT.key}' = '{strategy}' is not supported on Spark: Spark computes one watermark "
+            f"per micro-batch, from the latest event time of the previous batches. Supported: '{opt.ON_PERIODIC}'.",
+            option=opt.WATERMARK_EMIT.key,
+        )
+    without_effect: tuple[Option[Any], ...] = (opt.WATERMARK_IDLE, opt.WATERMARK_GROUP, opt.WATERMARK_UPDATE)
+    for option in without_effect:
+        if options.is_set(option):
+            reason = option.doc.partition("Has no effect: ")[2].rstrip(".")
+            _LOG.info("option '%s' has no effect: %s", option.key, reason)

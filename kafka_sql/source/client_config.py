@@ -9,7 +9,7 @@ from typing import Final
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.split import SourceCluster
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists
 from kafka_sql.options import connector as opt
 from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
 from kafka_sql.options.callables import import_callable
@@ -76,7 +76,7 @@ def _read_variable(name: str) -> str | None:
 
 def _read_file(path: str) -> str | None:
     try:
-        return allowed_paths.read_allowed(path).decode().strip() or None
+        return allow_lists.read_allowed(path).decode().strip() or None
     except (OSError, UnicodeDecodeError) as e:
         reason = getattr(e, "strerror", None) or "it is not UTF-8"
         raise InvalidOptionError(

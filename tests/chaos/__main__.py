@@ -12,7 +12,7 @@ import time
 import traceback
 from pathlib import Path
 
-from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from kafka_sql.options.connector import DIRECT, LIBRDKAFKA
 from tests.chaos.outcome import CODECS, Line, ScenarioConfig, table
 from tests.chaos.registry import SCENARIOS, Scenario
 

@@ -12,7 +12,7 @@ from unittest import mock
 from kafka_sql.kafka import fetch, produce
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
-from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from kafka_sql.options.connector import DIRECT, LIBRDKAFKA
 
 # where each client is opened: module, function, access and client
 _OPENERS: Final = (

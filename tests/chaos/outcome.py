@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_sql.options.client import DIRECT
+from kafka_sql.options.connector import DIRECT
 
 CODECS: Final = ("lz4", "zstd", "snappy", "gzip")
 

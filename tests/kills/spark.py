@@ -16,7 +16,7 @@ from typing import Any, Final
 import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
-from kafka_sql.options.client import AUTO
+from kafka_sql.options.connector import AUTO
 
 KEYS: Final = 3
 QUERIES: Final = ("copy", "aggregate", "window")  # of spark_query

@@ -15,7 +15,7 @@ from kafka_sql.errors import IncompatibleSchemaError, InvalidOptionError, Schema
 from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySettings
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
-from kafka_sql.options import allow_lists, allowed_paths
+from kafka_sql.options import allow_lists
 from kafka_sql.runtime.bounded_http import ResponseTooLargeError, create_client, send_request
 from kafka_sql.runtime.continuous_task import is_continuous_task
 
@@ -41,7 +41,7 @@ def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
     """Return this process's client for the settings, which caches schemas. A new one is created if a key store file has
     changed.
     """
-    return _registry(settings, tuple(map(allowed_paths.file_state, (settings.truststore, settings.keystore))))
+    return _registry(settings, tuple(map(allow_lists.file_state, (settings.truststore, settings.keystore))))
 
 
 @functools.lru_cache(maxsize=64)

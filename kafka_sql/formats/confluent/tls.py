@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from kafka_sql.errors import KeyStoreError
 from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import read_identity, trusted_certificates
@@ -46,7 +46,7 @@ def _read(settings: RegistrySettings, store: str, location: str, read: Callable[
     option = f"{settings.format}.ssl.{store}.location"
     prefix = f"Option '{option}': file '{mask_user_info(location)}'"
     try:
-        return read(allowed_paths.read_allowed(location))
+        return read(allow_lists.read_allowed(location))
     except OSError as e:
         raise KeyStoreError(f"{prefix} cannot be read on this machine: {e.strerror}.", option=option) from None
     except UnreadableStore as e:

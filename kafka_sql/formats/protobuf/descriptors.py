@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.formats.protobuf.java_names import find_by_java_class
 from kafka_sql.formats.protobuf.options import DESCRIPTOR, MESSAGE, PROTO_FILE, PROTO_PATH
-from kafka_sql.options import Option, Options, allowed_paths
+from kafka_sql.options import Option, Options, allow_lists
 from kafka_sql.options.secrets import mask_user_info
 
 _GOOGLE: Final = "google/protobuf/"
@@ -36,7 +36,7 @@ def load_message(options: Options) -> Descriptor:
             folders = options.get(PROTO_PATH)
             name, texts = read_files(location, folders or ())
             return _find_message(run_protoc(texts, name), options[MESSAGE])
-        return find_message(allowed_paths.read_allowed(location), options[MESSAGE])
+        return find_message(allow_lists.read_allowed(location), options[MESSAGE])
     except OSError as e:
         named = f"{e.filename}: " if e.filename and str(e.filename) != location else ""
         raise InvalidOptionError(

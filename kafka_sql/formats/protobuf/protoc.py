@@ -15,7 +15,7 @@ from typing import Final
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_sql.formats.protobuf import descriptors
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists
 
 _TIMEOUT: Final = 120.0  # seconds
 _MAX_FILES: Final = 1000
@@ -57,7 +57,7 @@ def read_files(path: str, folders: Sequence[str]) -> tuple[str, Texts]:
 
 def _read(file: Path) -> str:
     try:
-        return allowed_paths.read_allowed(file).decode()
+        return allow_lists.read_allowed(file).decode()
     except UnicodeDecodeError as e:
         raise ValueError(f"is not a .proto file: {file.name} is not UTF-8") from e
 

@@ -24,7 +24,7 @@ from kafka_sql.kafka.config.token_providers import (
     is_provider_setting,
     use_oauthbearer,
 )
-from kafka_sql.options import allowed_paths
+from kafka_sql.options import allow_lists
 from kafka_sql.options.secret_references import has_reference, resolve_all
 from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
 from kafka_sql.suggestions import did_you_mean
@@ -125,7 +125,7 @@ def credentials_fingerprint(config: Mapping[str, str]) -> tuple[object, ...]:
     """
     resolved = resolve_all({key: value for key, value in config.items() if has_reference(value)}, "properties.")
     files = [resolved.get(key) or config[key] for key in security.CREDENTIAL_FILES if config.get(key)]
-    return tuple(resolved.values()), tuple(map(allowed_paths.file_state, files))
+    return tuple(resolved.values()), tuple(map(allow_lists.file_state, files))
 
 
 def connect_timeout(config: Mapping[str, str]) -> float:

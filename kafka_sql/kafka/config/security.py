@@ -14,7 +14,7 @@ from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.conversions import JAAS
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.kafka.config.token_providers import CLOUDS, PROVIDER
-from kafka_sql.options import allow_lists, allowed_paths
+from kafka_sql.options import allow_lists
 from kafka_sql.options.secret_references import has_reference
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.stores.errors import StorePart, UnreadableStore
@@ -124,7 +124,7 @@ def _check_endpoints(config: Mapping[str, str]) -> None:
 
 def _check_allowed(option: str, path: str) -> None:
     try:
-        allowed_paths.resolve_allowed(path)
+        allow_lists.resolve_allowed(path)
     except OSError as e:
         raise InvalidOptionError(
             f"Option 'properties.{option}': file '{mask_user_info(path)}' cannot be used: {e.strerror}.",
@@ -162,7 +162,7 @@ def _read_client_identity(settings: Mapping[str, str]) -> Identity | None:
 
 def _read_file(option: str, path: str) -> bytes:
     try:
-        return allowed_paths.read_allowed(path)
+        return allow_lists.read_allowed(path)
     except OSError as e:
         raise KeyStoreError(
             f"Option 'properties.{option}': file '{mask_user_info(path)}' cannot be read on this machine: "

@@ -11,7 +11,7 @@ from confluent_kafka import Message
 
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
-from kafka_sql.options.client import DIRECT, SCAN_CLIENT
+from kafka_sql.options.connector import DIRECT, SCAN_CLIENT
 
 # For a header name that is not UTF-8, confluent-kafka's method returns a broken list and sets an exception. Only calls
 # from C, as here, check for that; the interpreter's own may continue with the list.

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from kafka_sql.definition import reject_other_connector
 from kafka_sql.errors import (
     ConflictingOptionsError,
     MissingOptionError,
     SchemaError,
     UnsupportedSqlError,
 )
+from kafka_sql.options.connector_choice import reject_other_connector
 from kafka_sql.sql.declarations.computed_columns import translate_column
 from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
 from kafka_sql.sql.declarations.watermark_delay import watermark_delay

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from kafka_sql.options.connector import DIRECT, LIBRDKAFKA
 from tests.chaos.batch_codecs import topic_codecs
 from tests.chaos.expected_rows import WINDOW_CLOSING_NUMBER, evaluate
 from tests.chaos.outcome import Outcome, ScenarioConfig

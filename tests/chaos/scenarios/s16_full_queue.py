@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.options.client import LIBRDKAFKA
+from kafka_sql.options.connector import LIBRDKAFKA
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka import test_produce

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.options.client import DIRECT
+from kafka_sql.options.connector import DIRECT
 from tests.chaos.client_record import throttle_times
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.quotas import set_quotas

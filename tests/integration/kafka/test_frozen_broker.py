@@ -22,7 +22,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.produce import open_producer, open_producer_in_transaction
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.split import Split
-from kafka_sql.options.client import DIRECT, LIBRDKAFKA
+from kafka_sql.options.connector import DIRECT, LIBRDKAFKA
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_sql.kafka import fetch, produce
 from kafka_sql.kafka.split import Split
-from kafka_sql.options.client import AUTO, DIRECT
+from kafka_sql.options.connector import AUTO, DIRECT
 from tests.chaos.batch_codecs import batch_codecs
 from tests.chaos.client_record import recorded_clients, recorded_throttling, throttle_times, used_clients
 from tests.chaos.clusters import black_hole, silent_server

@@ -9,8 +9,7 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, KeyStoreError, SecretReferenceError
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
-from kafka_sql.options.allow_lists import PATHS
-from kafka_sql.options.allowed_paths import read_allowed, resolve_allowed
+from kafka_sql.options.allow_lists import PATHS, read_allowed, resolve_allowed
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import define_table
