@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,33 +13,23 @@ import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merge_rows
+from kafka_sql.formats.columnar.decode_plan import DecodePlan
+from kafka_sql.formats.columnar.fallback import Fallback, Row
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 
 if TYPE_CHECKING:
     from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, TextReader
 
-Row: TypeAlias = Sequence[Any]
-RowReader: TypeAlias = Callable[[int, bytes], Sequence[Row]]
-
 
 class TextDecoder(ABC):
     """Decodes payloads to rows. The loop and the fallback give the same result for every payload that both can read."""
 
-    def __init__(self, schema: pa.Schema, read_rows: RowReader) -> None:
-        """
-        Args:
-            read_rows: the fallback: given a payload's index and bytes, it returns rows, whose values are in the order
-                of the schema. It raises DecodeError.
-        """
-        self._schema, self._read_rows = schema, read_rows
+    def __init__(self, schema: pa.Schema, fallback: Fallback) -> None:
+        self._schema, self._fallback = schema, fallback
 
     @abstractmethod
-    def _create_reader(self) -> TextReader:
-        """Load the compiled loop."""
-
-    @abstractmethod
-    def _loop_options(self) -> tuple[Any, ...]:
-        """Return the options that the loop takes."""
+    def _load_loop(self) -> tuple[Callable[[Any, Any], int], tuple[Any, ...]]:
+        """Import the compiled loop; return it with the options that it takes, besides the batch."""
 
     @abstractmethod
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
@@ -51,7 +41,10 @@ class TextDecoder(ABC):
 
     @cached_property
     def _reader(self) -> TextReader:
-        return self._create_reader()
+        # Imported here, so that DDL, which only validates, does not load the compiler.
+        from kafka_sql.formats.columnar.text_reader import TextReader
+
+        return TextReader(DecodePlan(self._schema), *self._load_loop())
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
@@ -73,7 +66,7 @@ class TextDecoder(ABC):
         """Decode the payloads that the loop supports; return their indices, and the columns."""
         if not len(indices):
             return indices, [pa.array([], field.type) for field in self._schema]
-        return self._reader.read(data, offsets, indices, self._loop_options())
+        return self._reader.read(data, offsets, indices)
 
     def _decode_with_fallback(
         self, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
@@ -83,7 +76,7 @@ class TextDecoder(ABC):
         origins: list[int] = []
         for i in indices.tolist():
             try:
-                decoded = self._read_rows(i, data[offsets[i] : offsets[i + 1]].tobytes())
+                decoded = self._fallback.read_rows(i, data[offsets[i] : offsets[i + 1]].tobytes())
             except DecodeError as e:
                 report_or_raise(errors, e)
                 continue

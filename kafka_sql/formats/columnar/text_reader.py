@@ -32,27 +32,18 @@ _SPARE: Final = 64
 class TextReader:
     """Reads the payloads that the loop supports. Remembers how much capacity the columns needed."""
 
-    def __init__(self, plan: DecodePlan, decode_rows: Callable[[Batch, Any], int]) -> None:
+    def __init__(self, plan: DecodePlan, decode_rows: Callable[[Batch, Any], int], options: tuple[Any, ...]) -> None:
         """
         Args:
             decode_rows: the compiled loop. Given the batch and the format's options, it returns the position in
                 ``batch.indices`` up to which it decoded; if that is not the end, a buffer is full.
         """
-        self._plan, self._decode_rows = plan, decode_rows
+        self._plan, self._decode_rows, self._options = plan, decode_rows, options
         self._entries = np.ones(plan.slot_count)  # per payload, like the bytes
         self._bytes = np.full(plan.slot_count, 16.0)
 
-    def read(
-        self, data: Bytes, offsets: Offsets, indices: Indices, options: tuple[Any, ...]
-    ) -> tuple[Indices, list[pa.Array]]:
-        """Decode the payloads that ``indices`` names.
-
-        Args:
-            options: what the loop needs besides the batch.
-
-        Returns:
-            which of the payloads were decoded, each to one row, and the columns.
-        """
+    def read(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
+        """Decode the payloads that ``indices`` names; return which were decoded, each to one row, and the columns."""
         plan, count = self._plan, len(indices)
         sizes = offsets[indices + 1] - offsets[indices]
         longest_payload, total_bytes = int(sizes.max(initial=0)) + _SPARE, int(sizes.sum())
@@ -90,7 +81,7 @@ class TextReader:
                 state=state.ctypes.data,
                 stack=stack.ctypes.data,
             )
-            position = self._decode_rows(batch, options)
+            position = self._decode_rows(batch, self._options)
             if position == count:
                 break
             if state[FULL_SLOT] == plan.slot_count:

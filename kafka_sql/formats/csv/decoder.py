@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,15 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.formats.columnar.arrow_buffers import find_uncastable
-from kafka_sql.formats.columnar.decode_plan import DecodePlan
 from kafka_sql.formats.columnar.text_decoder import TextDecoder
-from kafka_sql.formats.csv.fallback import row_reader
+from kafka_sql.formats.csv.fallback import CsvFallback
 from kafka_sql.formats.csv.options import parse_dialect
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
-    from kafka_sql.formats.columnar.text_reader import Indices, Offsets, TextReader
+    from kafka_sql.formats.columnar.text_reader import Indices, Offsets
 
 
 class CsvDecoder(TextDecoder):
@@ -36,20 +36,13 @@ class CsvDecoder(TextDecoder):
         is_nested = any(arrow_type.num_fields for arrow_type in schema.types)
         elements_are_supported = not is_nested or self._dialect.element_separator.isascii()
         self._loop_supports_dialect = self._dialect.is_ascii and elements_are_supported
-        super().__init__(schema, row_reader(schema, self._dialect))
+        super().__init__(schema, CsvFallback(schema, self._dialect))
 
-    def _create_reader(self) -> TextReader:
-        # Imported here, so that DDL, which only validates, does not load the compiler.
-        from kafka_sql.formats.columnar.text_reader import TextReader
-        from kafka_sql.formats.csv.decode_kernels import decode_rows
-
-        return TextReader(DecodePlan(self._schema), decode_rows)
-
-    def _loop_options(self) -> tuple[Any, ...]:
-        from kafka_sql.formats.csv.decode_kernels import CsvRules
+    def _load_loop(self) -> tuple[Callable[[Any, Any], int], tuple[Any, ...]]:
+        from kafka_sql.formats.csv.decode_kernels import CsvRules, decode_rows
 
         dialect = self._dialect
-        return CsvRules(
+        rules = CsvRules(
             separator=ord(dialect.separator),
             quote=ord(dialect.quote) if dialect.quote else -1,
             escape=ord(dialect.escape) if dialect.escape else -1,
@@ -62,6 +55,7 @@ class CsvDecoder(TextDecoder):
             empty_string_as_null=int(dialect.empty_string_as_null),
             ignore_errors=int(dialect.ignore_errors),
         )
+        return decode_rows, rules
 
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
         present: npt.NDArray[np.bool_] = payloads.is_valid().to_numpy(zero_copy_only=False)

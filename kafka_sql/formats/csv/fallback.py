@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from itertools import chain, islice, repeat
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.fallback import Convert, Fallback, Mismatch
 from kafka_sql.formats.csv.options import Dialect
 from kafka_sql.formats.java import times
 from kafka_sql.formats.java.scalars import scalar_converter, to_bytes
-from kafka_sql.formats.java.text import shorten
 
-Convert: TypeAlias = Callable[[str], Any]
-Row: TypeAlias = list[Any]
+ERROR_PREFIX: Final = "Failed to deserialize CSV row: "
 
 _SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
 _ESCAPES: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
@@ -32,70 +31,51 @@ _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _LAST_JULIAN: Final = (1582, 10, 4)
 
 
-class _Mismatch(Exception):
-    """A value that does not match its column's type. If ignorable, it is null with 'csv.ignore-parse-errors'."""
+class CsvFallback(Fallback):
+    """Decodes the first line of a payload. A value is a string, and a row or an array a list of strings."""
 
-    def __init__(self, path: str, reason: str, ignorable: bool = True) -> None:
-        super().__init__(reason)
-        self.path, self.reason, self.ignorable = path, reason, ignorable
+    error_prefix = ERROR_PREFIX
 
+    def __init__(self, schema: pa.Schema, dialect: Dialect) -> None:
+        self._dialect, self._columns = dialect, len(schema)
+        super().__init__(schema, dialect.ignore_errors)
 
-def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], list[Row]]:
-    """Return a function that decodes a payload, given its index and bytes, to a row, or to none if it is skipped.
+    def parse(self, payload: bytes) -> list[list[str]]:
+        values = split_payload(payload, self._dialect, self._columns)
+        if problem := self._find_length_mismatch(values, self._columns):
+            raise ValueError(problem)
+        return [values]
 
-    It raises DecodeError with the index and the field's path.
-    """
-    converters = [_field_converter(field.name, field, dialect) for field in schema]
+    def fields(self, row: Any, names: Sequence[str]) -> Iterator[Any]:
+        if problem := self._find_length_mismatch(row, len(names)):
+            raise Mismatch(problem)
+        yield from islice(chain(row, repeat(None)), len(names))
 
-    def read_rows(index: int, payload: bytes) -> list[Row]:
-        try:
-            values = split_payload(payload, dialect, len(converters))
-            if len(values) < len(converters) and not dialect.ignore_errors:
-                raise ValueError(f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
-        except ValueError as e:
-            if dialect.ignore_errors:
-                return []
-            raise payload_error(index, payload, e) from e
-        try:
-            padding = [None] * (len(converters) - len(values))
-            return [[convert(value) for convert, value in zip(converters, [*values, *padding], strict=True)]]
-        except _Mismatch as e:
-            if dialect.ignore_errors:
-                return []
-            raise DecodeError(index, e.path, e.reason) from e
+    def _find_length_mismatch(self, values: Sequence[str], count: int) -> str:
+        if len(values) >= count or self.ignore_errors:
+            return ""
+        return f"row length mismatch. {count} fields expected but was {len(values)}."
 
-    return read_rows
+    def converter(self, arrow_type: pa.DataType) -> Convert:
+        converter = super().converter(arrow_type)
+        if pt.is_struct(arrow_type):
+            return lambda text: converter(elements) if (elements := self._split_elements(text)) else None
+        if pt.is_list(arrow_type):
+            return lambda text: converter(self._split_elements(text))
+        return lambda text: None if is_null(text, self._dialect) else converter(text)
 
+    def _split_elements(self, text: str) -> list[str]:
+        separator = self._dialect.element_separator
+        if separator not in text and not text.strip(_SPACE):
+            return []
+        parts = text.split(separator)
+        return [part.strip(_SPACE) for part in parts] if self._dialect.trim_spaces else parts
 
-def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
-    """Return the error for a payload that is not CSV, or does not have one value per column."""
-    excerpt = shorten(payload[:100].decode("utf-8", "replace"))
-    return DecodeError(index, None, f"Failed to deserialize CSV row: the payload {error}: {excerpt}")
+    def scalar_converter(self, arrow_type: pa.DataType) -> Convert:
+        return text_converter(arrow_type)
 
-
-def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None], Any]:
-    arrow_type = field.type
-    nested = pt.is_struct(arrow_type) or pt.is_list(arrow_type)
-    if pt.is_struct(arrow_type):
-        converter = _row_converter(path, arrow_type, dialect)
-    elif pt.is_list(arrow_type):
-        converter = _array_converter(path, arrow_type, dialect)
-    else:
-        converter = _scalar_converter(path, arrow_type)
-
-    def convert(text: str | None) -> Any:
-        value = None
-        if text is not None and (nested or not is_null(text, dialect)):
-            try:
-                value = converter(text)
-            except _Mismatch as e:
-                if not (dialect.ignore_errors and e.ignorable):
-                    raise
-        if value is None and not field.nullable:
-            raise _Mismatch(path, "is null or missing, but declared NOT NULL", ignorable=False)
-        return value
-
-    return convert
+    def describe(self, value: Any) -> str:
+        return repr(value)
 
 
 def is_null(text: str, dialect: Dialect) -> bool:
@@ -103,56 +83,9 @@ def is_null(text: str, dialect: Dialect) -> bool:
     return text == dialect.null_literal or (dialect.empty_string_as_null and not text)
 
 
-def _split_elements(text: str, dialect: Dialect) -> list[str]:
-    if dialect.element_separator not in text and not text.strip(_SPACE):
-        return []
-    parts = text.split(dialect.element_separator)
-    return [part.strip(_SPACE) for part in parts] if dialect.trim_spaces else parts
-
-
-def _array_converter(path: str, arrow_type: pa.DataType, dialect: Dialect) -> Convert:
-    def convert(text: str) -> list[Any]:
-        return [
-            _field_converter(f"{path}[{i}]", arrow_type.value_field, dialect)(element)
-            for i, element in enumerate(_split_elements(text, dialect))
-        ]
-
-    return convert
-
-
-def _row_converter(path: str, arrow_type: pa.DataType, dialect: Dialect) -> Convert:
-    converters = [_field_converter(f"{path}.{child.name}", child, dialect) for child in arrow_type]
-
-    def convert(text: str) -> dict[str, Any] | None:
-        values: list[str | None] = [*_split_elements(text, dialect)]
-        if not values:
-            return None
-        if len(values) < len(converters):
-            if not dialect.ignore_errors:
-                raise _Mismatch(path, f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
-            values += [None] * (len(converters) - len(values))
-        return {
-            child.name: character(value)
-            for child, character, value in zip(arrow_type, converters, values, strict=False)
-        }
-
-    return convert
-
-
-def _scalar_converter(path: str, arrow_type: pa.DataType) -> Convert:
-    converter = text_converter(arrow_type)
-
-    def convert(text: str) -> Any:
-        try:
-            return converter(text)
-        except ValueError as e:
-            raise _Mismatch(path, f"found {shorten(repr(text))}, {e}") from e
-
-    return convert
-
-
 def text_converter(arrow_type: pa.DataType) -> Convert:
-    if pt.is_string(arrow_type) or pt.is_large_string(arrow_type):
+    """Return the converter to a type that is not nested."""
+    if pt.is_string(arrow_type):
         return str
     if pt.is_date(arrow_type):
         return _parse_date
@@ -161,7 +94,7 @@ def text_converter(arrow_type: pa.DataType) -> Convert:
     if pt.is_timestamp(arrow_type):
         parse_timestamp = times.timestamp_parser(times.TimestampStandard.SQL, local_zone=arrow_type.tz is not None)
         return lambda text: parse_timestamp(text.strip(_SPACE))
-    if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
+    if pt.is_binary(arrow_type):
         return lambda text: to_bytes(text.strip(_SPACE))
     convert = scalar_converter(arrow_type, times.TimestampStandard.SQL, as_decimals=False)
     if pt.is_decimal(arrow_type):

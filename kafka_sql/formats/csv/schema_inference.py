@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from kafka_sql.formats.csv.fallback import is_null, payload_error, split_payload
+from kafka_sql.formats.columnar.fallback import payload_error
+from kafka_sql.formats.csv.fallback import ERROR_PREFIX, is_null, split_payload
 from kafka_sql.formats.csv.options import Dialect, parse_dialect
 from kafka_sql.formats.format import ColumnTypes, ErrorSink, report_or_raise
 from kafka_sql.formats.inferred_types import STRING, common_type, number_type
@@ -48,7 +49,7 @@ def _lines(payloads: Sequence[bytes], dialect: Dialect, errors: ErrorSink) -> It
                 raise ValueError(f"has {len(values)} values, expected {count} as in the first record")
         except ValueError as e:
             if not dialect.ignore_errors:
-                report_or_raise(errors, payload_error(index, payload, e))
+                report_or_raise(errors, payload_error(index, payload, e, ERROR_PREFIX))
             continue
         yield values
 

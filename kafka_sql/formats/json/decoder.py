@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.formats.columnar.decode_plan import DecodePlan
 from kafka_sql.formats.columnar.text_decoder import TextDecoder
 from kafka_sql.formats.java.times import TimestampStandard
-from kafka_sql.formats.json.fallback import Rules, row_reader
+from kafka_sql.formats.json.fallback import JsonFallback
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
-    IGNORE_PARSE_ERRORS,
     TIMESTAMP_FORMAT,
     check_decoding,
 )
@@ -22,7 +21,7 @@ from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
-    from kafka_sql.formats.columnar.text_reader import Offsets, TextReader
+    from kafka_sql.formats.columnar.text_reader import Offsets
 
 
 class JsonDecoder(TextDecoder):
@@ -42,32 +41,19 @@ class JsonDecoder(TextDecoder):
         """
         check_decoding(options)
         check_schema(schema)
-        self._rules = Rules(
-            fail_on_missing=options[FAIL_ON_MISSING_FIELD],
-            ignore_errors=options[IGNORE_PARSE_ERRORS],
-            standard=TimestampStandard(options[TIMESTAMP_FORMAT]),
-            splits_arrays=splits_arrays,
-            fail_on_missing_key=options.key(FAIL_ON_MISSING_FIELD),
-            timestamp_format_key=options.key(TIMESTAMP_FORMAT),
+        self._options = options
+        super().__init__(schema, JsonFallback(schema, options, splits_arrays))
+
+    def _load_loop(self) -> tuple[Callable[[Any, Any], int], tuple[Any, ...]]:
+        from kafka_sql.formats.json.decode_kernels import JsonRules, decode_rows
+
+        standard = self._options[TIMESTAMP_FORMAT]
+        rules = JsonRules(
+            date_separator=ord(" " if standard == TimestampStandard.SQL.value else "T"),
+            has_offset=int(standard == TimestampStandard.ISO_WITH_OFFSET.value),
+            fail_on_missing=int(self._options[FAIL_ON_MISSING_FIELD]),
         )
-        super().__init__(schema, row_reader(schema, self._rules))
-
-    def _create_reader(self) -> TextReader:
-        # Imported here, so that DDL, which only validates, does not load the compiler.
-        from kafka_sql.formats.columnar.text_reader import TextReader
-        from kafka_sql.formats.json.decode_kernels import decode_rows
-
-        return TextReader(DecodePlan(self._schema), decode_rows)
-
-    def _loop_options(self) -> tuple[Any, ...]:
-        from kafka_sql.formats.json.decode_kernels import JsonRules
-
-        standard = self._rules.standard
-        return JsonRules(
-            date_separator=ord(" " if standard is TimestampStandard.SQL else "T"),
-            has_offset=int(standard is TimestampStandard.ISO_WITH_OFFSET),
-            fail_on_missing=int(self._rules.fail_on_missing),
-        )
+        return decode_rows, rules
 
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
         present: npt.NDArray[np.bool_] = np.diff(offsets) > 0

@@ -1,4 +1,4 @@
-"""Decode JSON payloads one by one, exactly as Flink does: for payloads that the compiled loop does not support.
+"""Decode JSON payloads one by one, exactly as Flink does.
 
 Values are converted as by Flink's default decoder (JsonParserToRowDataConverters). That decoder loses its position in
 the document after an object or array in a column of another type, and after a repeated name. In these cases this
@@ -7,93 +7,113 @@ module follows Flink's other decoder (JsonToRowDataConverters), which reads the 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.fallback import Convert, Fallback, Mismatch, convert_entries, excerpt
 from kafka_sql.formats.java import text as java_text
-from kafka_sql.formats.java.jackson import Number, parse_document, with_deep_recursion
+from kafka_sql.formats.java.jackson import Number, parse_document
 from kafka_sql.formats.java.scalars import scalar_converter, to_string
 from kafka_sql.formats.java.times import TimestampStandard
-from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, TIMESTAMP_FORMAT
-
-Convert: TypeAlias = Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The options for decoding.
-
-    Attributes:
-        fail_on_missing: a missing field is an error, not null.
-        ignore_errors: an undecodable field is null, and an undecodable payload has no row.
-        standard: how timestamps are written.
-        splits_arrays: an array of objects is a row per object, not an undecodable payload.
-        fail_on_missing_key, timestamp_format_key: the keys of the options in WITH, for errors.
-    """
-
-    fail_on_missing: bool
-    ignore_errors: bool
-    standard: TimestampStandard
-    splits_arrays: bool = True
-    fail_on_missing_key: str = FAIL_ON_MISSING_FIELD.key
-    timestamp_format_key: str = TIMESTAMP_FORMAT.key
+from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, TIMESTAMP_FORMAT
+from kafka_sql.options import Options
 
 
-class _Mismatch(Exception):
-    """A value that does not match its column's type.
+class JsonFallback(Fallback):
+    """Decodes JSON payloads: an object is one row. With ``splits_arrays``, an array of objects is a row per object."""
 
-    Attributes:
-        path: the field's path; each enclosing level prepends its part.
-        is_missing: whether there is no value: it is an error with 'json.ignore-parse-errors', too, and the error shows
-            the payload.
-    """
+    def __init__(self, schema: pa.Schema, options: Options, splits_arrays: bool) -> None:
+        self._splits_arrays, self._fail_on_missing = splits_arrays, options[FAIL_ON_MISSING_FIELD]
+        self._fail_on_missing_key = options.key(FAIL_ON_MISSING_FIELD)
+        self._standard = TimestampStandard(options[TIMESTAMP_FORMAT])
+        self._timestamp_format_key = options.key(TIMESTAMP_FORMAT)
+        self._as_decimals = any(has_decimal(field.type) for field in schema)
+        super().__init__(schema, options[IGNORE_PARSE_ERRORS])
 
-    def __init__(self, reason: str, path: str = "", is_missing: bool = False) -> None:
-        super().__init__(reason)
-        self.reason, self.path, self.is_missing = reason, path, is_missing
+    def parse(self, payload: bytes) -> list[Any]:
+        document = parse_document(payload)
+        if isinstance(document, list) and self._splits_arrays:
+            return [element for element in document if element is not None]  # null is not a row in Flink
+        return [document]
 
-    def with_prefix(self, prefix: str) -> _Mismatch:
-        dot = "." if self.path and not self.path.startswith("[") else ""
-        return _Mismatch(self.reason, prefix + dot + self.path, self.is_missing)
+    def fields(self, row: Any, names: Sequence[str]) -> Iterator[Any]:
+        if not isinstance(row, dict):
+            raise ValueError("expected a JSON object")
+        for name in names:
+            if self._fail_on_missing and name not in row:
+                reason = f"the field is missing, and '{self._fail_on_missing_key}' is 'true'"
+                raise Mismatch(reason, name, is_missing=True)
+            yield row.get(name)
 
+    def converter(self, arrow_type: pa.DataType) -> Convert:
+        if pt.is_map(arrow_type):
+            return self._map_converter(self.nullable_converter(arrow_type.item_field))
+        converter = super().converter(arrow_type)
+        if not pt.is_list(arrow_type):
+            return converter
 
-def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[list[Any]]]:
-    """Return a function that decodes a payload, given its index and bytes, to rows of values in the schema's order.
+        def convert(value: Any) -> Any:
+            if not isinstance(value, list):
+                raise ValueError("expected a JSON array")
+            return converter(value)
 
-    An object is one row. The function raises DecodeError with the index and the
-    field's path.
-    """
-    as_decimals = any(has_decimal(field.type) for field in schema)
-    convert = _row_converter(list(schema), rules, as_decimals)
+        return convert
 
-    def read_rows(index: int, payload: bytes) -> list[list[Any]]:
-        try:
-            document = parse_document(payload)
-            elements = document if isinstance(document, list) and rules.splits_arrays else [document]
-        except ValueError as e:
-            if rules.ignore_errors:
-                return []
-            raise payload_error(index, payload, e) from e
-        rows = []
-        for element in elements:
-            if element is None and document is not element:
-                continue  # a null in an array is not a row in Flink
+    def _map_converter(self, converter: Convert) -> Convert:
+        def convert(value: Any) -> list[tuple[str, Any]]:
+            if not isinstance(value, dict):
+                raise ValueError("expected a JSON object")
+            return list({to_string(k): v for k, v in convert_entries(value, converter).items()}.items())
+
+        return convert
+
+    def scalar_converter(self, arrow_type: pa.DataType) -> Convert:
+        converter = scalar_converter(arrow_type, self._standard, self._as_decimals)
+        if not pt.is_timestamp(arrow_type):
+            return converter
+
+        def convert(value: Any) -> Any:
             try:
-                row = with_deep_recursion(functools.partial(convert, element))
-                rows.append([row[field.name] for field in schema])
-            except _Mismatch as e:
-                if not rules.ignore_errors:
-                    reason = f"{e.reason}; the payload is: {_excerpt(payload)}" if e.is_missing else e.reason
-                    raise DecodeError(index, e.path or None, reason) from e
-        return rows
+                return converter(value)
+            except ValueError as e:
+                raise ValueError(str(e) + self._timestamp_advice(value, arrow_type)) from e
 
-    return read_rows
+        return convert
+
+    def describe(self, value: Any) -> str:
+        return describe_value(value)
+
+    def reason(self, mismatch: Mismatch, payload: bytes) -> str:
+        return f"{mismatch.reason}; the payload is: {excerpt(payload)}" if mismatch.is_missing else mismatch.reason
+
+    def _timestamp_advice(self, value: Any, arrow_type: pa.DataType) -> str:
+        """Return what to change if the value is a timestamp in another format or with a time zone; else nothing."""
+        if not isinstance(value, str):
+            return ""
+
+        def matches(type: pa.DataType, standard: TimestampStandard) -> bool:
+            try:
+                scalar_converter(type, standard, as_decimals=False)(value)
+            except ValueError:
+                return False
+            return True
+
+        def set_to(standard: TimestampStandard) -> str:
+            return f". Set '{self._timestamp_format_key}' = '{standard.value}'"
+
+        with_offset, with_time_zone = TimestampStandard.ISO_WITH_OFFSET, pa.timestamp(arrow_type.unit, "UTC")
+        others = [s for s in TimestampStandard if s not in (self._standard, with_offset)]
+        for standard in others:
+            if matches(arrow_type, standard):
+                return set_to(standard)
+        for standard in (self._standard, *others):
+            if matches(with_time_zone, standard):
+                advice = ". It has a time zone: declare the column as TIMESTAMP_LTZ"
+                return advice if standard is self._standard else advice + set_to(standard)
+        return set_to(with_offset) if matches(arrow_type, with_offset) else ""
 
 
 def has_decimal(arrow_type: pa.DataType) -> bool:
@@ -101,129 +121,6 @@ def has_decimal(arrow_type: pa.DataType) -> bool:
     return pt.is_decimal(arrow_type) or any(has_decimal(arrow_type.field(i).type) for i in range(arrow_type.num_fields))
 
 
-def _row_converter(fields: list[pa.Field], rules: Rules, as_decimals: bool) -> Convert:
-    converters = [(field.name, _nullable_converter(field, rules, as_decimals)) for field in fields]
-
-    def convert(value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise _Mismatch(mismatch_reason(value, "expected a JSON object"))
-        row = {}
-        for name, converter in converters:
-            try:
-                if rules.fail_on_missing and name not in value:
-                    reason = f"the field is missing, and '{rules.fail_on_missing_key}' is 'true'"
-                    raise _Mismatch(reason, is_missing=True)
-                row[name] = converter(value.get(name))
-            except _Mismatch as e:
-                raise e.with_prefix(name) from e
-        return row
-
-    return convert
-
-
-def _array_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    converter = _nullable_converter(arrow_type.value_field, rules, as_decimals)
-
-    def convert(value: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise _Mismatch(mismatch_reason(value, "expected a JSON array"))
-        return [_convert_element(f"[{i}]", converter, v) for i, v in enumerate(value)]
-
-    return convert
-
-
-def _map_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    converter = _nullable_converter(arrow_type.item_field, rules, as_decimals)
-
-    def convert(value: Any) -> list[tuple[str, Any]]:
-        if not isinstance(value, dict):
-            raise _Mismatch(mismatch_reason(value, "expected a JSON object"))
-        return list({to_string(k): _convert_element(f"[{k}]", converter, v) for k, v in value.items()}.items())
-
-    return convert
-
-
-def _convert_element(position: str, converter: Convert, value: Any) -> Any:
-    try:
-        return converter(value)
-    except _Mismatch as e:
-        raise e.with_prefix(position) from e
-
-
-def _nullable_converter(field: pa.Field, rules: Rules, as_decimals: bool) -> Convert:
-    converter = _value_converter(field.type, rules, as_decimals)
-
-    def convert(value: Any) -> Any:
-        result = None
-        if value is not None:
-            try:
-                result = converter(value)
-            except _Mismatch as e:
-                if e.is_missing or not rules.ignore_errors:
-                    raise
-        if result is None and not field.nullable:
-            raise _Mismatch("is null or missing, but declared NOT NULL", is_missing=True)
-        return result
-
-    return convert
-
-
-def _value_converter(arrow_type: pa.DataType, rules: Rules, as_decimals: bool) -> Convert:
-    if pt.is_struct(arrow_type):
-        return _row_converter(list(arrow_type), rules, as_decimals)
-    if pt.is_list(arrow_type):
-        return _array_converter(arrow_type, rules, as_decimals)
-    if pt.is_map(arrow_type):
-        return _map_converter(arrow_type, rules, as_decimals)
-    converter = scalar_converter(arrow_type, rules.standard, as_decimals)
-
-    def convert(value: Any) -> Any:
-        try:
-            return converter(value)
-        except ValueError as e:
-            raise _Mismatch(mismatch_reason(value, str(e) + _timestamp_advice(value, arrow_type, rules))) from e
-
-    return convert
-
-
-def _timestamp_advice(value: Any, arrow_type: pa.DataType, rules: Rules) -> str:
-    """Return what to change if the value is a timestamp in another format or with a time zone; else an empty string."""
-    if not pt.is_timestamp(arrow_type) or not isinstance(value, str):
-        return ""
-
-    def matches(type: pa.DataType, standard: TimestampStandard) -> bool:
-        try:
-            scalar_converter(type, standard, as_decimals=False)(value)
-        except ValueError:
-            return False
-        return True
-
-    def set_to(standard: TimestampStandard) -> str:
-        return f". Set '{rules.timestamp_format_key}' = '{standard.value}'"
-
-    own, with_time_zone = rules.standard, pa.timestamp(arrow_type.unit, "UTC")
-    others = [s for s in TimestampStandard if s not in (own, TimestampStandard.ISO_WITH_OFFSET)]
-    for standard in others:
-        if matches(arrow_type, standard):
-            return set_to(standard)
-    if matches(with_time_zone, own):
-        return ". It has a time zone: declare the column as TIMESTAMP_LTZ"
-    for standard in others:
-        if matches(with_time_zone, standard):
-            return f". It has a time zone: declare the column as TIMESTAMP_LTZ{set_to(standard)}"
-    return set_to(TimestampStandard.ISO_WITH_OFFSET) if matches(arrow_type, TimestampStandard.ISO_WITH_OFFSET) else ""
-
-
-def payload_error(index: int, payload: bytes, error: ValueError) -> DecodeError:
-    """Return the error for a payload that is not JSON."""
-    return DecodeError(index, None, f"the payload {error}: {_excerpt(payload)}")
-
-
-def mismatch_reason(value: Any, expected: str) -> str:
-    """Return the reason of an error for a value that is not as expected."""
-    text = str(value) if isinstance(value, Number) else java_text.compact_json(value)
-    return f"found {java_text.shorten(text)}, {expected}"
-
-
-def _excerpt(payload: bytes) -> str:
-    return java_text.shorten(payload[:100].decode("utf-8", "replace"))
+def describe_value(value: Any) -> str:
+    """Return the text of a parsed value for errors."""
+    return str(value) if isinstance(value, Number) else java_text.compact_json(value)

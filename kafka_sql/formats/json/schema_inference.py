@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.fallback import payload_error
 from kafka_sql.formats.declared_types import quote_identifier
 from kafka_sql.formats.format import ColumnTypes, ErrorSink, report_or_raise
 from kafka_sql.formats.inferred_types import STRING, common_type, number_type
 from kafka_sql.formats.java.jackson import Number, parse_document
-from kafka_sql.formats.json.fallback import mismatch_reason, payload_error
+from kafka_sql.formats.java.text import shorten
+from kafka_sql.formats.json.fallback import describe_value
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS
 from kafka_sql.options import Options
 
@@ -53,7 +55,7 @@ def parse_objects(payloads: Sequence[bytes], ignore_errors: bool, errors: ErrorS
             if isinstance(element, dict):
                 yield element
             elif not ignore_errors and (element is not None or document is element):
-                reason = mismatch_reason(element, "expected a JSON object")
+                reason = f"found {shorten(describe_value(element))}, expected a JSON object"
                 report_or_raise(errors, DecodeError(index, None, reason))
 
 
