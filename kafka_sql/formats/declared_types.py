@@ -15,6 +15,8 @@ import pyarrow as pa
 DECLARED_TYPE: Final = b"declared"  # key of an Arrow field's metadata: the type as written in the statement
 _TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|\w+|[<>(),:]|.)", re.DOTALL)
 _COLLECTIONS: Final = ("ARRAY", "MULTISET")
+_DEFAULT_PRECISION: Final = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}  # Flink's
+_SPARK_PRECISION: Final = 6
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,17 @@ class DeclaredType:
     def allows_null(self, field: pa.Field) -> bool:
         """Return whether the declaration allows null; if it is unknown, whether the Arrow field does."""
         return self.nullable if self.name else bool(field.nullable)
+
+    @property
+    def fraction_digits(self) -> int:
+        """Digits of the fractional seconds that values keep; 9 for other types."""
+        default = _DEFAULT_PRECISION.get(self.name)
+        return 9 if default is None else default if self.precision is None else self.precision
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether values in Spark, or values in them, have more digits of fractional seconds."""
+        return self.fraction_digits < _SPARK_PRECISION or any(child.is_truncated for child in self.children)
 
     def child(self, index: int) -> DeclaredType:
         """Return the type of the field or element with an index; an unknown type if there is none."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import KafkaSqlError, SchemaError, UnsupportedOptionError, UnsupportedSqlError
+from kafka_sql.errors import SchemaError, UnsupportedOptionError, UnsupportedSqlError
 from kafka_sql.formats.avro.options import BINARY, ENCODING
 from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
@@ -16,7 +16,6 @@ from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.options import Option
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
-from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
 from kafka_sql.table.table import Column
 
@@ -70,13 +69,13 @@ def check_source(definition: Definition) -> None:
     _check_formats(definition)
     options = definition.options
     if options[opt.BOUNDED_MODE] != opt.UNBOUNDED:
-        raise _option_error(definition, opt.BOUNDED_MODE, "a query in real-time mode never ends")
+        raise _option_error(definition, opt.BOUNDED_MODE.key, "a query in real-time mode never ends")
     if options[opt.MISSING_TOPICS] != opt.FAIL:
-        raise _option_error(definition, opt.MISSING_TOPICS, _NOT_IN_SPARK)
+        raise _option_error(definition, opt.MISSING_TOPICS.key, _NOT_IN_SPARK)
     if options[opt.SCAN_CLIENT] != "auto":
-        raise _option_error(definition, opt.SCAN_CLIENT, "Spark's connector uses the Java client")
+        raise _option_error(definition, opt.SCAN_CLIENT.key, "Spark's connector uses the Java client")
     if not options[opt.DISCOVERY_INTERVAL]:
-        raise _option_error(definition, opt.DISCOVERY_INTERVAL, "Spark looks for new partitions in every batch")
+        raise _option_error(definition, opt.DISCOVERY_INTERVAL.key, "Spark looks for new partitions in every batch")
     _check_options(definition, _SOURCE_REASONS)
     types = _READ_TYPES | (_REGISTRY_TYPES if SCHEMA_ID in definition.value.format.metadata else {})
     for column in definition.table.source_columns:
@@ -99,7 +98,7 @@ def check_sink(definition: Definition) -> None:
     options = definition.options
     if definition.is_exactly_once:
         reason = "Spark's Kafka sink has no transactions, and real-time mode sends rows before their batch ends"
-        raise _option_error(definition, opt.DELIVERY_GUARANTEE, reason)
+        raise _option_error(definition, opt.DELIVERY_GUARANTEE.key, reason)
     if len(opt.topics(options) or ()) != 1:
         raise UnsupportedSqlError(
             f"Table '{definition.name}' has several topics, which real-time mode cannot write. Declare a table with "
@@ -107,15 +106,15 @@ def check_sink(definition: Definition) -> None:
             table=definition.name,
         )
     if options.get(opt.PARTITIONER) not in (None, opt.DEFAULT):  # None: 'upsert-kafka' has no such option
-        raise _option_error(definition, opt.PARTITIONER, "Spark's sink uses Kafka's default partitioner")
+        raise _option_error(definition, opt.PARTITIONER.key, "Spark's sink uses Kafka's default partitioner")
     if options[opt.SINK_CLIENT] != "auto":
-        raise _option_error(definition, opt.SINK_CLIENT, "Spark's connector uses the Java client")
+        raise _option_error(definition, opt.SINK_CLIENT.key, "Spark's connector uses the Java client")
     _check_options(definition, _SINK_REASONS)
     for column in definition.table.persisted_columns:
         if column.metadata is not None:
             _check_metadata(definition, column, _HEADER_TYPES, "written. Declare it VIRTUAL")
         type = parse_declared_type(column.declared)
-        if any(_has_low_precision(child) for child in type.children):
+        if any(child.is_truncated for child in type.children):
             raise _column_error(
                 definition, column, f"{column.declared} contains a time with fewer than 6 fractional digits"
             )
@@ -177,29 +176,19 @@ def _check_format(definition: Definition, payload: Payload) -> None:
             table=definition.name,
         )
     if payload.format.identifier == "avro" and payload.options[ENCODING] != BINARY:
-        key = payload.options.key(ENCODING)
-        raise UnsupportedOptionError(
-            f"Table '{definition.name}': option '{key}' = '{payload.options[ENCODING]}' is not supported in real-time "
-            f"mode, which has the encoding '{BINARY}' only. To use it in micro-batches, {_MICRO_BATCHES}.",
-            option=key,
-            table=definition.name,
+        raise _option_error(definition, payload.options.key(ENCODING), f"its only encoding is '{BINARY}'")
+    if payload.format.identifier == "raw" and payload.options[CHARSET].java_name is None:
+        reason = (
+            "Java reads or writes some characters of this character set differently. Supported are UTF-8, UTF-16, "
+            "UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*"
         )
-    if payload.format.identifier == "raw" and java_charset(payload.options[CHARSET].name) is None:
-        key = payload.options.key(CHARSET)
-        raise UnsupportedOptionError(
-            f"Table '{definition.name}': option '{key}' = '{payload.raw_options[CHARSET.key]}' is not supported in "
-            "real-time mode: Java reads or writes some characters of this character set differently. Supported are "
-            "UTF-8, UTF-16, UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*. To use it in micro-batches, "
-            f"{_MICRO_BATCHES}.",
-            option=key,
-            table=definition.name,
-        )
+        raise _option_error(definition, payload.options.key(CHARSET), reason)
 
 
 def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> None:
     for option, reason in reasons.items():
         if definition.options.is_set(option):
-            raise _option_error(definition, option, reason)
+            raise _option_error(definition, option.key, reason)
 
 
 def _check_metadata(definition: Definition, column: Column, types: Mapping[str, Sequence[str]], operation: str) -> None:
@@ -218,42 +207,27 @@ def _without_names(type: DeclaredType) -> str:
     return f"{name}<{', '.join(map(_without_names, type.children))}>" if type.children else name
 
 
-def _has_low_precision(type: DeclaredType) -> bool:
-    return precision(type) < 6 or any(map(_has_low_precision, type.children))
+def _option_error(definition: Definition, key: str, reason: str) -> UnsupportedOptionError:
+    value = mask_value(key, definition.table.options[key])
+    return _unsupported_option(definition, key, f"option '{key}' = '{value}'", reason)
 
 
-def precision(type: DeclaredType) -> int:
-    """Return the digits of the fractional seconds that a declared type keeps; 9 for other types."""
-    defaults = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
-    if type.name not in defaults:
-        return 9
-    return defaults[type.name] if type.precision is None else type.precision
-
-
-def _option_error(definition: Definition, option: Option[Any], reason: str) -> KafkaSqlError:
-    return UnsupportedOptionError(
-        f"Table '{definition.name}': option '{option.key}' = '{_shown(definition, option)}' is not supported in "
-        f"real-time mode: {reason}. To use it in micro-batches, {_MICRO_BATCHES}.",
-        option=option.key,
-        table=definition.name,
-    )
-
-
-def _shown(definition: Definition, option: Option[Any]) -> str:
-    return mask_value(option.key, str(definition.table.options.get(option.key, definition.options.get(option))))
-
-
-def property_error(definition: Definition, key: str, reason: str) -> KafkaSqlError:
+def property_error(definition: Definition, key: str, reason: str) -> UnsupportedOptionError:
     """Return the error for a property that real-time mode does not support."""
+    key = f"{opt.PROPERTIES_PREFIX}{key}"
+    return _unsupported_option(definition, key, f"option '{key}'", reason)
+
+
+def _unsupported_option(definition: Definition, key: str, what: str, reason: str) -> UnsupportedOptionError:
     return UnsupportedOptionError(
-        f"Table '{definition.name}': option '{opt.PROPERTIES_PREFIX}{key}' is not supported in real-time mode: "
-        f"{reason}. To use it in micro-batches, {_MICRO_BATCHES}.",
-        option=f"{opt.PROPERTIES_PREFIX}{key}",
+        f"Table '{definition.name}': {what} is not supported in real-time mode: {reason}. To use it in micro-batches, "
+        f"{_MICRO_BATCHES}.",
+        option=key,
         table=definition.name,
     )
 
 
-def _column_error(definition: Definition, column: Column, reason: str) -> KafkaSqlError:
+def _column_error(definition: Definition, column: Column, reason: str) -> SchemaError:
     return SchemaError(
         f"Column '{column.name}' of table '{definition.name}' is not supported in real-time mode: {reason}. To "
         f"use it in micro-batches, {_MICRO_BATCHES}.",

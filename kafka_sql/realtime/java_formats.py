@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from json import dumps
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -25,8 +25,6 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.protobuf import options as protobuf
 from kafka_sql.formats.protobuf_confluent import options as protobuf_confluent
 from kafka_sql.formats.raw import options as raw
-from kafka_sql.options import Options
-from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.realtime.writer_schemas import serve_schemas
 from kafka_sql.spark.jvm import java_type
 
@@ -81,36 +79,63 @@ def create_decoder(java: JavaPayload, errors: Any) -> Any:
     Args:
         errors: an ErrorHandling of the JVM.
     """
-    return _FORMATS[java.payload.format.identifier][0](java, errors)
+    payload, formats, types = java.payload, java.formats, java.java_types
+    payload.create_decoder(java.table_schema)  # checks the columns and the options
+    match payload.format.identifier:
+        case "json":
+            return formats.json.JsonDecoder(types, _json_options(java), errors)
+        case "json-confluent":
+            return formats.json.JsonConfluentDecoder(types, _json_options(java), errors)
+        case "csv":
+            return formats.csv.CsvDecoder(types, _csv_options(java), errors)
+        case "raw":
+            return formats.raw.RawDecoder(types, _raw_options(java), errors)
+        case "avro":
+            return formats.avro.AvroDecoder(types, _avro_schema(java), errors)
+        case "avro-confluent":
+            schema = table_schema(java.schema, AVRO_CONFLUENT_OPTIONS, payload.options)
+            return formats.avro.AvroConfluentDecoder(types, schema, _served_name(java), errors)
+        case "protobuf":
+            files, name = _message(java)
+            return formats.protobuf.ProtobufDecoder(types, files, name, _protobuf_options(java, protobuf), errors)
+    options = _protobuf_options(java, protobuf_confluent)
+    return formats.protobuf.ProtobufConfluentDecoder(types, _served_name(java), options, errors)
 
 
 def create_encoder(java: JavaPayload) -> Any:
-    """Return the encoder: a PayloadEncoder."""
-    return _FORMATS[java.payload.format.identifier][1](java)
+    """Return the encoder: a PayloadEncoder. A schema is registered."""
+    payload, formats, types, precisions = java.payload, java.formats, java.java_types, java.java_precisions
+    registered = payload.create_encoder(java.table_schema)  # checks the columns and the options
+    text, indexes = registered.text if isinstance(registered, WireFormatEncoder) else "", b""
+    match payload.format.identifier:
+        case "json" | "json-confluent":
+            encoder = formats.json.JsonEncoder(types, precisions, _json_options(java))
+        case "csv":
+            encoder = formats.csv.CsvEncoder(types, precisions, _csv_options(java))
+        case "raw":
+            encoder = formats.raw.RawEncoder(types, _raw_options(java))
+        case "avro" | "avro-confluent":
+            encoder = formats.avro.AvroEncoder(types, precisions, text or _avro_schema(java))
+        case "protobuf":
+            null_literal = payload.options[protobuf.WRITE_NULL_STRING_LITERAL]
+            encoder = formats.protobuf.ProtobufEncoder(types, precisions, *_message(java), null_literal)
+        case _:
+            files, name, indexes = _registered_message(java, text)
+            null_literal = payload.options[protobuf_confluent.WRITE_NULL_STRING_LITERAL]
+            encoder = formats.protobuf.ProtobufEncoder(types, precisions, files, name, null_literal)
+    if isinstance(registered, WireFormatEncoder):
+        return formats.confluent.WireFormatEncoder(types, bytearray(registered.header() + indexes), encoder)
+    return encoder
 
 
-def _json_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.formats.json.JsonDecoder(java.java_types, _json_options(java, java.payload.options), errors)
+def _served_name(java: JavaPayload) -> str:
+    return serve_schemas(java.gateway, java.payload, java.table_schema)
 
 
-def _json_encoder(java: JavaPayload) -> Any:
-    options = _json_options(java, java.payload.options)
-    return java.formats.json.JsonEncoder(java.java_types, java.java_precisions, options)
-
-
-def _json_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
-    java.payload.create_decoder(java.table_schema)  # checks the columns and the options
-    options = _json_options(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
-    return java.formats.json.JsonConfluentDecoder(java.java_types, options, errors)
-
-
-def _json_confluent_encoder(java: JavaPayload) -> Any:
-    options = _json_options(java, json.to_json_options(RENAMED_JSON_OPTIONS, java.payload.options))
-    encoder = java.formats.json.JsonEncoder(java.java_types, java.java_precisions, options)
-    return _with_header(java, _registry_encoder(java), encoder)
-
-
-def _json_options(java: JavaPayload, options: Options) -> Any:
+def _json_options(java: JavaPayload) -> Any:
+    options = java.payload.options
+    if java.payload.format.identifier != "json":
+        options = json.to_json_options(RENAMED_JSON_OPTIONS, options)
     values = {
         "fail_on_missing": options[json.FAIL_ON_MISSING_FIELD],
         "ignore_errors": options[json.IGNORE_PARSE_ERRORS],
@@ -123,137 +148,44 @@ def _json_options(java: JavaPayload, options: Options) -> Any:
     return java.formats.json.JsonOptions.parse(dumps(values))
 
 
-def _csv_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.formats.csv.CsvDecoder(java.java_types, _csv_options(java), errors)
-
-
-def _csv_encoder(java: JavaPayload) -> Any:
-    return java.formats.csv.CsvEncoder(java.java_types, java.java_precisions, _csv_options(java))
-
-
 def _csv_options(java: JavaPayload) -> Any:
     options = java.payload.options
     values = {**asdict(csv.parse_dialect(options)), "plain_decimals": not options.get(csv.SCIENTIFIC)}
     return java.formats.csv.CsvOptions.parse(dumps(values))
 
 
-def _avro_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.formats.avro.AvroDecoder(java.java_types, _avro_schema(java), errors)
-
-
-def _avro_encoder(java: JavaPayload) -> Any:
-    return java.formats.avro.AvroEncoder(java.java_types, java.java_precisions, _avro_schema(java))
-
-
 def _avro_schema(java: JavaPayload) -> str:
     return derive_schema(java.schema, java.payload.options[LEGACY_TIMESTAMPS])
 
 
-def _avro_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
-    java.payload.create_decoder(java.table_schema)  # checks the columns and the registry's settings
-    schema = table_schema(java.schema, AVRO_CONFLUENT_OPTIONS, java.payload.options)
-    name = serve_schemas(java.gateway, java.payload, java.table_schema)
-    return java.formats.avro.AvroConfluentDecoder(java.java_types, schema, name, errors)
-
-
-def _avro_confluent_encoder(java: JavaPayload) -> Any:
-    registered = _registry_encoder(java)
-    encoder = java.formats.avro.AvroEncoder(java.java_types, java.java_precisions, registered.text)
-    return _with_header(java, registered, encoder)
-
-
-def _protobuf_decoder(java: JavaPayload, errors: Any) -> Any:
-    from kafka_sql.formats.protobuf.descriptors import load_message
-
-    java.payload.create_decoder(java.table_schema)  # checks the columns
+def _protobuf_options(java: JavaPayload, keys: Any) -> Any:
     options = java.payload.options
-    java_options = java.formats.protobuf.ProtobufOptions(
-        options[protobuf.READ_DEFAULT_VALUES], options[protobuf.IGNORE_PARSE_ERRORS]
-    )
-    files, name = _message(load_message(options))
-    return java.formats.protobuf.ProtobufDecoder(java.java_types, files, name, java_options, errors)
+    return java.formats.protobuf.ProtobufOptions(options[keys.READ_DEFAULT_VALUES], options[keys.IGNORE_PARSE_ERRORS])
 
 
-def _protobuf_encoder(java: JavaPayload) -> Any:
-    from kafka_sql.formats.protobuf.descriptors import load_message
-
-    java.payload.create_encoder(java.table_schema)  # checks the columns, and that required fields have one
-    options = java.payload.options
-    return _message_encoder(java, load_message(options), options[protobuf.WRITE_NULL_STRING_LITERAL])
-
-
-def _protobuf_confluent_decoder(java: JavaPayload, errors: Any) -> Any:
-    java.payload.create_decoder(java.table_schema)  # checks the registry's settings
-    options = java.payload.options
-    java_options = java.formats.protobuf.ProtobufOptions(
-        options[protobuf_confluent.READ_DEFAULT_VALUES], options[protobuf_confluent.IGNORE_PARSE_ERRORS]
-    )
-    name = serve_schemas(java.gateway, java.payload, java.table_schema)
-    return java.formats.protobuf.ProtobufConfluentDecoder(java.java_types, name, java_options, errors)
-
-
-def _protobuf_confluent_encoder(java: JavaPayload) -> Any:
-    from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
-    from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
-
-    registered, options = _registry_encoder(java), java.payload.options
-    message = select_message(RegisteredSchema(0, registered.text), options.get(protobuf_confluent.MESSAGE))
-    encoder = _message_encoder(java, message, options[protobuf_confluent.WRITE_NULL_STRING_LITERAL])
-    return _with_header(java, registered, encoder, encode_indexes(message))
-
-
-def _message_encoder(java: JavaPayload, message: Any, null_literal: str) -> Any:
-    types, precisions = java.java_types, java.java_precisions
-    return java.formats.protobuf.ProtobufEncoder(types, precisions, *_message(message), null_literal)
-
-
-def _message(message: Any) -> tuple[bytearray, str]:
+def _message(java: JavaPayload) -> tuple[bytearray, str]:
     """Return the files and the name of a message."""
-    from kafka_sql.formats.protobuf.descriptors import message_files
+    from kafka_sql.formats.protobuf.descriptors import load_message, message_files
 
+    message = load_message(java.payload.options)
     return bytearray(message_files(message)), message.full_name
 
 
-def _registry_encoder(java: JavaPayload) -> WireFormatEncoder:
-    encoder = java.payload.create_encoder(java.table_schema)
-    assert isinstance(encoder, WireFormatEncoder)
-    return encoder
+def _registered_message(java: JavaPayload, text: str) -> tuple[bytearray, str, bytes]:
+    """Return the files and the name of a schema's message, and the encoded indexes, which follow the header."""
+    from kafka_sql.formats.protobuf.descriptors import message_files
+    from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
+    from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
 
-
-def _with_header(java: JavaPayload, registered: WireFormatEncoder, encoder: Any, indexes: bytes = b"") -> Any:
-    """Return an encoder with a header, after registering its schema.
-
-    Args:
-        indexes: what follows the header.
-    """
-    return java.formats.confluent.WireFormatEncoder(java.java_types, bytearray(registered.header() + indexes), encoder)
-
-
-def _raw_decoder(java: JavaPayload, errors: Any) -> Any:
-    return java.formats.raw.RawDecoder(java.java_types, _raw_options(java), errors)
-
-
-def _raw_encoder(java: JavaPayload) -> Any:
-    return java.formats.raw.RawEncoder(java.java_types, _raw_options(java))
+    message = select_message(RegisteredSchema(0, text), java.payload.options.get(protobuf_confluent.MESSAGE))
+    return bytearray(message_files(message)), message.full_name, encode_indexes(message)
 
 
 def _raw_options(java: JavaPayload) -> Any:
     options = java.payload.options
     values = {
-        "charset": java_charset(options[raw.CHARSET].name),  # not None: see check_source
+        "charset": options[raw.CHARSET].java_name,  # not None: see check_source
         "is_big_endian": options[raw.ENDIANNESS] == raw.BIG_ENDIAN,
         "line_delimiter": options.get(raw.LINE_DELIMITER),
     }
     return java.formats.raw.RawOptions.parse(dumps(values))
-
-
-_FORMATS: Final[Mapping[str, tuple[Callable[[JavaPayload, Any], Any], Callable[[JavaPayload], Any]]]] = {
-    "avro": (_avro_decoder, _avro_encoder),
-    "avro-confluent": (_avro_confluent_decoder, _avro_confluent_encoder),
-    "json": (_json_decoder, _json_encoder),
-    "json-confluent": (_json_confluent_decoder, _json_confluent_encoder),
-    "csv": (_csv_decoder, _csv_encoder),
-    "protobuf": (_protobuf_decoder, _protobuf_encoder),
-    "protobuf-confluent": (_protobuf_confluent_decoder, _protobuf_confluent_encoder),
-    "raw": (_raw_decoder, _raw_encoder),
-}

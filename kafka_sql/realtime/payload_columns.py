@@ -14,7 +14,7 @@ from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt
-from kafka_sql.realtime.checks import HEADER_KEYS, precision
+from kafka_sql.realtime.checks import HEADER_KEYS
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder, create_encoder
 from kafka_sql.source.reader.bad_records import describe_tolerance
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
@@ -123,7 +123,7 @@ def _encode(rows: DataFrame, definition: Definition, payload: Payload, schema: S
 
 def _java_payload(rows: DataFrame, definition: Definition, payload: Payload, schema: StructType) -> JavaPayload:
     declared = {c.name: parse_declared_type(c.declared) for c in definition.table.physical_columns}
-    precisions = [precision(declared[column]) for column in payload.columns]
+    precisions = [declared[column].fraction_digits for column in payload.columns]
     arrow = to_arrow_schema(schema, timezone="UTC")
     types, fields = _payload_type(payload, schema), payload.field_schema(arrow)
     return JavaPayload(gateway(rows.sparkSession), payload, types, fields, arrow, precisions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from base64 import b64encode
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.runtime.continuous_task import serving_continuous_task
 from kafka_sql.spark.driver_requests import serve_requests
 
-_served: Final[dict[tuple[Any, ...], tuple[str, WriterSchemas]]] = {}  # the names that Java uses
+_names: Final[dict[tuple[Any, ...], str]] = {}  # that Java uses
 
 
 def serve_schemas(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
@@ -32,34 +33,30 @@ def serve_schemas(gateway: Any, payload: Payload, schema: pa.Schema) -> str:
     """
     options = tuple(sorted(payload.raw_options.items()))
     key = (id(gateway), payload.format.identifier, options, payload.columns, schema.serialize().to_pybytes())
-    name, schemas = _served.setdefault(key, (str(uuid.uuid4()), WriterSchemas(payload, schema)))
-    serve_requests(gateway, name, schemas.answer)  # again, because a new SparkContext may have been started
+    name = _names.setdefault(key, str(uuid.uuid4()))
+    # again, because a new SparkContext may have been started
+    serve_requests(gateway, name, partial(answer_request, payload, schema))
     return name
 
 
-class WriterSchemas:
-    """Returns a schema, the reason that it cannot be read, or the registry's error: a JSON object."""
+def answer_request(payload: Payload, schema: pa.Schema, request: str) -> str:
+    """Return a schema, the reason that it cannot be read, or the registry's error: a JSON object for Java's decoders.
 
-    def __init__(self, payload: Payload, schema: pa.Schema) -> None:
-        self._payload, self._schema = payload, schema
-
-    def answer(self, schema: str) -> str:
-        """Return the answer to a request; the decoders in Java read it.
-
-        Args:
-            schema: the schema's id; in protobuf-confluent followed by the encoded indexes of the message.
-        """
-        # the client of the decoder's registry has the schemas that are known
-        decoder, (schema_id, *indexes) = self._payload.create_decoder(self._schema), schema.split(" ")
-        try:
-            with serving_continuous_task():
-                if indexes:
-                    answer = _message(decoder, int(schema_id), bytes.fromhex(indexes[0]))
-                else:
-                    answer = _avro_schema(decoder, int(schema_id))
-        except SchemaRegistryError as e:
-            answer = {"error": f"{type(e).__module__}.{type(e).__name__}: {e}"}
-        return json.dumps(answer)
+    Args:
+        schema: the table's columns.
+        request: the id of a schema; in protobuf-confluent followed by the encoded indexes of the message.
+    """
+    # the client of the decoder's registry has the schemas that are known
+    decoder, (schema_id, *indexes) = payload.create_decoder(schema), request.split(" ")
+    try:
+        with serving_continuous_task():
+            if indexes:
+                answer = _message(decoder, int(schema_id), bytes.fromhex(indexes[0]))
+            else:
+                answer = _avro_schema(decoder, int(schema_id))
+    except SchemaRegistryError as e:
+        answer = {"error": f"{type(e).__module__}.{type(e).__name__}: {e}"}
+    return json.dumps(answer)
 
 
 def _avro_schema(decoder: Any, schema_id: int) -> dict[str, Any]:

@@ -16,7 +16,6 @@ import pyarrow.types as pt
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.table.table import Table
 
-_DEFAULT_PRECISION: Final = {"TIME": 0, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}  # Flink's
 _SPARK_PRECISION: Final = 6
 _MILLISECOND_PRECISION: Final = 3
 
@@ -24,18 +23,8 @@ _MILLISECOND_PRECISION: Final = 3
 def truncate_fractions(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the batches with the fractional seconds of the physical columns truncated."""
     declared = {c.name: parse_declared_type(c.declared) for c in table.physical_columns}
-    types = {name: type for name, type in declared.items() if _has_lower_precision(type)}
+    types = {name: type for name, type in declared.items() if type.is_truncated}
     return (_truncate_batch(batch, types) for batch in batches) if types else batches
-
-
-def _has_lower_precision(type: DeclaredType) -> bool:
-    return _precision(type) < _SPARK_PRECISION or any(map(_has_lower_precision, type.children))
-
-
-def _precision(type: DeclaredType) -> int:
-    if type.name not in _DEFAULT_PRECISION:
-        return _SPARK_PRECISION
-    return _DEFAULT_PRECISION[type.name] if type.precision is None else type.precision
 
 
 def _truncate_batch(batch: pa.RecordBatch, types: Mapping[str, DeclaredType]) -> pa.RecordBatch:
@@ -48,10 +37,10 @@ def _truncate_batch(batch: pa.RecordBatch, types: Mapping[str, DeclaredType]) ->
 
 def _truncate(array: pa.Array, type: DeclaredType) -> pa.Array:
     arrow_type = array.type
-    if not len(array) or not _has_lower_precision(type):
+    if not len(array) or not type.is_truncated:
         return array
     if pt.is_time(arrow_type) or pt.is_timestamp(arrow_type):
-        return _truncate_values(array, _precision(type))
+        return _truncate_values(array, type.fraction_digits)
     if array.offset:
         array = pa.concat_arrays([array, array[:0]])  # a copy without an offset, which the children would share
     if pt.is_struct(arrow_type):

@@ -18,6 +18,15 @@ _BYTE_ORDER_MARKS: Final = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
 }
+# Java's names, by those of the Python codec, of the character sets that both read and write alike.
+_JAVA_NAMES: Final = {
+    "ascii": "US-ASCII",
+    "koi8-r": "KOI8-R",
+    **{f"utf-{bits}": f"UTF-{bits}" for bits in (8, 16, 32)},
+    **{f"utf-{bits}-{order}": f"UTF-{bits}{order.upper()}" for bits in (16, 32) for order in ("be", "le")},
+    **{f"iso8859-{part}": f"ISO-8859-{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15)},
+    **{f"cp125{number}": f"windows-125{number}" for number in range(9)},
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,11 @@ class Charset:
     def is_utf8(self) -> bool:
         """Whether this is UTF-8, in which Arrow stores strings."""
         return self.name == _UTF_8
+
+    @property
+    def java_name(self) -> str | None:
+        """Java's name; None if Java reads or writes some characters differently."""
+        return _JAVA_NAMES.get(self.name)
 
     def decode(self, payload: bytes) -> str:
         """Decode a payload, with U+FFFD for malformed bytes."""

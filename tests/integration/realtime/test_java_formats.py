@@ -24,7 +24,6 @@ from kafka_sql.errors import DecodeError, EncodeError
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.realtime.checks import check_source
 from kafka_sql.realtime.jars import add_connector
-from kafka_sql.realtime.java_charsets import java_charset
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.sql.declarations.create import parse_create
 from tests.registry_helpers import encode_avro, register
@@ -182,7 +181,7 @@ def test_raw_numbers(spark: Any, type: str, options: Mapping[str, str]) -> None:
 )  # fmt: skip
 def test_character_sets_are_those_of_python(spark: Any, codec: str) -> None:
     java, charset = spark._jvm.java.nio, Charset(codec)
-    java_set = java.charset.Charset.forName(java_charset(codec))
+    java_set = java.charset.Charset.forName(Charset(codec).java_name)
     text = "".join(chr(c) for c in range(0x10400) if not 0xD800 <= c < 0xE000)
     buffer = java_set.encode(text)
     encoded = bytes(buffer.array())[: buffer.limit()]
@@ -192,7 +191,7 @@ def test_character_sets_are_those_of_python(spark: Any, codec: str) -> None:
 
 
 def test_unlike_character_sets_are_not_supported() -> None:
-    assert [java_charset(Charset.from_java_name(name).name) for name in ("GBK", "Shift_JIS", "Big5")] == [None] * 3
+    assert [Charset.from_java_name(name).java_name for name in ("GBK", "Shift_JIS", "Big5")] == [None] * 3
 
 
 CSV_OPTIONS: list[dict[str, str]] = [

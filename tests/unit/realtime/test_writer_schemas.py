@@ -12,7 +12,7 @@ import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.formats.confluent import client
-from kafka_sql.realtime.writer_schemas import WriterSchemas
+from kafka_sql.realtime.writer_schemas import answer_request
 from kafka_sql.runtime.continuous_task import is_continuous_task
 from kafka_sql.table.table import Column, Table
 from tests.http_server import registry_with
@@ -41,7 +41,7 @@ def test_a_registry_that_starts_late(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.start()
         try:
             url = f"http://127.0.0.1:{server.server_address[1]}"
-            answer = WriterSchemas(define(url).value, pa.schema([("a", pa.int32())])).answer("5")
+            answer = answer_request(define(url).value, pa.schema([("a", pa.int32())]), "5")
         finally:
             server.shutdown()
             thread.join()
