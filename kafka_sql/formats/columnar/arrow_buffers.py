@@ -1,10 +1,14 @@
-"""Access the memory of Arrow arrays of payloads, find values of another type, and merge rows of two decoders."""
+"""Access the memory of Arrow arrays of payloads, decode them as text, and merge rows of two decoders."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from kafka_sql.formats.java.charset import Charset
+
+_UTF_8 = Charset.from_java_name("UTF-8")
 
 
 def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
@@ -30,6 +34,17 @@ def find_uncastable(array: pa.Array, target: pa.DataType, first: int = 0) -> lis
         middle = len(array) // 2
         return find_uncastable(array[:middle], target, first) + find_uncastable(array[middle:], target, first + middle)
     return []
+
+
+def decode_utf8(array: pa.BinaryArray) -> pa.StringArray:
+    """Return strings, with U+FFFD for malformed bytes, as Java decodes them."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        if len(array) <= 32:
+            return pa.array([None if v is None else _UTF_8.decode(v) for v in array.to_pylist()], pa.string())
+        middle = len(array) // 2
+        return pa.concat_arrays([decode_utf8(array[:middle]), decode_utf8(array[middle:])])
 
 
 def merge_rows(

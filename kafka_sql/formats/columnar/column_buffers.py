@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.formats.java.charset import Charset
+from kafka_sql.formats.columnar.arrow_buffers import decode_utf8
 
 # Cells of a slot's row
 VALUES: Final = 0  # address of the values, or of int32 offsets
@@ -29,7 +29,6 @@ VARIABLE: Final = -1  # STRING and BYTES
 LIST: Final = -2  # ARRAY and MAP
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
-_UTF_8 = Charset.from_java_name("UTF-8")
 
 
 @dataclass
@@ -59,7 +58,7 @@ class ColumnNode:
             return LIST
         if pt.is_boolean(arrow_type):
             return 1
-        return VARIABLE if _is_variable_length(arrow_type) else int(arrow_type.bit_width) // 8
+        return VARIABLE if pt.is_string(arrow_type) or pt.is_binary(arrow_type) else int(arrow_type.bit_width) // 8
 
 
 def build_nodes(fields: list[pa.Field], slot: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
@@ -191,11 +190,11 @@ class ColumnBuffers:
             return pa.Array.from_buffers(arrow_type, count, [validity, offsets], children=children)
         used_bytes = pa.py_buffer(data[: self.bytes_used[node.slot]])
         binary = pa.Array.from_buffers(pa.binary(), count, [validity, offsets, used_bytes])
-        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
-            return binary.cast(arrow_type)
+        if pt.is_binary(arrow_type):
+            return binary
         if is_utf8:
-            return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(arrow_type)
-        return _to_utf8(binary).cast(arrow_type)
+            return pa.Array.from_buffers(pa.string(), count, binary.buffers())
+        return decode_utf8(binary)
 
     def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
@@ -229,26 +228,6 @@ def _resized(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
 
 def _all_nodes(tree: list[ColumnNode]) -> list[ColumnNode]:
     return [node for root in tree for node in (root, *_all_nodes(root.children))]
-
-
-def _is_variable_length(arrow_type: pa.DataType) -> bool:
-    return bool(
-        pt.is_string(arrow_type)
-        or pt.is_large_string(arrow_type)
-        or pt.is_binary(arrow_type)
-        or pt.is_large_binary(arrow_type)
-    )
-
-
-def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:
-    """Return strings, with U+FFFD for malformed bytes, as Java decodes them."""
-    try:
-        return array.cast(pa.string())
-    except pa.ArrowInvalid:
-        if len(array) <= 32:
-            return pa.array([None if v is None else _UTF_8.decode(v) for v in array.to_pylist()], pa.string())
-        middle = len(array) // 2
-        return pa.concat_arrays([_to_utf8(array[:middle]), _to_utf8(array[middle:])])
 
 
 def _deduplicate_keys(array: pa.MapArray) -> pa.MapArray:

@@ -106,7 +106,7 @@ def _fill_scalar(row: npt.NDArray[np.int64], arrow_type: pa.DataType) -> None:
         row[MIN_VALUE : MAX_VALUE + 1] = np.frombuffer((10**arrow_type.precision).to_bytes(16, "little"), np.int64)
     elif pt.is_timestamp(arrow_type):
         row[TYPE], row[SCALE] = TIMESTAMP, arrow_type.tz is not None
-    elif pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
+    elif pt.is_binary(arrow_type):
         row[TYPE] = BYTES
     else:
         row[TYPE] = (

@@ -12,8 +12,7 @@ import pyarrow.types as pt
 from kafka_sql.formats.csv import encode_kernels
 from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, parse_dialect
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.java.scalar_text import scalar_text
-from kafka_sql.formats.java.string_buffers import value_offsets_and_bytes
+from kafka_sql.formats.java.scalar_text import scalar_text, value_offsets_and_bytes
 from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Options
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import binascii
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError
-from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.decimals import to_plain_string, to_stripped_string
-from kafka_sql.formats.java.string_buffers import value_bytes
 from kafka_sql.formats.java.text import quote
 from kafka_sql.formats.java.times import TimestampStandard
 
@@ -34,7 +34,6 @@ def scalar_text(array: pa.Array, standard: TimestampStandard, plain_decimals: bo
     """Return the text of a column that is not nested.
 
     Args:
-        standard: how to write timestamps.
         plain_decimals: write all digits of a DECIMAL, without an exponent.
 
     Raises:
@@ -54,7 +53,7 @@ def scalar_text(array: pa.Array, standard: TimestampStandard, plain_decimals: bo
     if pt.is_timestamp(arrow_type):
         return ScalarText(_timestamp_text(array, standard), needs_quotes=True)
     if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
-        return ScalarText(base64.encode(array.cast(pa.binary())), needs_quotes=True)
+        return ScalarText(encode_base64(array.cast(pa.binary())), needs_quotes=True)
     return ScalarText(escape(array.cast(pa.string())), needs_quotes=True)
 
 
@@ -63,7 +62,7 @@ def escape(array: pa.StringArray) -> pa.StringArray:
     # Imported here, so that DDL, which only validates, does not load the compiler.
     from kafka_sql.formats.java.text_kernels import needs_escapes
 
-    data = value_bytes(array)
+    data = _offsets_and_bytes(array)[1]
     if not needs_escapes(data):
         return array
     codes = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()
@@ -71,6 +70,37 @@ def escape(array: pa.StringArray) -> pa.StringArray:
     for code in sorted(special, key=lambda code: code != ord("\\")):  # the backslash first
         array = pc.replace_substring(array, chr(code), quote(chr(code))[1:-1])
     return array
+
+
+def value_offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Return the offsets of strings or binary values, from 0, and their bytes; a null has no bytes."""
+    if array.null_count:
+        array = array.fill_null(b"" if pt.is_binary(array.type) else "")
+    offsets, data = _offsets_and_bytes(array)
+    return offsets - offsets[0], data
+
+
+def _offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Return the offsets, and the bytes from the first value to the last, including those that nulls may have."""
+    _, offsets, data = array.buffers()
+    ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    return ends, np.frombuffer(data if data is not None else b"", np.uint8)[ends[0] : ends[-1]]
+
+
+def encode_base64(array: pa.BinaryArray) -> pa.StringArray:
+    """Encode binary values as base64 (RFC 4648, section 4)."""
+    offsets, data = value_offsets_and_bytes(array)
+    lengths = np.diff(offsets)
+    groups = np.concatenate(([0], np.cumsum(-(-lengths // 3))))
+    # Each value starts a new group of three bytes. Its last group is filled with zeros.
+    padded = np.zeros(groups[-1] * 3, np.uint8)
+    padded[np.arange(len(data)) + np.repeat(groups[:-1] * 3 - offsets[:-1], lengths)] = data
+    encoded = np.frombuffer(bytearray(binascii.b2a_base64(padded.data, newline=False)), np.uint8).reshape(-1, 4)
+    last = groups[1:] - 1
+    encoded[last[lengths % 3 > 0], 3] = encoded[last[lengths % 3 == 1], 2] = ord("=")
+    validity = pa.array(array.is_valid().to_numpy(zero_copy_only=False)).buffers()[1] if array.null_count else None
+    buffers = [validity, pa.py_buffer((groups * 4).astype(np.int32)), pa.py_buffer(encoded.reshape(-1))]
+    return pa.Array.from_buffers(pa.string(), len(array), buffers)
 
 
 def _float_text(array: pa.Array) -> pa.StringArray:

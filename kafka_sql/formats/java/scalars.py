@@ -156,8 +156,4 @@ def scalar_converter(arrow_type: pa.DataType, standard: times.TimestampStandard,
         return string_converter(times.parse_time)
     if pt.is_timestamp(arrow_type):
         return string_converter(times.timestamp_parser(standard, local_zone=arrow_type.tz is not None))
-    return (
-        to_bytes
-        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)
-        else functools.partial(to_string, as_decimals=as_decimals)
-    )
+    return to_bytes if pt.is_binary(arrow_type) else functools.partial(to_string, as_decimals=as_decimals)

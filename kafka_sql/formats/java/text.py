@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
 from kafka_sql.formats.java.decimals import EXACT, parse_decimal
-from kafka_sql.formats.java.jackson import Fractional, Integral
+from kafka_sql.formats.java.jackson import Fractional, Integral, with_deep_recursion
 
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
@@ -30,36 +29,32 @@ def compact_json(value: Any, as_decimals: bool = False) -> str:
     Raises:
         ValueError: a number is not a BigDecimal. The message says what was expected.
     """
-    text: list[str] = []
-    pending = [value]  # a stack, because Python 3.12 does not recurse a thousand levels deep
-    while pending:
-        item = pending.pop()
+
+    def write(item: Any, parts: list[str]) -> list[str]:
         if isinstance(item, dict):
-            parts = [part for k, v in item.items() for part in (_Literal(f",{quote(k)}:"), v)]
-            pending += _wrap("{", parts, "}")
+            separator = "{"
+            for key, field in item.items():
+                parts.append(f"{separator}{quote(key)}:")
+                write(field, parts)
+                separator = ","
+            parts.append("}" if item else "{}")
         elif isinstance(item, list):
-            pending += _wrap("[", [part for v in item for part in (_Literal(","), v)], "]")
+            separator = "["
+            for element in item:
+                parts.append(separator)
+                write(element, parts)
+                separator = ","
+            parts.append("]" if item else "[]")
         else:
-            text.append(item.text if isinstance(item, _Literal) else _scalar(item, as_decimals))
-    return "".join(text)
+            parts.append(_scalar(item, as_decimals))
+        return parts
+
+    return "".join(with_deep_recursion(lambda: write(value, [])))
 
 
 def shorten(text: str) -> str:
     """Return the start of a value or payload, for an error."""
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-@dataclass(frozen=True)
-class _Literal:
-    text: str
-
-
-def _wrap(opening: str, parts: list[Any], closing: str) -> list[Any]:
-    """Return the parts in reverse order, between brackets; the first without its comma."""
-    if parts:
-        parts[0] = _Literal(opening + parts[0].text[1:])
-        return [_Literal(closing), *reversed(parts)]
-    return [_Literal(opening + closing)]
 
 
 def _scalar(value: Any, as_decimals: bool) -> str:

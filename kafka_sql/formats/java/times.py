@@ -52,11 +52,7 @@ def parse_time(text: str) -> int:
     Raises:
         ValueError: with what was expected.
     """
-    match = re.fullmatch(_SQL_TIME, text, re.ASCII)
-    nanos = _nanos(match[1], match[2], match[3], match[4], smart=True) if match else None
-    if nanos is None:
-        raise ValueError("expected a time such as '12:13:14'")
-    return nanos % (_MICROS_PER_DAY * 1000) // 1_000_000 * 1_000_000
+    return _parse_time(re.fullmatch(_SQL_TIME, text, re.ASCII), smart=True)
 
 
 def parse_local_time(text: str) -> int:
@@ -66,11 +62,14 @@ def parse_local_time(text: str) -> int:
     Raises:
         ValueError: with what was expected.
     """
-    match = re.fullmatch(_ISO_TIME, text, re.ASCII)
-    nanos = _nanos(match[1], match[2], match[3] or "0", match[4], smart=False) if match else None
+    return _parse_time(re.fullmatch(_ISO_TIME, text, re.ASCII), smart=False)
+
+
+def _parse_time(match: re.Match[str] | None, smart: bool) -> int:
+    nanos = _nanos(match[1], match[2], match[3] or "0", match[4], smart) if match else None
     if nanos is None:
         raise ValueError("expected a time such as '12:13:14'")
-    return nanos // 1_000_000 * 1_000_000
+    return nanos % (_MICROS_PER_DAY * 1000) // 1_000_000 * 1_000_000
 
 
 def timestamp_parser(standard: TimestampStandard, local_zone: bool) -> Callable[[str], int]:
@@ -80,48 +79,36 @@ def timestamp_parser(standard: TimestampStandard, local_zone: bool) -> Callable[
         local_zone: parse TIMESTAMP_LTZ, which is in UTC and ends in ``Z``. In ISO_WITH_OFFSET, TIMESTAMP and
             TIMESTAMP_LTZ end in an offset from UTC and are converted to UTC.
     """
-    if standard is TimestampStandard.ISO_WITH_OFFSET:
-        return _parse_with_offset
-    iso = standard is TimestampStandard.ISO
-    separator = "T" if iso else " "
+    has_offset = standard is TimestampStandard.ISO_WITH_OFFSET
+    is_local_iso = standard is TimestampStandard.ISO and not local_zone
+    separator, time = (" ", _SQL_TIME) if standard is TimestampStandard.SQL else ("T", _ISO_TIME)
     pattern = re.compile(
         _DATE
-        + ("[Tt]" if iso and not local_zone else separator)  # ISO_LOCAL_DATE_TIME ignores case
-        + (_ISO_TIME if iso else _SQL_TIME)
-        + ("Z" if local_zone else ""),
+        + ("[Tt]" if is_local_iso else separator)  # ISO_LOCAL_DATE_TIME ignores case
+        + time
+        + (_OFFSET if has_offset else "Z" if local_zone else ""),
         re.ASCII,
     )
-    smart = local_zone or not iso
-    expected = f"expected a timestamp such as '2020-12-30{separator}12:13:14.123{'Z' if local_zone else ''}'"
+    example = f"2020-12-30{separator}12:13:14.123"
+    expected = (
+        f"expected a timestamp with an offset, such as '{example}+02:00'"
+        if has_offset
+        else f"expected a timestamp such as '{example}{'Z' if local_zone else ''}'"
+    )
 
     def parse(text: str) -> int:
         match = pattern.fullmatch(text)
         if match:
-            days = _days(match[1], match[2], match[3], smart)
-            nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart)
-            if days is not None and nanos is not None:
-                micros = days * _MICROS_PER_DAY + nanos // 1000
+            days = _days(match[1], match[2], match[3], smart=not is_local_iso)
+            nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart=not is_local_iso)
+            offset = _offset_seconds(*match.groups()[7:]) if has_offset and match[8] else 0
+            if days is not None and nanos is not None and offset is not None:
+                micros = days * _MICROS_PER_DAY + nanos // 1000 - offset * 1_000_000
                 if micros in _INT64:
                     return micros
         raise ValueError(expected)
 
     return parse
-
-
-_WITH_OFFSET: Final = re.compile(_DATE + "T" + _ISO_TIME + _OFFSET, re.ASCII)
-
-
-def _parse_with_offset(text: str) -> int:
-    match = _WITH_OFFSET.fullmatch(text)
-    if match:
-        days = _days(match[1], match[2], match[3], smart=True)
-        nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart=True)
-        offset = _offset_seconds(match[8], match[9], match[10], match[11]) if match[8] else 0
-        if days is not None and nanos is not None and offset is not None:
-            micros = days * _MICROS_PER_DAY + nanos // 1000 - offset * 1_000_000
-            if micros in _INT64:
-                return micros
-    raise ValueError("expected a timestamp with an offset, such as '2020-12-30T12:13:14.123+02:00'")
 
 
 def _offset_seconds(sign: str, hour_text: str, minute_text: str, second_text: str | None) -> int | None:

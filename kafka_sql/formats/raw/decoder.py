@@ -1,9 +1,11 @@
-"""Decode payloads as the values of the only column."""
+"""Decode payloads as the values of the only column, and infer its type."""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, decode_utf8
+from kafka_sql.formats.format import ColumnTypes, Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, LINE_DELIMITER, single_field, sql_name
 from kafka_sql.options import Options
+
+_CONTROL: Final = re.compile(r"[^\t\n\r\x20-\U0010ffff]")
 
 
 class RawDecoder:
@@ -32,12 +36,7 @@ class RawDecoder:
         self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads. BYTES and valid UTF-8 are not copied.
-
-        Raises:
-            DecodeError: the length of a payload is not that of the number, or a payload is null although the column is
-                NOT NULL, and ``errors`` does not collect it.
-        """
+        """Decode a buffer of payloads; see ``Decoder``. BYTES and valid UTF-8 are not copied."""
         if self._delimiter is not None:
             return self._decode_lines(payloads, self._delimiter)
         undecodable = self._find_errors(payloads)
@@ -54,13 +53,13 @@ class RawDecoder:
         without_end = pc.utf8_slice_codeunits(text, 0, -len(delimiter))
         lines = pc.split_pattern(pc.if_else(pc.ends_with(text, delimiter), without_end, text), delimiter)
         indices = pc.list_parent_indices(lines).cast(pa.int64())
-        return Decoded([pc.list_flatten(lines).cast(self._field.type)], indices)
+        return Decoded([pc.list_flatten(lines)], indices)
 
     def _find_errors(self, payloads: pa.BinaryArray) -> list[DecodeError]:
         arrow_type = self._field.type
         reasons: dict[int, str] = {}
         valid = payloads.is_valid().to_numpy(zero_copy_only=False)
-        if not self._has_variable_length():
+        if not _has_variable_length(arrow_type):
             size = _dtype(arrow_type).itemsize
             lengths = np.diff(bytes_and_offsets(payloads)[1])
             mismatch = f"Size of data received for deserializing {sql_name(arrow_type)} type is not {size}: found"
@@ -72,61 +71,48 @@ class RawDecoder:
             )
         return [DecodeError(row, self._field.name, reasons[row]) for row in sorted(reasons)]
 
-    def _has_variable_length(self) -> bool:
-        arrow_type = self._field.type
-        return bool(
-            pt.is_binary(arrow_type)
-            or pt.is_large_binary(arrow_type)
-            or pt.is_string(arrow_type)
-            or pt.is_large_string(arrow_type)
-        )
-
     def _decode_column(self, payloads: pa.BinaryArray) -> pa.Array:
         arrow_type = self._field.type
-        if pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
-            return payloads.cast(arrow_type)
-        if not self._has_variable_length():
-            return self._decode_numbers(payloads)
-        return self._decode_text(payloads).cast(arrow_type)
+        if pt.is_string(arrow_type):
+            return self._decode_text(payloads)
+        return payloads if pt.is_binary(arrow_type) else self._decode_numbers(payloads, arrow_type)
 
     def _decode_text(self, payloads: pa.BinaryArray) -> pa.StringArray:
-        return _decode_utf8(payloads) if self._charset.is_utf8 else _decode_one_by_one(payloads, self._charset)
+        return decode_utf8(payloads) if self._charset.is_utf8 else _decode_one_by_one(payloads, self._charset)
 
-    def _decode_numbers(self, payloads: pa.BinaryArray) -> pa.Array:
-        arrow_type = self._field.type
-        dtype = _dtype(arrow_type)
-        valid = payloads.is_valid().to_numpy(zero_copy_only=False)
-        offsets = bytes_and_offsets(payloads)[1]
+    def _decode_numbers(self, payloads: pa.BinaryArray, arrow_type: pa.DataType) -> pa.Array:
+        dtype, mask = _dtype(arrow_type), None
         if payloads.null_count:
-            payloads = payloads.drop_null()
-            offsets = np.frombuffer(payloads.buffers()[1], np.int32)[payloads.offset :]
-        start = int(offsets[0]) if len(payloads) else 0
-        data = payloads.buffers()[2] if len(payloads) else b""
-        values = np.frombuffer(data, dtype, len(payloads), start)
+            mask = payloads.is_null().to_numpy(zero_copy_only=False)
+            payloads = payloads.fill_null(bytes(dtype.itemsize))
+        data, offsets = bytes_and_offsets(payloads)
+        values = data[offsets[0] : offsets[-1]].view(dtype)
         if self._swap_bytes:
             values = values.byteswap()
-        if pt.is_boolean(arrow_type):
-            values = values != 0
-        if len(values) == len(valid):
-            return pa.array(values, arrow_type)
-        with_nulls = np.zeros(len(valid), values.dtype)
-        with_nulls[valid] = values
-        return pa.array(with_nulls, arrow_type, mask=~valid)
+        return pa.array(values != 0 if pt.is_boolean(arrow_type) else values, arrow_type, mask=mask)
+
+
+def infer_from_payloads(payloads: Sequence[bytes], options: Options, errors: ErrorSink) -> ColumnTypes:
+    """Return the type of the only column, without a name: STRING if all payloads are text, otherwise BYTES.
+
+    Text has no control characters except tabs and line ends: a binary number may be valid UTF-8, too.
+    """
+    del errors  # any payload is of the raw format
+    charset = options[CHARSET]
+    texts = [charset.decode(payload) for payload in payloads]
+    is_text = all(
+        charset.encode(text) == payload and not _CONTROL.search(text)
+        for text, payload in zip(texts, payloads, strict=True)
+    )
+    return (("", "STRING" if is_text else "BYTES"),) if payloads else ()
+
+
+def _has_variable_length(arrow_type: pa.DataType) -> bool:
+    return bool(pt.is_binary(arrow_type) or pt.is_string(arrow_type))
 
 
 def _dtype(arrow_type: pa.DataType) -> np.dtype[Any]:
     return np.dtype(np.uint8) if pt.is_boolean(arrow_type) else np.dtype(arrow_type.to_pandas_dtype())
-
-
-def _decode_utf8(payloads: pa.BinaryArray) -> pa.StringArray:
-    """Decode UTF-8. Splits the array in halves if a payload is malformed, so that only few are decoded one by one."""
-    try:
-        return payloads.cast(pa.string())
-    except pa.ArrowInvalid:
-        if len(payloads) <= 32:
-            return _decode_one_by_one(payloads, Charset.from_java_name("UTF-8"))
-        middle = len(payloads) // 2
-        return pa.concat_arrays([_decode_utf8(payloads[:middle]), _decode_utf8(payloads[middle:])])
 
 
 def _decode_one_by_one(payloads: pa.BinaryArray, charset: Charset) -> pa.StringArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64 as python_base64
+import base64
 import datetime as dt
 import json
 
@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.java import base64, times
+from kafka_sql.formats.java import times
 from kafka_sql.formats.java.decimals import parse_decimal
 from kafka_sql.formats.java.jackson import parse_document
+from kafka_sql.formats.java.scalar_text import encode_base64
 from kafka_sql.formats.java.text import compact_json
 from kafka_sql.formats.java.text_kernels import nesting_depth
 from kafka_sql.formats.registry import FORMATS
@@ -47,9 +48,9 @@ def test_timestamps(timestamp: dt.datetime, iso: bool, utc: bool) -> None:
 @given(st.lists(st.none() | st.binary(max_size=9)), st.integers(0, 3))
 def test_base64(values: list[bytes | None], start: int) -> None:
     array = pa.array(values, pa.binary())[start:]
-    texts = base64.encode(array)
+    texts = encode_base64(array)
     texts.validate(full=True)
-    assert texts.to_pylist() == [v if v is None else python_base64.b64encode(v).decode() for v in values[start:]]
+    assert texts.to_pylist() == [v if v is None else base64.b64encode(v).decode() for v in values[start:]]
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
