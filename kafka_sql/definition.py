@@ -34,9 +34,6 @@ _LOG = logging.getLogger("kafka_sql.options")
 class Definition:
     """One validated table, ready to be read and written.
 
-    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
-    (its names in Spark).
-
     For ``CREATE TABLE orders (id BIGINT, total DOUBLE) WITH ('connector' = 'kafka', 'key.format' = 'raw',
     'key.fields' = 'id', 'value.format' = 'json', ...)``, ``key.columns`` is ``("id",)`` and ``value.columns`` is
     ``("id", "total")``.

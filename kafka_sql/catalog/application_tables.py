@@ -27,6 +27,7 @@ class ApplicationTables:
             remain. May contain secrets.
         view_settings: storage names of tables whose computed columns may be Spark's expressions -> the settings of
             CREATE TABLE.
+        storage_names: the names in Spark's catalog that this application uses.
     """
 
     def __init__(self, private_database: str | None = None) -> None:
@@ -39,7 +40,7 @@ class ApplicationTables:
         self.statements: dict[TableName, str] = {}
         self.view_hints: dict[TableName, dict[str, str]] = {}
         self.view_settings: dict[TableName, dict[str, str]] = {}
-        self._storage_names: set[TableName] = set()
+        self.storage_names: set[TableName] = set()
 
     def attach(self, store: FileCatalogStore) -> None:
         """Persist the tables in a store.
@@ -58,23 +59,11 @@ class ApplicationTables:
     def free_storage_name(self, name: TableName) -> TableName:
         """Return ``name``, with a number appended if this application uses it."""
         candidates = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
-        return next(candidate for candidate in candidates if candidate not in self._storage_names)
-
-    def reserve(self, storage_name: TableName) -> None:
-        """Record a name as used in Spark's catalog."""
-        self._storage_names.add(storage_name)
-
-    def release(self, storage_name: TableName) -> None:
-        """Record a name as no longer used in Spark's catalog."""
-        self._storage_names.discard(storage_name)
-
-    def is_reserved(self, storage_name: TableName) -> bool:
-        """Return whether this application uses a name in Spark's catalog."""
-        return storage_name in self._storage_names
+        return next(candidate for candidate in candidates if candidate not in self.storage_names)
 
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
-        return {name[1] for name in self._storage_names if name not in self.tables}
+        return {name[1] for name in self.storage_names if name not in self.tables}
 
     def put(self, entry: CatalogTable) -> None:
         """Add or replace a table."""

@@ -24,9 +24,6 @@ OWNER: Final = "kafka_sql.owner"  # a table property: the application that creat
 class CatalogTable:
     """A table of a session.
 
-    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
-    (its names in Spark).
-
     For example ``CREATE TABLE orders (price INT, total AS price * 2)``: ``default.orders`` is a view that computes
     ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``. Over Spark Connect,
     the data source is in a database of the client, and ``orders`` is a temporary view. In a session whose session

@@ -150,7 +150,7 @@ class SparkCatalog:
             database = quoted_name((entry.storage_name[0], ""))
             self.spark_sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT 'Kafka tables of a Spark Connect client'")
         self._create(create_table_statement(entry, self.application_id()), entry.storage_name, self.spark_sql)
-        self._permanent.reserve(entry.storage_name)
+        self._permanent.storage_names.add(entry.storage_name)
         add_storage_name(entry.storage_name, entry.name)
 
     def drop_source(self, entry: CatalogTable) -> None:
@@ -158,7 +158,7 @@ class SparkCatalog:
         existing = self._find(entry.storage_name).get(entry.storage_name[1])
         if existing is not None and existing.owner is not None and existing.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {quoted_name(entry.storage_name)}")
-        self._permanent.release(entry.storage_name)
+        self._permanent.storage_names.discard(entry.storage_name)
         self._permanent.view_settings.pop(entry.storage_name, None)
         remove_storage_name(entry.storage_name)
 
@@ -287,7 +287,7 @@ class SparkCatalog:
     def _drop_stale(self, name: TableName, cause: Exception) -> None:
         """Drop an object of an application that has ended. Its declaration is lost; only the name is left."""
         full_name = ".".join(filter(None, name))
-        objects = self._find(name) if name[0] and not self._permanent.is_reserved(name) else {}
+        objects = self._find(name) if name[0] and name not in self._permanent.storage_names else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX
         existing, source = objects.get(name[1]), None
         if existing is not None and existing.is_view and f"`{source_name}`" in existing.text:
@@ -297,7 +297,7 @@ class SparkCatalog:
         if existing is None or owner is None:
             raise _spark_table_exists(name) from cause
         # The source may be the new one that this statement has just created; the view is stale then.
-        is_new_source = source is not None and self._permanent.is_reserved((name[0], source_name))
+        is_new_source = source is not None and (name[0], source_name) in self._permanent.storage_names
         if owner == self.application_id() and not is_new_source:
             raise TableExistsError(
                 f"Table '{full_name}' already exists: another client of this Spark server created it. Choose another "

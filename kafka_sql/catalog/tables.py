@@ -36,7 +36,6 @@ _LOG = logging.getLogger(__name__)
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
 # suffixes of storage names
 _TEMPORARY_SUFFIX, _HINTED_SUFFIX = f"{SUFFIX}_temporary", f"{SUFFIX}_hinted"
-_HiddenKey = tuple[TableName, frozenset[tuple[str, str]]]  # of a table derived from another: its name, what differs
 
 
 class Tables:
@@ -64,8 +63,8 @@ class Tables:
         # options of read_kafka(...), and whether it returns headers -> the name of the temporary table for it
         self.names_of_calls: dict[tuple[frozenset[tuple[str, str]], bool], str] = {}
         self._temporary: dict[TableName, CatalogTable] = {}
-        # (name, options) -> the table, and the table with these options
-        self._hinted: dict[_HiddenKey, tuple[CatalogTable, CatalogTable]] = {}
+        # name of a table, and the options or columns of a variant -> the table, and the variant
+        self._variants: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
         self._changes: dict[str, tuple[CatalogTable, CatalogTable]] = {}  # provider -> the table, and its changes
         self._version = 0
         self.refresh()
@@ -216,8 +215,8 @@ class Tables:
             if self._get(entry.name) is None:
                 return  # another session dropped it first
             self._spark_catalog.remove(entry)
-            for key in [k for k in self._hinted if k[0] == entry.name]:
-                self._spark_catalog.drop_source(self._hinted.pop(key)[1])
+            for key in [k for k in self._variants if k[0] == entry.name]:
+                self._spark_catalog.drop_source(self._variants.pop(key)[1])
             if entry.table.temporary:
                 del self._temporary[entry.name]
             else:
@@ -232,15 +231,39 @@ class Tables:
         Raises:
             OptionError: an option is invalid, or changes where the table's secrets are sent.
         """
-        key = entry.name, frozenset(options.items())
+
+        def define() -> Definition:
+            return replace(self._validate(_with_hint(entry, options)), statement_options=frozenset(options))
+
+        return self._variant(entry, frozenset(options.items()), define)
+
+    def with_metadata(self, entry: CatalogTable, *columns: Column) -> CatalogTable:
+        """Return the table with further metadata columns, which are last."""
+
+        def define() -> Definition:
+            return replace(entry.definition, table=replace(entry.table, columns=(*entry.table.columns, *columns)))
+
+        names = ((column.name, column.metadata or "") for column in columns)
+        return self._variant(entry, frozenset((("provider", entry.provider), *names)), define)
+
+    def _variant(
+        self, entry: CatalogTable, difference: frozenset[tuple[str, str]], define: Callable[[], Definition]
+    ) -> CatalogTable:
+        """Return a variant of a table under a name that no user sees; another one after the table was altered."""
+        key = entry.name, difference
         with self._permanent.lock:
-            if (cached := self._find_hidden(key, entry)) is not None:
-                return cached
-            table = _with_hint(entry, options)
-            definition = replace(self._validate(table), statement_options=frozenset(options))
-            hinted = self._create_hidden(entry, definition)
-            self._hinted[key] = entry, hinted
-            return hinted
+            if key in self._variants:
+                original, variant = self._variants[key]
+                if original is entry:
+                    return variant
+                self._spark_catalog.drop_source(variant)
+            name = (entry.storage_name[0], _valid_name(entry.name[1]) + _HINTED_SUFFIX)
+            storage_name = self._permanent.free_storage_name(name)
+            variant = make_catalog_table(entry.name, define(), storage_name, storage_name, entry.source_catalog)
+            self._spark_catalog.register(variant)
+            self._spark_catalog.create_source(variant)
+            self._variants[key] = entry, variant
+            return variant
 
     def check_settings(self, entry: CatalogTable) -> None:
         """Check that the session's settings do not change the table's computed columns.
@@ -265,8 +288,7 @@ class Tables:
             for derived in self._remember_hints(entry):
                 if hints[derived.name] == options and derived.table.options == table.options:
                     return derived
-            names = {*hints, *(e.name for e in self)}
-            name = view_hints.free_name(entry.name, names)
+            name = view_hints.free_name(entry.name, {*hints, *(e.name for e in self)})
             created = self._create(name, replace(table, name=name, if_not_exists=False), replace=False)
             assert created is not None
             hints[name] = dict(options)
@@ -316,38 +338,6 @@ class Tables:
                 self._spark_catalog.register(changes[1])
             return changes[1]
 
-    def _find_hidden(
-        self, key: tuple[TableName, frozenset[tuple[str, str]]], entry: CatalogTable
-    ) -> CatalogTable | None:
-        """Return the hidden table that was derived from a table; drop it if the table has been altered since."""
-        original, cached = self._hinted.get(key, (None, None))
-        if cached is None or original is entry:
-            return cached
-        self._spark_catalog.drop_source(cached)
-        return None
-
-    def with_metadata(self, entry: CatalogTable, *columns: Column) -> CatalogTable:
-        """Return the table with further metadata columns, which are last."""
-        names = ((column.name, column.metadata or "") for column in columns)
-        key = entry.name, frozenset((("provider", entry.provider), *names))
-        with self._permanent.lock:
-            if (cached := self._find_hidden(key, entry)) is not None:
-                return cached
-            table = replace(entry.table, columns=(*entry.table.columns, *columns))
-            extended = self._create_hidden(entry, replace(entry.definition, table=table))
-            self._hinted[key] = entry, extended
-            return extended
-
-    def _create_hidden(self, entry: CatalogTable, definition: Definition) -> CatalogTable:
-        """Create a variant of a table under a name that no user sees."""
-        storage_name = self._permanent.free_storage_name(
-            (entry.storage_name[0], _valid_name(entry.name[1]) + _HINTED_SUFFIX)
-        )
-        hidden = make_catalog_table(entry.name, definition, storage_name, storage_name, entry.source_catalog)
-        self._spark_catalog.register(hidden)
-        self._spark_catalog.create_source(hidden)
-        return hidden
-
     def close(self) -> None:
         """Drop what other clients of a Spark Connect server would still see after the session has ended."""
         self._spark_catalog.drop_private_database()
@@ -391,10 +381,11 @@ class Tables:
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
             if database:
+                full_name = ".".join(table.name)
                 raise StatementError(
-                    f"CREATE TEMPORARY TABLE {'.'.join(table.name)}: a temporary table has no database. Remove "
+                    f"CREATE TEMPORARY TABLE {full_name}: a temporary table has no database. Remove "
                     f"'{'.'.join(table.name[:-1])}'.",
-                    table=".".join(table.name),
+                    table=full_name,
                 )
             return ("", name)
         target = (database[-1] if database else self._spark_catalog.current_database(), name)
@@ -418,11 +409,9 @@ class Tables:
         if private_database is not None:
             self._check_unique(name)
         if not database:  # the storage name differs, because a permanent table may have the same name
+            storage_database = private_database or self._spark_catalog.current_database()
             storage_name = self._permanent.free_storage_name(
-                (
-                    private_database or self._spark_catalog.current_database(),
-                    _valid_name(table_name) + _TEMPORARY_SUFFIX,
-                )
+                (storage_database, _valid_name(table_name) + _TEMPORARY_SUFFIX)
             )
             return make_catalog_table(name, definition, storage_name, storage_name, source_catalog)
         is_view = table.computed_columns or private_database is not None or source_catalog != SESSION_CATALOG

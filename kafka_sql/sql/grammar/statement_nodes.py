@@ -55,11 +55,7 @@ class LikeDeclaration:
 
 @dataclass
 class Declaration:
-    """A CREATE TABLE statement as written, in order.
-
-    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
-    (its names in Spark).
-    """
+    """A CREATE TABLE statement as written, in order."""
 
     name: tuple[str, ...]
     temporary: bool = False

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
+from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import to_declaration, to_table
@@ -80,17 +78,10 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, sp
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(spark, tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)
-    if old is not None and not declaration.replace:
-        if declaration.if_not_exists:
-            return empty_dataframe(spark)
-        raise TableExistsError(
-            f"Table '{old.definition.name}' already exists. DROP TABLE it first, or use CREATE OR REPLACE TABLE or "
-            "CREATE TABLE IF NOT EXISTS.",
-            table=old.definition.name,
-        )
     # use the entry from here on: its name could resolve to a temporary table
-    entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
-    assert entry is not None
+    entry = tables.create(table, replace=declaration.replace)
+    if entry is None:
+        return empty_dataframe(spark)
     statement = Insert(table.name, query, by_name=True)
     try:
         return run_job(spark, plan_insert_into(spark, tables, entry, statement, query, spark_sql), spark_sql)

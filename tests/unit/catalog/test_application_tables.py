@@ -23,9 +23,9 @@ def test_names_in_use_get_a_number() -> None:
     names = []
     for _ in range(3):
         names.append(tables.free_storage_name(("shop", "o")))
-        tables.reserve(names[-1])
+        tables.storage_names.add(names[-1])
     assert names == [("shop", "o"), ("shop", "o_2"), ("shop", "o_3")]
-    tables.release(("shop", "o_2"))
+    tables.storage_names.discard(("shop", "o_2"))
     assert tables.free_storage_name(("shop", "o")) == ("shop", "o_2")
     assert tables.free_storage_name(("default", "o")) == ("default", "o")
 
@@ -34,7 +34,7 @@ def test_names_that_are_not_tables_of_a_user_are_hidden() -> None:
     tables = ApplicationTables()
     tables.put(entry("o"))
     for name in ("o", "o__kafka"):
-        tables.reserve(("shop", name))
+        tables.storage_names.add(("shop", name))
     assert tables.internal_names() == {"o__kafka"}
 
 

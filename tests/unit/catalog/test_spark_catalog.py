@@ -195,9 +195,9 @@ def test_dropping_a_source_releases_its_name() -> None:
     tables = ApplicationTables()
     catalog = Spark().catalog_of_session(tables)
     catalog.create_source(entry())
-    assert tables.is_reserved(("default", "o"))
+    assert ("default", "o") in tables.storage_names
     catalog.drop_source(entry())
-    assert not tables.is_reserved(("default", "o"))
+    assert ("default", "o") not in tables.storage_names
 
 
 def test_a_table_of_an_ended_application_is_replaced() -> None:
