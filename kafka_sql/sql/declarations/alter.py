@@ -13,6 +13,7 @@ from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.sql.grammar.statement_nodes import (
     AddOrModify,
     Alteration,
+    Change,
     ColumnDeclaration,
     ColumnPosition,
     Declaration,
@@ -35,44 +36,48 @@ def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
         MissingOptionError: an option changes where the other options' secrets are sent.
     """
     statement = f"ALTER TABLE {'.'.join(alteration.name)}"
-    match alteration.change:
-        case AddOrModify() as change:
-            return _add_or_modify(base, change, statement)
+    try:
+        return _apply(base, alteration.change, statement)
+    except SchemaError as e:
+        raise e.with_prefix(f"{statement}: ") from None
+
+
+def _apply(base: Declaration, change: Change, statement: str) -> Declaration:
+    match change:
+        case AddOrModify():
+            return _add_or_modify(base, change)
         case DropColumns(columns):
-            return _drop_columns(base, columns, statement)
-        case RenameColumn() as change:
-            return _rename_column(base, change, statement)
+            return _drop_columns(base, columns)
+        case RenameColumn(old, new):
+            return _rename_column(base, old, new)
         case DropKey(constraint):
-            return _drop_key(base, constraint, statement)
+            return _drop_key(base, constraint)
         case DropWatermark():
             if not base.watermarks:
-                raise SchemaError(f"{statement}: The base table does not define any watermark strategy.")
+                raise SchemaError("The base table does not define any watermark strategy.")
             return replace(base, watermarks=[])
         case SetOptions(options):
             return _set_options(base, options, statement)
         case ResetOptions(keys):
             return _reset_options(base, keys, statement)
         case _:
-            raise AssertionError(alteration.change)
+            raise AssertionError(change)
 
 
-def _drop_columns(base: Declaration, names: tuple[str, ...], statement: str) -> Declaration:
+def _drop_columns(base: Declaration, names: tuple[str, ...]) -> Declaration:
     for name in names:
         if names.count(name) > 1:
-            raise SchemaError(f"{statement}: Duplicate column `{name}`.", column=name)
-        _check_unused(base, name, statement, dropped=names)
+            raise SchemaError(f"Duplicate column `{name}`.", column=name)
+        _check_unused(base, name, dropped=names)
         if any(name in key.columns for key in base.keys):
-            raise SchemaError(
-                f"{statement}: The column `{name}` is used as the primary key. DROP PRIMARY KEY first.", column=name
-            )
+            raise SchemaError(f"The column `{name}` is used as the primary key. DROP PRIMARY KEY first.", column=name)
     return replace(base, columns=[c for c in base.columns if c.name not in names])
 
 
-def _rename_column(base: Declaration, change: RenameColumn, statement: str) -> Declaration:
-    old, new = change.old, change.new
-    _check_unused(base, old, statement)
+def _rename_column(base: Declaration, old: str, new: str) -> Declaration:
+    _check_unused(base, old)
     if any(c.name == new for c in base.columns):
-        raise SchemaError(f"{statement}: The column `{new}` already existed in table schema.", column=new)
+        raise SchemaError(f"The column `{new}` already existed in table schema.", column=new)
 
     def rename(column: str) -> str:
         return new if column == old else column
@@ -84,40 +89,38 @@ def _rename_column(base: Declaration, change: RenameColumn, statement: str) -> D
     )
 
 
-def _drop_key(base: Declaration, constraint: str | None, statement: str) -> Declaration:
+def _drop_key(base: Declaration, constraint: str | None) -> Declaration:
     if not base.keys:
-        raise SchemaError(f"{statement}: The base table does not define any primary key.")
+        raise SchemaError("The base table does not define any primary key.")
     key = base.keys[0]
     name = key.name or "PK_" + "_".join(key.columns)  # Flink's default name
     if constraint is not None and constraint != name:
         raise SchemaError(
-            f"{statement}: The base table does not define a primary key constraint named '{constraint}'. Available "
+            f"The base table does not define a primary key constraint named '{constraint}'. Available "
             f"constraint name: ['{name}']."
         )
     return replace(base, keys=[])
 
 
-def _check_unused(base: Declaration, name: str, statement: str, dropped: Iterable[str] = ()) -> None:
+def _check_unused(base: Declaration, name: str, dropped: Iterable[str] = ()) -> None:
     """Reject a column that does not exist, or that is still referenced by a column that is not dropped with it."""
     names = [c.name for c in base.columns]
     if name not in names:
         suggestion = did_you_mean(name, names)
-        raise SchemaError(
-            f"{statement}: The column `{name}` does not exist in the base table.{suggestion}", column=name
-        )
-    dependents = sorted(c.name for c in base.columns if c.name not in dropped and name in _referenced_columns_of(c))
+        raise SchemaError(f"The column `{name}` does not exist in the base table.{suggestion}", column=name)
+    dependents = sorted(
+        c.name
+        for c in base.columns
+        if c.name not in dropped and c.expression is not None and name in _referenced_columns(c.expression)
+    )
     if dependents:
         columns = ", ".join(f"`{dependent}`" for dependent in dependents)
-        raise SchemaError(f"{statement}: The column `{name}` is referenced by computed column {columns}.", column=name)
+        raise SchemaError(f"The column `{name}` is referenced by computed column {columns}.", column=name)
     if any(name == w.column or name in _referenced_columns(w.expression) for w in base.watermarks):
         raise SchemaError(
-            f"{statement}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first.",
+            f"The column `{name}` is referenced by watermark expression. DROP WATERMARK first.",
             column=name,
         )
-
-
-def _referenced_columns_of(column: ColumnDeclaration) -> set[str]:
-    return _referenced_columns(column.expression) if column.expression is not None else set()
 
 
 def _referenced_columns(expression: exp.Expr) -> set[str]:
@@ -149,23 +152,23 @@ def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> 
     return replace(base, options=list(new.items()))
 
 
-def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> Declaration:
+def _add_or_modify(base: Declaration, change: AddOrModify) -> Declaration:
     """Add or replace columns, the primary key and the watermark."""
     columns = list(base.columns)
     declared: set[str] = set()
     for column, position in change.columns:
         if column.name in declared:
-            raise SchemaError(f"{statement}: Encounter duplicate column `{column.name}`.", column=column.name)
+            raise SchemaError(f"Encounter duplicate column `{column.name}`.", column=column.name)
         declared.add(column.name)
         old = next((c for c in columns if c.name == column.name), None)
-        _check_column(base, column.name, old, change.is_modify, statement)
+        _check_column(base, column.name, old, change.is_modify)
         if old is not None and column.comment is None:
             column = replace(column, comment=old.comment)
-        _place_column(columns, column, old, position, statement)
+        _place_column(columns, column, old, position)
     if change.keys:
-        _check_key(base, change.is_modify, statement)
+        _check_key(base, change.is_modify)
     if change.watermarks:
-        _check_watermark(base, change.is_modify, statement)
+        _check_watermark(base, change.is_modify)
     return replace(
         base,
         columns=columns,
@@ -174,16 +177,14 @@ def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> De
     )
 
 
-def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, is_modify: bool, statement: str) -> None:
+def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, is_modify: bool) -> None:
     if is_modify and old is None:
         suggestion = did_you_mean(name, [c.name for c in base.columns])
         raise SchemaError(
-            f"{statement}: Try to modify a column `{name}` which does not exist in the table.{suggestion}", column=name
+            f"Try to modify a column `{name}` which does not exist in the table.{suggestion}", column=name
         )
     if not is_modify and old is not None:
-        raise SchemaError(
-            f"{statement}: Try to add a column `{name}` which already exists in the table. Use MODIFY.", column=name
-        )
+        raise SchemaError(f"Try to add a column `{name}` which already exists in the table. Use MODIFY.", column=name)
 
 
 def _place_column(
@@ -191,7 +192,6 @@ def _place_column(
     column: ColumnDeclaration,
     old: ColumnDeclaration | None,
     position: ColumnPosition | None,
-    statement: str,
 ) -> None:
     if position is None:
         if old is None:
@@ -201,38 +201,34 @@ def _place_column(
         return
     if position.after is not None and position.after not in [c.name for c in columns]:
         raise SchemaError(
-            f"{statement}: Referenced column `{position.after}` by 'AFTER' does not exist in the table.",
+            f"Referenced column `{position.after}` by 'AFTER' does not exist in the table.",
             column=position.after,
         )
     if position.after == column.name:
-        raise SchemaError(f"{statement}: column `{column.name}` cannot be placed AFTER itself.", column=column.name)
+        raise SchemaError(f"column `{column.name}` cannot be placed AFTER itself.", column=column.name)
     if old is not None:
         columns.remove(old)
     names = [c.name for c in columns]
     columns.insert(names.index(position.after) + 1 if position.after is not None else 0, column)
 
 
-def _check_key(base: Declaration, is_modify: bool, statement: str) -> None:
+def _check_key(base: Declaration, is_modify: bool) -> None:
     if is_modify and not base.keys:
-        raise SchemaError(
-            f"{statement}: The base table does not define any primary key constraint. You might want to add a new one."
-        )
+        raise SchemaError("The base table does not define any primary key constraint. You might want to add a new one.")
     if not is_modify and base.keys:
         names = "`, `".join(base.keys[0].columns)
         raise SchemaError(
-            f"{statement}: The base table has already defined the primary key constraint [`{names}`]. You might "
+            f"The base table has already defined the primary key constraint [`{names}`]. You might "
             "want to drop it before adding a new one."
         )
 
 
-def _check_watermark(base: Declaration, is_modify: bool, statement: str) -> None:
+def _check_watermark(base: Declaration, is_modify: bool) -> None:
     if is_modify and not base.watermarks:
-        raise SchemaError(
-            f"{statement}: The base table does not define any watermark. You might want to add a new one."
-        )
+        raise SchemaError("The base table does not define any watermark. You might want to add a new one.")
     if not is_modify and base.watermarks:
         watermark = base.watermarks[0]
         raise SchemaError(
-            f"{statement}: The base table has already defined the watermark strategy `{watermark.column}` AS "
+            f"The base table has already defined the watermark strategy `{watermark.column}` AS "
             f"{watermark.text}. You might want to drop it before adding a new one."
         )

@@ -1,4 +1,7 @@
-"""Translate computed columns; those without an equivalent of Flink's expression are Spark's if the table allows it."""
+"""Translate computed columns, and warn of what has another meaning in Spark's queries or is less precise.
+
+Those without an equivalent of Flink's expression are Spark's expressions if the table allows it.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,34 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+from sqlglot import exp
+
 from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
-from kafka_sql.sql.declarations.semantic_differences import warn_of_semantic_differences
 from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration
-from kafka_sql.sql.grammar.types import FlinkType
+from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType
 from kafka_sql.sql.recognize import lexer
 
 _LOG = logging.getLogger("kafka_sql.sql.declarations")
-_WARNING: Final = (
+_FALLBACK: Final = (
     "Computed column '%s' is Spark's expression, with Spark's values, as '%s' = '%s' allows. Flink's is not available: "
     "%s"
+)
+_INTEGER_DIVISION: Final = (
+    "Computed column '%s': '/' divides integers as in Flink, so 5 / 2 is 2. In a query, '/' is Spark's, and 5 / 2 is "
+    "2.5; write 'div' there."
+)
+_ARRAY_ELEMENT: Final = (
+    "Computed column '%s': arrays start at 1 as in Flink, so a[1] is the first element. In a query, a[1] is Spark's, "
+    "and the second element; write element_at(a, 1) there."
+)
+_NANOSECONDS: Final = (
+    "Column '%s': %s has microseconds, because Spark has no nanoseconds. Digits after the sixth are dropped when a "
+    "value is read, and are zeros when it is written."
 )
 
 
@@ -46,7 +62,7 @@ def translate_column(
         raise AssertionError("a computed column has an expression")
     try:
         translated = translate_expression(column.expression, column.name, column_types, expressions)
-        warn_of_semantic_differences(column.expression, column.name, column_types, expressions)
+        _warn_of_semantic_differences(column.expression, column.name, column_types, expressions)
         return translated
     except UnsupportedSqlError as e:
         if options.get(COMPUTED_FALLBACK.key, "").lower() != SPARK:
@@ -57,7 +73,7 @@ def translate_column(
         type = expressions.type_of(sql, column_types) if expressions is not None else None
     except UntranslatableError as e:
         raise UnsupportedSqlError(f"Computed column '{column.name}': {reason} As Spark's expression: {e}") from e
-    _warn(column.name, reason)
+    _warn(_FALLBACK, column.name, COMPUTED_FALLBACK.key, SPARK, reason)
     return TypedExpression(f"({sql})", type)
 
 
@@ -75,6 +91,37 @@ def _to_spark_sql(column: ColumnDeclaration) -> str:
     return "".join([*parts, text[end:]])
 
 
+def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
+    """Log a warning for each TIMESTAMP(7) to TIMESTAMP(9), even inside other types, once per column name."""
+    if type.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and type.precision > SPARK_PRECISION:
+        _warn(_NANOSECONDS, column, type.text or f"{type.name}({type.precision})")
+    for element in type.elements:
+        warn_of_nanoseconds(element, column)
+    for field in type.fields:
+        warn_of_nanoseconds(field.type, f"{column}.{field.name}")
+
+
+def _warn_of_semantic_differences(
+    node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], expressions: SparkExpressions | None
+) -> None:
+    """Log a warning for each expression that has another meaning in Spark's queries, once per column name.
+
+    Args:
+        node: the expression of a computed column, which can be translated.
+    """
+    for part in node.walk():
+        if isinstance(part, exp.Div):
+            types = [
+                translate_expression(side, column, column_types, expressions).type for side in (part.left, part.right)
+            ]
+            if all(type is not None and type.name in INTEGERS for type in types):
+                _warn(_INTEGER_DIVISION, column)
+        elif isinstance(part, exp.Bracket):
+            type = translate_expression(part.this, column, column_types, expressions).type
+            if type is not None and type.name == "ARRAY":
+                _warn(_ARRAY_ELEMENT, column)
+
+
 @functools.lru_cache(maxsize=1000)
-def _warn(column: str, reason: str) -> None:
-    _LOG.warning(_WARNING, column, COMPUTED_FALLBACK.key, SPARK, reason)
+def _warn(message: str, *values: str) -> None:
+    _LOG.warning(message, *values)

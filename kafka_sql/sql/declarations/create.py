@@ -14,8 +14,7 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.options.connector_choice import reject_other_connector
-from kafka_sql.sql.declarations.computed_columns import translate_column
-from kafka_sql.sql.declarations.semantic_differences import warn_of_nanoseconds
+from kafka_sql.sql.declarations.computed_columns import translate_column, warn_of_nanoseconds
 from kafka_sql.sql.declarations.watermark_delay import watermark_delay
 from kafka_sql.sql.expressions.event_time import event_time_source, is_proctime
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions

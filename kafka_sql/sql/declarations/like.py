@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_sql.errors import ConflictingOptionsError, MissingOptionError, SchemaError, UnsupportedSqlError
+from kafka_sql.errors import ConflictingOptionsError, KafkaSqlError, SchemaError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
@@ -30,6 +30,13 @@ def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
         ConflictingOptionsError: both set the same option, and OPTIONS is INCLUDING.
         MissingOptionError: an option changes where inherited secrets are sent.
     """
+    try:
+        return _merge(declaration, base)
+    except KafkaSqlError as e:
+        raise e.with_prefix("LIKE: ") from None
+
+
+def _merge(declaration: Declaration, base: Declaration) -> Declaration:
     assert declaration.like is not None
     strategies = _resolve_strategies(declaration.like.options)
     return replace(
@@ -48,11 +55,11 @@ def _resolve_strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
     for strategy, feature in options:
         if feature in specified:
             raise UnsupportedSqlError(
-                f"LIKE: Each like option feature can be declared only once: {feature} is declared twice."
+                f"Each like option feature can be declared only once: {feature} is declared twice."
             )
         if strategy == "OVERWRITING" and feature in _NEVER_OVERWRITING:
             raise UnsupportedSqlError(
-                f"LIKE: Illegal merging strategy 'OVERWRITING' for '{feature}' option. Use INCLUDING or EXCLUDING."
+                f"Illegal merging strategy 'OVERWRITING' for '{feature}' option. Use INCLUDING or EXCLUDING."
             )
         specified[feature] = strategy
     everything = dict.fromkeys(_DEFAULT_STRATEGIES, specified["ALL"]) if "ALL" in specified else {}
@@ -77,7 +84,7 @@ def _merge_columns(
 def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, strategies: dict[str, str]) -> None:
     if old is None:
         return
-    exists = f"LIKE: A column named '{column.name}' already exists in the base table."
+    exists = f"A column named '{column.name}' already exists in the base table."
     if column.is_physical:
         raise SchemaError(f"{exists} Remove it or choose another name.")
     feature = _feature(column)
@@ -88,7 +95,7 @@ def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, stra
         )
     if strategies[feature] != "OVERWRITING":
         raise SchemaError(
-            f"LIKE: A {feature.lower()} column named '{column.name}' already exists in the base table. You might want "
+            f"A {feature.lower()} column named '{column.name}' already exists in the base table. You might want "
             f"to specify EXCLUDING {feature} or OVERWRITING {feature}.",
             column=column.name,
         )
@@ -101,9 +108,7 @@ def _feature(column: ColumnDeclaration) -> str:
 def _merge_keys(strategy: str, declaration: Declaration, base: Declaration) -> list[KeyDeclaration]:
     inherited = base.keys if strategy == "INCLUDING" else []
     if inherited and declaration.keys:
-        raise SchemaError(
-            "LIKE: The base table already has a primary key. You might want to specify EXCLUDING CONSTRAINTS."
-        )
+        raise SchemaError("The base table already has a primary key. You might want to specify EXCLUDING CONSTRAINTS.")
     return [*inherited, *declaration.keys]
 
 
@@ -114,7 +119,7 @@ def _merge_watermarks(
     for watermark in declared:
         if watermark.column in inherited and strategy != "OVERWRITING":
             raise SchemaError(
-                f"LIKE: There already exists a watermark spec for column '{watermark.column}' in the base table. You "
+                f"There already exists a watermark spec for column '{watermark.column}' in the base table. You "
                 "might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS.",
                 column=watermark.column,
             )
@@ -130,14 +135,11 @@ def _merge_options(
         if key in inherited and strategy != "OVERWRITING":
             value = mask_value(key, inherited[key])
             raise ConflictingOptionsError(
-                f"LIKE: There already exists an option ['{key}' -> '{value}'] in the base table. You might want to "
+                f"There already exists an option ['{key}' -> '{value}'] in the base table. You might want to "
                 "specify EXCLUDING OPTIONS or OVERWRITING OPTIONS.",
                 option=key,
             )
     specified = {key for key, _ in declared}
-    try:
-        check_inherited_secrets(inherited, inherited | dict(declared), specified)
-    except MissingOptionError as e:
-        raise e.with_prefix("LIKE: ") from None
+    check_inherited_secrets(inherited, inherited | dict(declared), specified)
     # to_table rejects duplicate keys
     return [*((k, v) for k, v in inherited.items() if k not in specified), *declared]
