@@ -21,7 +21,7 @@ from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
-from kafka_sql.kafka.protocol.list_offsets import list_latest_offset, read_list_offsets
+from kafka_sql.kafka.protocol.fetch import list_latest_offset, read_list_offsets
 from kafka_sql.kafka.protocol.retries import api_limit, open_request_pool, retry_until
 from kafka_sql.kafka.topic_partition import DECISION_LOG_TOPIC
 

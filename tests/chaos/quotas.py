@@ -11,7 +11,8 @@ from kafka_sql.embedded.loopback import HOST
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.messages import Request
 
 _ALTER_CLIENT_QUOTAS: Final = cast(ApiKey, 49)
 

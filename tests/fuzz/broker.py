@@ -37,7 +37,7 @@ _READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
         else transactions._read_coordinator(response)
     ),
     ApiKey.INIT_PRODUCER_ID: transactions.read_init_producer_id,
-    ApiKey.END_TXN: transactions.read_error_code,
+    ApiKey.END_TXN: transactions.read_end_txn,
     ApiKey.DESCRIBE_PRODUCERS: transactions.read_describe_producers,
     ApiKey.DESCRIBE_TRANSACTIONS: transactions.read_describe_transactions,
     ApiKey.LIST_TRANSACTIONS: transactions.read_list_transactions,

@@ -21,7 +21,8 @@ from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.writes.producer import cached_direct_producer
 from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from tests.certificates import STORE_PASSWORD, create_authority, create_jks_store, create_trust_store, sign_certificate
 from tests.fuzz.broker import CORPUS

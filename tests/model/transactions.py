@@ -332,7 +332,7 @@ def _transactions() -> SimpleNamespace:
         end_txn=lambda key, number, epoch, committed: _Request(end, "end", epoch, (), committed),
         read_init_producer_id=lambda response: response,
         read_add_partitions_to_txn=lambda response: response,
-        read_error_code=lambda response: response,
+        read_end_txn=lambda response: response,
     )
 
 

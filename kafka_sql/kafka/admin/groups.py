@@ -17,8 +17,8 @@ from kafka_sql.kafka.direct.coordinator import Coordinator
 from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import groups
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.errors import check_complete
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.retries import open_request_pool
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.kafka.protocol.transactions import GROUP

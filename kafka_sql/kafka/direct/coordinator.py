@@ -12,9 +12,10 @@ from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.retries import api_limit, block_limit, delivery_limit, retry_until
 
 T = TypeVar("T")

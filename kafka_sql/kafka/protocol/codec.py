@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
+_NEVER: Final = 1 << 15
+
 
 class ApiKey(IntEnum):
-    """The requests that this package knows, by the numbers of https://kafka.apache.org/protocol#protocol_api_keys."""
+    """The requests that this package knows, by the numbers of https://kafka.apache.org/protocol#protocol_api_keys.
 
-    PRODUCE = 0
-    FETCH = 1
-    LIST_OFFSETS = 2
-    METADATA = 3
-    OFFSET_COMMIT = 8
-    OFFSET_FETCH = 9
-    FIND_COORDINATOR = 10
-    DESCRIBE_GROUPS = 15
+    Attributes:
+        first_flexible: the first version with compact types and tagged fields (KIP-482).
+        first_throttled: the first version for which the client waits for the throttle time. For older ones, a broker
+            delays its response instead (KIP-219).
+    """
+
+    first_flexible: int
+    first_throttled: int
+
+    def __new__(cls, number: int, first_flexible: int = _NEVER, first_throttled: int = 0) -> ApiKey:
+        """Create a key with these versions of its API."""
+        member = int.__new__(cls, number)
+        member._value_, member.first_flexible, member.first_throttled = number, first_flexible, first_throttled
+        return member
+
+    PRODUCE = 0, 9, 6
+    FETCH = 1, 12, 8
+    LIST_OFFSETS = 2, 6, 3
+    METADATA = 3, 9, 6
+    OFFSET_COMMIT = 8, 8, 4
+    OFFSET_FETCH = 9, 6, 4
+    FIND_COORDINATOR = 10, 3, 2
+    DESCRIBE_GROUPS = 15, 5, 2
     SASL_HANDSHAKE = 17
-    API_VERSIONS = 18
+    API_VERSIONS = 18, 3, 2
     CREATE_TOPICS = 19
-    INIT_PRODUCER_ID = 22
-    ADD_PARTITIONS_TO_TXN = 24
-    END_TXN = 26
+    INIT_PRODUCER_ID = 22, 2, 1
+    ADD_PARTITIONS_TO_TXN = 24, 3, 1
+    END_TXN = 26, 3, 1
     DESCRIBE_CONFIGS = 32
-    SASL_AUTHENTICATE = 36
-    DESCRIBE_PRODUCERS = 61
-    DESCRIBE_TRANSACTIONS = 65
-    LIST_TRANSACTIONS = 66
+    SASL_AUTHENTICATE = 36, 2
+    DESCRIBE_PRODUCERS = 61, 0
+    DESCRIBE_TRANSACTIONS = 65, 0
+    LIST_TRANSACTIONS = 66, 0
     DESCRIBE_TOPIC_PARTITIONS = 75
 
     @property
@@ -40,49 +57,9 @@ class ApiKey(IntEnum):
         return "".join(word.capitalize() for word in self.name.split("_"))
 
 
-_FIRST_FLEXIBLE_VERSIONS: Final[Mapping[ApiKey, int]] = {
-    ApiKey.PRODUCE: 9,
-    ApiKey.FETCH: 12,
-    ApiKey.LIST_OFFSETS: 6,
-    ApiKey.METADATA: 9,
-    ApiKey.OFFSET_COMMIT: 8,
-    ApiKey.OFFSET_FETCH: 6,
-    ApiKey.FIND_COORDINATOR: 3,
-    ApiKey.DESCRIBE_GROUPS: 5,
-    ApiKey.API_VERSIONS: 3,
-    ApiKey.INIT_PRODUCER_ID: 2,
-    ApiKey.ADD_PARTITIONS_TO_TXN: 3,
-    ApiKey.END_TXN: 3,
-    ApiKey.SASL_AUTHENTICATE: 2,
-    ApiKey.DESCRIBE_PRODUCERS: 0,
-    ApiKey.DESCRIBE_TRANSACTIONS: 0,
-    ApiKey.LIST_TRANSACTIONS: 0,
-}
-# Before these versions, a broker that throttles a client delays its response instead (KIP-219).
-_FIRST_VERSIONS_THROTTLED_BY_CLIENT: Final[Mapping[ApiKey, int]] = {
-    ApiKey.PRODUCE: 6,
-    ApiKey.FETCH: 8,
-    ApiKey.LIST_OFFSETS: 3,
-    ApiKey.METADATA: 6,
-    ApiKey.OFFSET_COMMIT: 4,
-    ApiKey.OFFSET_FETCH: 4,
-    ApiKey.FIND_COORDINATOR: 2,
-    ApiKey.DESCRIBE_GROUPS: 2,
-    ApiKey.API_VERSIONS: 2,
-    ApiKey.INIT_PRODUCER_ID: 1,
-    ApiKey.ADD_PARTITIONS_TO_TXN: 1,
-    ApiKey.END_TXN: 1,
-}
-
-
 def is_flexible(key: ApiKey, version: int) -> bool:
     """Return whether a version of an API has compact types and tagged fields (KIP-482)."""
-    return version >= _FIRST_FLEXIBLE_VERSIONS.get(key, 1 << 15)
-
-
-def is_throttled_by_client(key: ApiKey, version: int) -> bool:
-    """Return whether the client, and not the broker, has to wait for the throttle time of a response."""
-    return version >= _FIRST_VERSIONS_THROTTLED_BY_CLIENT.get(key, 0)
+    return version >= key.first_flexible
 
 
 class MalformedResponse(ConnectionError):
@@ -148,6 +125,7 @@ class Reader:
     Attributes:
         version: the version of the API.
         flexible: whether strings, bytes and arrays are compact, and there are tagged fields.
+        throttle: takes the throttle time in milliseconds.
 
     Raises:
         MalformedResponse: by every method, if the body ends early or a string is not UTF-8.
@@ -160,24 +138,18 @@ class Reader:
         flexible: bool = False,
         throttle: Callable[[int], None] = lambda milliseconds: None,
     ) -> None:
-        """Create a reader at the start of the body.
-
-        Args:
-            throttle: receives the throttle time.
-        """
+        """Create a reader at the start of the body."""
         self._body, self._at = memoryview(body), 0
-        self.version, self.flexible, self._throttle = version, flexible, throttle
-
-    def throttle_time(self) -> int:
-        """Read the throttle time in milliseconds. The connection waits for it if the client has to (KIP-219)."""
-        milliseconds: int = self.number("i")
-        self._throttle(milliseconds)
-        return milliseconds
+        self.version, self.flexible, self.throttle = version, flexible, throttle
 
     def number(self, layout: str) -> Any:
         """Read one number: b, h, i or q, or ? for a boolean."""
         (value,) = struct.unpack(">" + layout, self._bytes(struct.calcsize(">" + layout)))
         return value
+
+    def numbers(self, layout: struct.Struct) -> tuple[Any, ...]:
+        """Read several numbers."""
+        return layout.unpack(self._part(layout.size))
 
     def string(self) -> str | None:
         """Read a NULLABLE_STRING or COMPACT_NULLABLE_STRING."""

@@ -6,8 +6,8 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
@@ -22,12 +22,12 @@ from kafka_sql.kafka.protocol.addresses import (
     resolve,
 )
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.messages import Request, make_request, read_response
 from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
 from kafka_sql.version import VERSION
 
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
-_LATEST_API_VERSIONS: Final = 3
 # Requests that a broker with SASL has to support, even if it does not list them.
 _UNLISTED_SASL_VERSIONS: Final[dict[int, tuple[int, int]]] = {
     ApiKey.SASL_HANDSHAKE: (1, 1),
@@ -55,20 +55,6 @@ _BUFFERS: Final = {  # of a socket, in bytes; by default the operating system si
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
 # When this process sent the latest of the requests that timed out, in seconds of time.monotonic.
 _last_timed_out: Final[list[float]] = [0.0]
-
-
-class Request(NamedTuple):
-    """A request in every version that this package supports.
-
-    Attributes:
-        oldest, latest: the versions.
-        encode: returns the body in a version, given the version and whether it is flexible.
-    """
-
-    key: ApiKey
-    oldest: int
-    latest: int
-    encode: Callable[[int, bool], bytes]
 
 
 class Connection:
@@ -131,7 +117,7 @@ class Connection:
             _set_options(self._socket, config)
             if config.get("security.protocol", "plaintext").lower() in ("ssl", "sasl_ssl"):
                 self._socket = self._start_tls(self.address, config)
-            self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, _LATEST_API_VERSIONS)}
+            self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, 3)}
             self.versions = self._request_versions()
             if _uses_sasl(config):
                 self._authenticate(self.address, config)
@@ -285,7 +271,7 @@ class Connection:
         finally:
             self._socket.settimeout(self._timeout)
         version = self.choose_version(request.key, request.oldest, request.latest)
-        throttle = self.throttle if codec.is_throttled_by_client(request.key, version) else lambda milliseconds: None
+        throttle = self.throttle if version >= request.key.first_throttled else lambda milliseconds: None
         response = Reader(self._message, version, codec.is_flexible(request.key, version), throttle)
         self._message, self._filled, self._has_size = bytearray(4), 0, False
         self._responses += 1
@@ -352,9 +338,10 @@ class Connection:
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)
         self.versions = {**_UNLISTED_SASL_VERSIONS, **self.versions}
-        response = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, 1, lambda _, flexible: codec.string(name, flexible)))
-        if response.number("h") != ErrorCode.NONE:
-            supported = ", ".join(str(m) for m in response.array(response.string))
+        handshake = self.ask(make_request(ApiKey.SASL_HANDSHAKE, mechanism=name))
+        response = read_response(handshake, ApiKey.SASL_HANDSHAKE)
+        if response["error_code"] != ErrorCode.NONE:
+            supported = ", ".join(response["mechanisms"])
             raise BrokerError(
                 f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}.",
                 servers=f"{address[0]}:{address[1]}",
@@ -363,8 +350,9 @@ class Connection:
         try:
             message = next(exchange)
             while True:
-                response = self.ask(_sasl_authenticate(message))
-                code, text, challenge = response.number("h"), response.string(), response.data()
+                request = make_request(ApiKey.SASL_AUTHENTICATE, auth_bytes=message)
+                response = read_response(self.ask(request), ApiKey.SASL_AUTHENTICATE)
+                code, text = response["error_code"], response["error_message"]
                 if code != ErrorCode.NONE:
                     if discard_credentials(config):
                         raise ConnectionError(f"SASL authentication failed: {text or error_text(code)}")
@@ -373,7 +361,7 @@ class Connection:
                         "Check 'properties.sasl.*'.",
                         servers=f"{address[0]}:{address[1]}",
                     )
-                message = exchange.send(challenge)
+                message = exchange.send(bytes(response["auth_bytes"]))
         except StopIteration:
             return
         except ValueError:  # invalid base64 or UTF-8
@@ -383,7 +371,10 @@ class Connection:
             ) from None
 
     def _request_versions(self) -> dict[int, tuple[int, int]]:
-        response = self.ask(Request(ApiKey.API_VERSIONS, 0, _LATEST_API_VERSIONS, _encode_api_versions))
+        # brokers show the name and version of a client to their operators (KIP-511)
+        response = self.ask(
+            make_request(ApiKey.API_VERSIONS, client_software_name="kafka-sql", client_software_version=VERSION)
+        )
         code = response.number("h")
         if code == ErrorCode.UNSUPPORTED_VERSION and response.version > 0:
             self.versions = {ApiKey.API_VERSIONS: (0, 0)}  # which every broker supports
@@ -399,26 +390,12 @@ class Connection:
 
         versions = dict(response.array(supported))
         if response.version > 0:
-            response.throttle_time()
+            response.throttle(response.number("i"))
         return versions
-
-
-def _encode_api_versions(version: int, flexible: bool) -> bytes:
-    """Encode the name and version of this client, which brokers show to their operators (KIP-511)."""
-    if not flexible:
-        return b""
-    return codec.string("kafka-sql", flexible) + codec.string(VERSION, flexible) + codec.tags(flexible)
 
 
 def _uses_sasl(config: Mapping[str, str]) -> bool:
     return config.get("security.protocol", "plaintext").lower().startswith("sasl")
-
-
-def _sasl_authenticate(message: bytes) -> Request:
-    def encode(version: int, flexible: bool) -> bytes:
-        return codec.data(message, flexible) + codec.tags(flexible)
-
-    return Request(ApiKey.SASL_AUTHENTICATE, 0, 2, encode)
 
 
 def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:

@@ -1,26 +1,15 @@
-"""Request the record batches of a partition (Fetch).
-
-Layout: Fetch versions 4 to 12 of Apache Kafka's message definitions. Older versions do not report aborted transactions;
-newer ones name topics by their ids.
-"""
+"""Request the record batches of a partition (Fetch), and its first or end offset (ListOffsets)."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.connection import Request
+from kafka_sql.kafka.protocol.messages import Request, make_request, read_response
 
-_CONSUMER: Final = -1  # the id of a client that is not a replica
-_NO_SESSION: Final = (0, -1)  # session id and epoch (KIP-227)
-_UNKNOWN: Final = -1  # leader epoch, or first offset of a replica's log
-_FIRST_VERSION_WITH_LOG_START_OFFSET: Final = 5
-_FIRST_VERSION_WITH_SESSION: Final = 7
-_FIRST_VERSION_WITH_LEADER_EPOCH: Final = 9
-_FIRST_VERSION_WITH_RACK: Final = 11
-_FIRST_VERSION_WITH_LAST_FETCHED_EPOCH: Final = 12
+_LATEST: Final = -1  # in place of a timestamp
+_EARLIEST: Final = -2
 
 
 class FetchResult(NamedTuple):
@@ -65,65 +54,68 @@ def fetch(
         min_bytes: bytes of records to wait for.
         rack: the client's rack, for which the leader may return a preferred replica; empty to read from the leader.
     """
-
-    def encode(version: int, flexible: bool) -> bytes:
-        location = codec.pack("i", partition)
-        if version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
-            location += codec.pack("i", _UNKNOWN)
-        location += codec.pack("q", offset)
-        if version >= _FIRST_VERSION_WITH_LAST_FETCHED_EPOCH:
-            location += codec.pack("i", _UNKNOWN)
-        if version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
-            location += codec.pack("q", _UNKNOWN)
-        location += codec.pack("i", max_bytes) + codec.tags(flexible)
-        partitions = codec.string(topic, flexible) + codec.array([location], flexible) + codec.tags(flexible)
-        body = codec.pack("iiiib", _CONSUMER, wait_ms, min_bytes, max_bytes, int(committed))
-        if version >= _FIRST_VERSION_WITH_SESSION:
-            body += codec.pack("ii", *_NO_SESSION)
-        body += codec.array([partitions], flexible)
-        if version >= _FIRST_VERSION_WITH_SESSION:
-            body += codec.array([], flexible)  # partitions to remove from the session
-        if version >= _FIRST_VERSION_WITH_RACK:
-            body += codec.string(rack, flexible)
-        return body + codec.tags(flexible)
-
-    return Request(ApiKey.FETCH, 4, 12, encode)
+    location = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": max_bytes}
+    return make_request(
+        ApiKey.FETCH,
+        max_wait_ms=wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation_level=int(committed),
+        topics=[{"topic": topic, "partitions": [location]}],
+        forgotten_topics_data=[],
+        rack_id=rack,
+    )
 
 
 def read_fetch(response: Reader, partition: int) -> FetchResult:
     """Read the response to ``fetch``."""
-    throttle_ms, code = response.throttle_time(), int(ErrorCode.NONE)
-    if response.version >= _FIRST_VERSION_WITH_SESSION:
-        code = response.number("h")
-        response.number("i")  # session id
-
-    def pair() -> tuple[int, int]:
-        producer_and_offset = response.number("q"), response.number("q")
-        response.tags()
-        return producer_and_offset
-
-    def result() -> FetchResult:
-        number, code = response.number("i"), response.number("h")
-        high_watermark, stable = response.number("q"), response.number("q")
-        if response.version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
-            response.number("q")  # the first offset of the log
-        aborted = response.array(pair)
-        replica = response.number("i") if response.version >= _FIRST_VERSION_WITH_RACK else -1
-        records = response.view()
-        response.tags()
-        if number != partition:
-            raise MalformedResponse("the response is about another partition")
-        return FetchResult(code, high_watermark, stable, aborted, replica, records, throttle_ms)
-
-    def topic() -> list[FetchResult]:
-        response.string()
-        results = response.array(result)
-        response.tags()
-        return results
-
-    results = [result for topic in response.array(topic) for result in topic]
-    if not results and (code != ErrorCode.NONE or throttle_ms > 0):  # a throttled client gets no records
+    body = read_response(response, ApiKey.FETCH)
+    throttle_ms, code = body["throttle_time_ms"], body.get("error_code", ErrorCode.NONE)
+    if not body["responses"] and (code != ErrorCode.NONE or throttle_ms > 0):  # a throttled client gets no records
         return FetchResult(code, -1, -1, [], -1, memoryview(b""), throttle_ms)
+    result = _only_partition(body["responses"], partition)
+    return FetchResult(
+        result["error_code"],
+        result["high_watermark"],
+        result["last_stable_offset"],
+        [(aborted["producer_id"], aborted["first_offset"]) for aborted in result["aborted_transactions"]],
+        result.get("preferred_read_replica", -1),
+        result["records"],
+        throttle_ms,
+    )
+
+
+def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Request:
+    """Request the offset after the last record. Goes to the partition's leader.
+
+    Args:
+        committed: whether to return the last stable offset instead (isolation level ``read_committed``).
+    """
+    return _list_offset(topic, partition, _LATEST, int(committed))
+
+
+def list_earliest_offset(topic: str, partition: int) -> Request:
+    """Request the first offset of the log. Goes to the partition's leader."""
+    return _list_offset(topic, partition, _EARLIEST, 0)
+
+
+def _list_offset(topic: str, partition: int, timestamp: int, isolation_level: int) -> Request:
+    location = {"partition_index": partition, "timestamp": timestamp}
+    topics = [{"name": topic, "partitions": [location]}]
+    return make_request(ApiKey.LIST_OFFSETS, isolation_level=isolation_level, topics=topics)
+
+
+def read_list_offsets(response: Reader, partition: int) -> tuple[int, int]:
+    """Read the response to a request for one offset: the error code and the offset."""
+    result = _only_partition(read_response(response, ApiKey.LIST_OFFSETS)["topics"], partition)
+    return result["error_code"], result["offset"]
+
+
+def _only_partition(topics: list[dict[str, Any]], partition: int) -> dict[str, Any]:
+    """Return the part of a response about the only partition that was requested."""
+    results: list[dict[str, Any]] = [result for topic in topics for result in topic["partitions"]]
     if len(results) != 1:
         raise MalformedResponse(f"the response is about {len(results)} partitions instead of 1")
+    if results[0]["partition_index"] != partition:
+        raise MalformedResponse("the response is about another partition")
     return results[0]

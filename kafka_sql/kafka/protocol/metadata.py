@@ -1,7 +1,4 @@
-"""Request the brokers of a cluster, and the leaders of topics' partitions (Metadata).
-
-Layout: Metadata versions 4 to 12 of Apache Kafka's message definitions. Older ones may create missing topics.
-"""
+"""Request the brokers of a cluster, and the leaders of topics' partitions (Metadata)."""
 
 from __future__ import annotations
 
@@ -9,20 +6,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
-from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.kafka.protocol.messages import Request, make_request, read_response
 
-_AUTO_TOPIC_CREATION: Final = False
-_AUTHORIZED_OPERATIONS: Final = False  # not requested
 _NO_TOPIC_ID: Final = bytes(16)
-_FIRST_VERSION_WITH_OFFLINE_REPLICAS: Final = 5
-_FIRST_VERSION_WITH_LEADER_EPOCH: Final = 7
-_FIRST_VERSION_WITH_OPERATIONS: Final = 8
-_VERSIONS_WITH_CLUSTER_OPERATIONS: Final = range(8, 11)
-_FIRST_VERSION_WITH_TOPIC_ID: Final = 10
 
 
 class TopicMetadata(NamedTuple):
@@ -76,58 +65,19 @@ class Metadata(NamedTuple):
 
 def metadata(topics: Sequence[str]) -> Request:
     """Request the brokers and the given topics; without topics, the brokers only. Missing topics are not created."""
-
-    def encode(version: int, flexible: bool) -> bytes:
-        topic_id = _NO_TOPIC_ID if version >= _FIRST_VERSION_WITH_TOPIC_ID else b""
-        names = (topic_id + codec.string(name, flexible) + codec.tags(flexible) for name in topics)
-        options = [_AUTO_TOPIC_CREATION]
-        if version >= _FIRST_VERSION_WITH_OPERATIONS:
-            options.append(_AUTHORIZED_OPERATIONS)  # of the topics
-        if version in _VERSIONS_WITH_CLUSTER_OPERATIONS:
-            options.append(_AUTHORIZED_OPERATIONS)  # of the cluster
-        return codec.array(names, flexible) + codec.pack(f"{len(options)}?", *options) + codec.tags(flexible)
-
-    return Request(ApiKey.METADATA, 4, 12, encode)
+    return make_request(ApiKey.METADATA, topics=[{"topic_id": _NO_TOPIC_ID, "name": name} for name in topics])
 
 
 def read_metadata(response: Reader) -> Metadata:
     """Read the response to ``metadata``."""
-    nodes: dict[int, Address] = {}
-
-    def broker() -> None:
-        node = response.number("i")
-        nodes[node] = (str(response.string()), response.number("i"))
-        response.string()  # rack
-        response.tags()
-
-    def partition() -> tuple[int, int]:
-        response.number("h")  # error code: the leader is -1 then
-        number, leader = response.number("i"), response.number("i")
-        if response.version >= _FIRST_VERSION_WITH_LEADER_EPOCH:
-            response.number("i")
-        for _ in range(
-            3 if response.version >= _FIRST_VERSION_WITH_OFFLINE_REPLICAS else 2
-        ):  # replicas, in-sync replicas
-            response.array(lambda: response.number("i"))
-        response.tags()
-        return number, leader
-
-    def topic() -> tuple[str, TopicMetadata]:
-        code, name = response.number("h"), str(response.string())
-        if response.version >= _FIRST_VERSION_WITH_TOPIC_ID:
-            response.number("16s")
-        response.number("?")  # internal
-        leaders = dict(response.array(partition))
+    body = read_response(response, ApiKey.METADATA)
+    nodes: dict[int, Address] = {broker["node_id"]: (broker["host"], broker["port"]) for broker in body["brokers"]}
+    topics = dict[str, TopicMetadata]()
+    for topic in body["topics"]:
+        name = topic["name"]
+        leaders = {partition["partition_index"]: partition["leader_id"] for partition in topic["partitions"]}
         if sorted(leaders) != list(range(len(leaders))):
             raise MalformedResponse(f"the response leaves out partitions of topic {name!r}")
-        if response.version >= _FIRST_VERSION_WITH_OPERATIONS:
-            response.number("i")
-        response.tags()
-        return name, TopicMetadata(code, [nodes.get(leaders[number]) for number in range(len(leaders))])
-
-    response.throttle_time()
-    response.array(broker)
-    response.string()  # cluster id
-    response.number("i")  # controller
-    topics = dict(response.array(topic))
+        # without a leader, its id is -1
+        topics[name] = TopicMetadata(topic["error_code"], [nodes.get(leaders[i]) for i in range(len(leaders))])
     return Metadata(nodes, topics)

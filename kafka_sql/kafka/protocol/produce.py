@@ -1,25 +1,21 @@
-"""Send record batches to the leader of their partitions (Produce).
-
-Layout: Produce versions 3 to 11 of Apache Kafka's message definitions. Version 12 adds partitions to transactions
-implicitly (KIP-890); this package sends AddPartitionsToTxn.
-"""
+"""Send record batches to the leader of their partitions (Produce)."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.layouts import APIS
+from kafka_sql.kafka.protocol.messages import Request, read_response
 from kafka_sql.kafka.topic_partition import TopicPartition
 
-OLDEST_VERSION: Final = 3
+OLDEST_VERSION: Final = APIS[ApiKey.PRODUCE].oldest
 OLDEST_VERSION_WITH_ZSTD: Final = 7  # KIP-110
-LATEST_VERSION: Final = 11
-_FIRST_VERSION_WITH_LOG_START_OFFSET: Final = 5
-_FIRST_VERSION_WITH_ERROR_MESSAGE: Final = 8
+LATEST_VERSION: Final = APIS[ApiKey.PRODUCE].latest
 _MAX_RECORD_ERRORS: Final = 3  # in a message
 
 
@@ -79,32 +75,16 @@ def produce(
 
 def read_produce(response: Reader) -> dict[TopicPartition, ProduceResult]:
     """Read the response to ``produce``: the result of each partition."""
+    return {
+        (topic["name"], result["index"]): ProduceResult(result["error_code"], result["base_offset"], _message(result))
+        for topic in read_response(response, ApiKey.PRODUCE)["responses"]
+        for result in topic["partition_responses"]
+    }
 
-    def record_error() -> str:
-        index, text = response.number("i"), response.string()
-        response.tags()
-        return f"record {index} of the batch: {text}"
 
-    def message() -> str:
-        errors, summary = response.array(record_error), response.string()
-        listed = errors[:_MAX_RECORD_ERRORS] + ["..."] * (len(errors) > _MAX_RECORD_ERRORS)
-        return "; ".join(([summary] if summary else []) + listed)
-
-    def result() -> tuple[int, ProduceResult]:
-        partition, code, offset = response.number("i"), response.number("h"), response.number("q")
-        response.number("q")  # log append time
-        if response.version >= _FIRST_VERSION_WITH_LOG_START_OFFSET:
-            response.number("q")
-        text = message() if response.version >= _FIRST_VERSION_WITH_ERROR_MESSAGE else ""
-        response.tags()
-        return partition, ProduceResult(code, offset, text)
-
-    def topic() -> list[tuple[TopicPartition, ProduceResult]]:
-        name = str(response.string())
-        results = response.array(result)
-        response.tags()
-        return [((name, partition), partition_result) for partition, partition_result in results]
-
-    results = dict(itertools.chain.from_iterable(response.array(topic)))
-    response.throttle_time()
-    return results
+def _message(result: Mapping[str, Any]) -> str:
+    summary, errors = result.get("error_message"), result.get("record_errors", [])
+    parts = [summary] if summary else []
+    for error in errors[:_MAX_RECORD_ERRORS]:
+        parts.append(f"record {error['batch_index']} of the batch: {error['batch_index_error_message']}")
+    return "; ".join(parts + ["..."] * (len(errors) > _MAX_RECORD_ERRORS))

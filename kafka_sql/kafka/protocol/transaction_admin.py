@@ -123,7 +123,7 @@ class TransactionAdmin:
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
             responses = connection.ask_all([transactions.end_txn(*by_id[key], committed=True) for key in group])
-            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, responses, strict=True)}
+            return {key: (transactions.read_end_txn(a), None) for key, a in zip(group, responses, strict=True)}
 
         return {
             key: code for key, (code, _) in self._request_coordinators(ApiKey.END_TXN, list(by_id), request).items()
@@ -144,7 +144,9 @@ class TransactionAdmin:
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
             responses = connection.ask_all([transactions.bump_producer_epoch(key, descriptions[key]) for key in group])
-            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, responses, strict=True)}
+            return {
+                key: (transactions.read_init_producer_id(a)[0], None) for key, a in zip(group, responses, strict=True)
+            }
 
         results = self._request_coordinators(ApiKey.INIT_PRODUCER_ID, list(descriptions), request)
         # CONCURRENT_TRANSACTIONS while the abort is in progress is retried, and then the given epoch is fenced. With

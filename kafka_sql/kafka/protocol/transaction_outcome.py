@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Final
 
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
+from kafka_sql.kafka.protocol.messages import Request
 
 _MAX_BYTES: Final = 1 << 20  # the first batch is returned complete whatever its size
 # base offset; length, leader epoch, magic, checksum, attributes; last offset delta; two timestamps; producer id

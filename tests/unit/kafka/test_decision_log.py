@@ -25,8 +25,8 @@ from kafka_sql.kafka.decision_log_writer import DecisionLogWriter, LogWriterFenc
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.kafka.protocol.messages import Request
 from tests.unit.kafka.direct.simulated_broker import LOST, SimulatedBroker, simulated_broker
 
 UNREACHABLE = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}

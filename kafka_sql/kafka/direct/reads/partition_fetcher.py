@@ -16,11 +16,11 @@ from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.fetch_errors import fetch_error
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
-from kafka_sql.kafka.protocol.fetch import FetchResult, fetch, read_fetch
-from kafka_sql.kafka.protocol.list_offsets import list_earliest_offset, read_list_offsets
+from kafka_sql.kafka.protocol.fetch import FetchResult, fetch, list_earliest_offset, read_fetch, read_list_offsets
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.metadata import Metadata
 from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import TopicPartition

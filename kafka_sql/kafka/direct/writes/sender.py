@@ -29,8 +29,9 @@ from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
+from kafka_sql.kafka.protocol.messages import Request
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -94,7 +94,7 @@ class TransactionManager:
         """
         producer_id, epoch, _ = self.producer_id_and_epoch()
         request = transactions.end_txn(self._id, producer_id, epoch, committed=True)
-        (code,) = self._coordinator.ask(request, lambda response: (transactions.read_error_code(response),))
+        (code,) = self._coordinator.ask(request, lambda response: (transactions.read_end_txn(response),))
         if code != ErrorCode.NONE:
             raise delivery_error(code, f"{self._label}transaction '{self._id}'", "")
         self._added.clear()
@@ -106,7 +106,7 @@ class TransactionManager:
         producer_id, epoch, _ = self._producer
         with contextlib.suppress(OSError, EOFError, RetriableError, BrokerError):
             request = transactions.end_txn(self._id, producer_id, epoch, committed=False)
-            self._coordinator.ask_once(request, transactions.read_error_code)
+            self._coordinator.ask_once(request, transactions.read_end_txn)
 
     def fence(self) -> None:
         """Abort the transaction while batches are in flight, if the coordinator responds.
@@ -121,7 +121,7 @@ class TransactionManager:
         current = transactions.TransactionDescription("", *self._producer[:2], timeout, -1, ())
         with contextlib.suppress(OSError, EOFError, RetriableError, BrokerError):
             request = transactions.bump_producer_epoch(self._id, current)
-            self._coordinator.ask_once(request, transactions.read_error_code)
+            self._coordinator.ask_once(request, transactions.read_init_producer_id)
 
     def _check_begun(self, wait: Callable[[], Codes]) -> Callable[[], None]:
         def check() -> None:

@@ -168,7 +168,7 @@ def test_transactions(topics: Topics, connection: Connection) -> None:
 
     def end() -> tuple[int, ...]:
         request = transactions.end_txn(transactional_id, *producer[1:], committed=True)
-        return (transactions.read_error_code(connection.ask(request)),)
+        return (transactions.read_end_txn(connection.ask(request)),)
 
     for _ in versions(connection, ApiKey.END_TXN, 0, 4):
         assert until_not_retriable(ApiKey.ADD_PARTITIONS_TO_TXN, add) == (ErrorCode.NONE,)

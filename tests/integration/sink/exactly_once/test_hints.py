@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, TransactionHint
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.sink.exactly_once.records import DecidedTransaction

@@ -93,7 +93,7 @@ def test_add_partitions(broker: SimulatedBroker, connect: Callable[[], Connectio
 def test_end_txn(broker: SimulatedBroker, connect: Callable[[], Connection], version: int) -> None:
     broker.versions[ApiKey.END_TXN] = (0, version)
     response = connect().ask(transactions.end_txn("x", 7, 1, committed=True))
-    assert transactions.read_error_code(response) == ErrorCode.NONE
+    assert transactions.read_end_txn(response) == ErrorCode.NONE
     assert broker.ended == [(7, 1, True)]
     assert broker.requested_versions[ApiKey.END_TXN] == [version]
 
@@ -227,7 +227,7 @@ THROTTLED: dict[ApiKey, tuple[int, Ask]] = {
     ),
     ApiKey.END_TXN: (
         1,
-        lambda c: transactions.read_error_code(c.ask(transactions.end_txn("x", 7, 1, committed=False))),
+        lambda c: transactions.read_end_txn(c.ask(transactions.end_txn("x", 7, 1, committed=False))),
     ),
 }
 

@@ -36,7 +36,8 @@ from kafka_sql.kafka.direct.writes.producer import DirectProducer
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState, open_producer_state
 from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from tests.chaos.clusters import cluster_behind_proxy, leader_of
 from tests.topics import Topics, grant

@@ -13,7 +13,8 @@ from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.writes.producer import DirectProducer, cached_direct_producer
 from kafka_sql.kafka.protocol.codec import ApiKey
-from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.messages import Request
 from tests.topics import Topics
 from tests.waiting import wait_until
 
