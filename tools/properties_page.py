@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kafka_sql.kafka.config.java_properties import JAVA_ONLY, JAVA_PROPERTIES, Handling, Property
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
 from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
@@ -28,7 +28,7 @@ _HEADINGS = {
     Handling.IGNORED: (
         "Ignored",
         "These have no effect. A warning is logged. In [real-time mode](real-time.md), Java's client honors "
-        f"{', '.join(f'`{key}`' for key in sorted(JAVA_ONLY))}.",
+        f"{', '.join(f'`{key}`' for key, java in sorted(JAVA_PROPERTIES.items()) if java.is_java_only)}.",
     ),
     Handling.REJECTED: ("Rejected", "These are not supported. The statement fails with the reason."),
 }

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
-from kafka_sql.kafka.config.java_values import invalid_value
+from kafka_sql.kafka.config.java_values import INT_MAX, invalid_value
 from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.token_providers import convert_handlers
 from kafka_sql.options.secret_references import has_reference, is_reference
@@ -19,33 +19,6 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 
 JAAS: Final = "sasl.jaas.config"
 
-# librdkafka's smallest and largest value (CONFIGURATION.md); Java's clients accept more
-RANGES: Final[Mapping[str, tuple[int, int]]] = {
-    "batch.size": (1, 2147483647),
-    "connections.max.idle.ms": (0, 2147483647),
-    "fetch.max.bytes": (0, 2147483135),
-    "fetch.min.bytes": (1, 100000000),
-    "fetch.wait.max.ms": (0, 300000),
-    "max.partition.fetch.bytes": (1, 1000000000),
-    "max.poll.interval.ms": (1, 86400000),
-    "message.max.bytes": (1000, 1000000000),
-    "metadata.max.age.ms": (1, 86400000),
-    "queue.buffering.max.kbytes": (1, 2147483647),
-    "reconnect.backoff.max.ms": (0, 3600000),
-    "reconnect.backoff.ms": (0, 3600000),
-    "retry.backoff.max.ms": (1, 300000),
-    "retry.backoff.ms": (1, 300000),
-    "session.timeout.ms": (1, 3600000),
-    "socket.connection.setup.timeout.ms": (1000, 2147483647),
-    "socket.receive.buffer.bytes": (0, 100000000),
-    "socket.send.buffer.bytes": (0, 100000000),
-    "socket.timeout.ms": (10, 300000),
-}
-_MINUS_ONE: Final = {  # Java's -1 is the system's default, or never
-    "connections.max.idle.ms": "0",
-    "socket.receive.buffer.bytes": "0",
-    "socket.send.buffer.bytes": "0",
-}
 _JWT_RETRIEVERS: Final = {
     "DefaultJwtRetriever": "",
     "ClientCredentialsJwtRetriever": "client_credentials",
@@ -64,24 +37,22 @@ def parse_digits(text: str) -> int | None:
     return number if number is not None and number < 1 << 63 else None
 
 
-def clamp_to_range(java_key: str, key: str, value: str) -> str:
-    """Return a number clamped to librdkafka's range. Values that Java's clients reject, too, are left to librdkafka.
+def clamp_to_range(key: str, limits: tuple[int, int], value: str) -> str:
+    """Return a number clamped to librdkafka's range.
 
     Args:
-        java_key: Java's name, for the warning.
-        key: librdkafka's name.
+        key: Java's name, for the warning.
+        limits: librdkafka's smallest and largest value.
     """
-    text = value.strip()
-    if key not in RANGES or parse_digits(text.removeprefix("-")) is None:
+    number = parse_digits(value.strip().removeprefix("-"))
+    if number is None:  # a reference
         return value
-    if text == "-1" and key in _MINUS_ONE:
-        return _MINUS_ONE[key]
-    low, high = RANGES[key]
-    number = int(text)
-    clamped = min(max(number, low), high)
-    if number < 0 or clamped == number:
+    if value.strip() == "-1":  # Java's system default, or never
+        return "0"
+    clamped = min(max(number, limits[0]), limits[1])
+    if clamped == number:
         return value
-    _LOG.warning("option 'properties.%s' = %s is out of librdkafka's range: using %s", java_key, number, clamped)
+    _LOG.warning("option 'properties.%s' = %s is out of librdkafka's range: using %s", key, number, clamped)
     return str(clamped)
 
 
@@ -163,7 +134,7 @@ def _kilobytes(text: str) -> str:
     size = parse_digits(text.strip())
     if size is None:
         raise invalid_value("buffer.memory", text, "a number of bytes")
-    return clamp_to_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
+    return clamp_to_range("buffer.memory", (1, INT_MAX), str(size // 1024))
 
 
 def to_openssl_ciphers(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError
 from kafka_sql.kafka.config.conversions import to_openssl_ciphers
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
-from kafka_sql.kafka.config.java_values import BOOLEANS, normalize_number
+from kafka_sql.kafka.config.java_values import BOOLEAN, normalize_number
 from kafka_sql.kafka.config.token_providers import AWS_MECHANISM
 from kafka_sql.options.secret_references import has_reference
 from kafka_sql.options.secrets import mask_user_info
@@ -22,8 +22,6 @@ from kafka_sql.suggestions import did_you_mean
 HOST_NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 CIPHERS: Final = "ssl.cipher.suites"
 PROVIDERS: Final = "ssl.providers"
-
-_BOOLEAN: Final = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
 
 
 def _spellings(*values: str) -> dict[str, str]:
@@ -35,10 +33,10 @@ _STORE_TYPES: Final = _spellings("JKS", "PKCS12", "PEM")  # only Java's client n
 
 # the normalized value by each accepted one in lower case
 NORMALIZED_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    **dict.fromkeys(BOOLEANS, _BOOLEAN),
+    **{key: BOOLEAN for key, java in JAVA_PROPERTIES.items() if java.values is BOOLEAN},
     "acks": {"all": "all", "-1": "all", "1": "1", "0": "0"},
-    "enable.sasl.oauthbearer.unsecure.jwt": _BOOLEAN,
-    "enable.ssl.certificate.verification": _BOOLEAN,
+    "enable.sasl.oauthbearer.unsecure.jwt": BOOLEAN,
+    "enable.ssl.certificate.verification": BOOLEAN,
     "isolation.level": _spellings("read_uncommitted", "read_committed"),
     "metadata.recovery.strategy": _spellings("none", "rebootstrap"),
     "sasl.mechanism": _MECHANISMS,
@@ -72,7 +70,11 @@ def normalize_properties(properties: Mapping[str, str]) -> dict[str, str]:
     literals = {
         key: value for key, value in properties.items() if not (has_reference(value) or _is_neutral(key, value))
     }
-    literals = {key: normalize_number(key, value) for key, value in literals.items()}
+    literals |= {
+        key: normalize_number(key, JAVA_PROPERTIES[key].values, value)
+        for key, value in literals.items()
+        if key in JAVA_PROPERTIES
+    }
     if literals.get(HOST_NAME_CHECK) == "":
         literals[HOST_NAME_CHECK] = "none"  # Java's way to disable it
     others = {key: value for key, value in properties.items() if key not in literals}

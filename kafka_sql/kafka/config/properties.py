@@ -12,10 +12,10 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError
 from kafka_sql.kafka.config import kerberos, librdkafka_check, security
-from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
+from kafka_sql.kafka.config.conversions import JAAS, clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.credentials import check_credentials
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
-from kafka_sql.kafka.config.java_values import invalid_value
+from kafka_sql.kafka.config.java_values import Integers, invalid_value
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
 from kafka_sql.kafka.config.token_providers import (
@@ -157,15 +157,16 @@ def _convert_property(key: str, value: str) -> dict[str, str]:
         _LOG.warning("option 'properties.%s' has no effect: %s", key, java_property.reason)
     if java_property.handling in (Handling.REJECTED, Handling.IGNORED):
         return {}
-    if java_property.handling is Handling.CONVERTED and key not in _CONVERTED_ELSEWHERE:
+    values = java_property.values
+    limits = values.librdkafka if isinstance(values, Integers) else None
+    if java_property.handling is Handling.CONVERTED and limits is None and key not in _CONVERTED_ELSEWHERE:
         return {}
-    name = java_property.librdkafka_name or key
-    return {name: clamp_to_range(key, name, value)}
+    return {java_property.librdkafka_name or key: clamp_to_range(key, limits, value) if limits else value}
 
 
-# CONVERTED properties that are only clamped to a range, or that are converted before or after ``_convert_property``
+# CONVERTED properties that are converted before or after ``_convert_property``
 _CONVERTED_ELSEWHERE: Final = {
-    *(*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, *OWN_TIMEOUTS, HOST_NAME_CHECK, CIPHERS)
+    *(*security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, *OWN_TIMEOUTS, HOST_NAME_CHECK, CIPHERS)
 } - {JAAS}
 
 

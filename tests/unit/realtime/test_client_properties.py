@@ -10,7 +10,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import to_java_string
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REAL_TIME_PROPERTIES, Handling
-from kafka_sql.kafka.config.java_values import BOOLEANS, INTEGERS
+from kafka_sql.kafka.config.java_values import BOOLEAN, Integers
 from kafka_sql.options.allow_lists import PATHS, URLS
 from kafka_sql.realtime.client_properties import java_properties
 from kafka_sql.table.table import Column, Table
@@ -42,7 +42,8 @@ WITHOUT_EFFECT = sorted(
 @pytest.mark.parametrize("key", WITHOUT_EFFECT)
 def test_properties_without_effect_are_not_passed(key: str) -> None:
     is_rejected = JAVA_PROPERTIES[key].handling is Handling.REJECTED
-    valid = "5000" if key in INTEGERS else "true" if key in BOOLEANS else "evil.Class"
+    values = JAVA_PROPERTIES[key].values
+    valid = "5000" if isinstance(values, Integers) else "true" if values is BOOLEAN else "evil.Class"
     definition = define({key: "" if is_rejected else valid})
     if key == "transactional.id":
         with pytest.raises(UnsupportedOptionError, match="has no transactions"):

@@ -12,7 +12,7 @@ from kafka_sql.errors import InvalidOptionError, UnknownOptionError, Unsupported
 from kafka_sql.kafka.admin.client import admin_config
 from kafka_sql.kafka.config import librdkafka_check
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
-from kafka_sql.kafka.config.java_values import BOOLEANS, DECIMALS, INTEGERS
+from kafka_sql.kafka.config.java_values import BOOLEAN, Decimals, Integers
 from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown, supports_kerberos
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, resolve_config, to_librdkafka
@@ -391,16 +391,18 @@ def test_ranges_are_those_of_java() -> None:
     for key, _, type_name, _, range_ in KAFKA:
         if type_name not in ("INT", "LONG", "SHORT", "DOUBLE"):
             continue
-        own = {**INTEGERS, **DECIMALS}[key]
+        values = JAVA_PROPERTIES[key].values
+        assert isinstance(values, (Integers, Decimals))
+        own = values.smallest, values.largest
         if key == "compression.gzip.level":
             assert (own, range_) == ((-1, 9), "[1,...,9] or -1")
             continue
         low, _, high = range_.strip("[]").partition(",...")
         smallest = -1 if key == "connections.max.idle.ms" else 0
         assert own == (number(low or str(smallest)), number(high.strip(",") or str(largest[type_name]))), key
-    assert {key for key, name in TYPES.items() if name == "BOOLEAN"} - {
-        "transaction.two.phase.commit.enable"
-    } == BOOLEANS
+    assert {key for key, name in TYPES.items() if name == "BOOLEAN"} - {"transaction.two.phase.commit.enable"} == {
+        key for key, java in JAVA_PROPERTIES.items() if java.values is BOOLEAN
+    }
 
 
 def test_invalid_values_of_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
