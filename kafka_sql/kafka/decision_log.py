@@ -15,9 +15,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.admin.client import open_temporary_client
-from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
+from kafka_sql.kafka.admin.client import Admin, log_quietly
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.errors import raise_if_retriable
@@ -46,6 +46,14 @@ _TOPIC_SETTINGS: Final = {
     "segment.bytes": "4194304",
     "min.cleanable.dirty.ratio": "0.1",
     "unclean.leader.election.enable": "false",
+}
+_CONSUMER_SETTINGS: Final = {
+    "group.id": "kafka_sql",
+    "isolation.level": "read_committed",
+    "enable.auto.commit": "false",
+    "auto.offset.reset": "earliest",
+    "enable.partition.eof": "true",
+    "fetch.wait.max.ms": "2",  # after the last record and its transaction marker nothing more arrives
 }
 
 
@@ -118,18 +126,7 @@ def _read_error(code: int, reason: str) -> BrokerError:
 def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
     if not end:
         return {}
-    consumer = open_temporary_client(
-        Consumer,
-        config,
-        {
-            "group.id": "kafka_sql",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "enable.partition.eof": True,
-            "fetch.wait.max.ms": 2,  # after the last record and its transaction marker nothing more arrives
-        },
-    )
+    consumer, _ = open_client(Consumer, {**config, **_CONSUMER_SETTINGS}, log_quietly)
     try:
         return _read(consumer, end)
     finally:
@@ -184,7 +181,7 @@ def create_log(config: Mapping[str, str]) -> None:
                 raise
 
     try:
-        ReloadingAdmin(config).admin().call(ApiKey.CREATE_TOPICS, request)
+        Admin(config).call(ApiKey.CREATE_TOPICS, request)
     except BrokerUnreachableError as e:
         raise e.with_prefix(f"{_LOG_TOPIC_NAME}, could not be created: ") from e
     _clusters_with_log.add(config["bootstrap.servers"])

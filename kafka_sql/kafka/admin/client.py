@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from types import SimpleNamespace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, SOCKET_TIMEOUT, resolve_config
+from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, SOCKET_TIMEOUT, credentials_fingerprint
 from kafka_sql.kafka.error_codes import is_retriable
-from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE, AuthFailures, auth_error
-from kafka_sql.kafka.librdkafka.message_masking import mask_message
-from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
+from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
+from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE, auth_error
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.retries import Retries, TimeLimit, api_limit, first_response_limit, request_timeout
 
@@ -27,7 +24,7 @@ T = TypeVar("T")
 
 # Without settings of producers and consumers: the admin client needs none, and must not become transactional.
 _ADMIN_KEYS: Final = (
-    *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
+    *(*OWN_TIMEOUTS, "bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
     *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
 )
 _CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HANDSHAKE|SSL_HANDSHAKE)")
@@ -57,26 +54,11 @@ def admin_config(config: Mapping[str, str]) -> dict[str, str]:
     return {**{k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, SOCKET_TIMEOUT: socket_timeout}
 
 
-def open_temporary_client(client_class: Any, config: Mapping[str, str], settings: Mapping[str, Any]) -> Any:
-    """Create a client of confluent-kafka for a few requests. It logs at debug level only.
-
-    Args:
-        client_class: ``AdminClient``, ``Consumer`` or ``Producer``.
-        config: librdkafka's configuration, with references to secrets.
-        settings: settings that override it.
-
-    Raises:
-        BrokerError: librdkafka rejects the configuration.
-    """
-    resolved = resolve_config({k: v for k, v in config.items() if k not in OWN_TIMEOUTS})
-    events = _ClientEvents(config, resolved)
-    accepted = add_token_callback(resolved, config, events.auth_failures.note_provider_failure)
-    try:
-        client = client_class({**accepted, **settings, "logger": SimpleNamespace(log=events.log)})
-    except KafkaException as e:
-        raise BrokerError(f"The Kafka client could not start: {events.mask(str(e.args[0]))}.") from None
-    client.poll(0)  # creates an unsecured bearer token, which authentication needs
-    return client
+def log_quietly(errors: ClientErrors, _: int, __: str, line: str) -> None:
+    """Log a line at debug level: a client logs each failed attempt as an error; one that matters is raised."""
+    _LOG.debug("%s", line)
+    if _CLOSED.search(line):
+        errors.recent.append(_OTHER_PROTOCOL)
 
 
 class Admin:
@@ -84,42 +66,29 @@ class Admin:
 
     Attributes:
         api: confluent-kafka's client.
-        settings: librdkafka's settings, with references resolved.
+        errors: what it has reported.
         servers: the bootstrap servers, for error messages.
         request_timeout: seconds to wait for the response to one request.
-        api_limit: how long a request is retried if any broker has responded.
-        mask: removes secrets from a message of the client.
     """
 
-    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    def __init__(self, config: Mapping[str, str]) -> None:
         """Create the client. This sends no request.
 
         Args:
-            config: the configuration of a table's client, with references to secrets; messages show the references
-                instead of the secrets.
-            settings: the part of it that ``admin_config`` returns, with references resolved.
+            config: librdkafka's configuration of a table, with references to secrets; they are resolved here.
 
         Raises:
             BrokerError: librdkafka rejects the settings.
-            KafkaSqlError: 'properties.sasl.oauthbearer.token-provider' returned no token.
+            KafkaSqlError: as ``open_client``.
         """
-        self.settings, self._config, self.servers = settings, config, config["bootstrap.servers"]
-        self.request_timeout, self.api_limit = request_timeout(config), api_limit(config)
-        self._has_response = False
-        # the callbacks must not reference the client itself: it would never be closed
-        self._events = _ClientEvents(config, settings)
-        self.mask: Callable[[str], str] = self._events.mask
-        self.api: AdminClient = self._open_client()
+        self._config, self._settings, self.servers = config, admin_config(config), config["bootstrap.servers"]
+        self.request_timeout, self._has_response = request_timeout(config), False
+        self._credentials = credentials_fingerprint(self._settings)
+        self.api, self.errors = open_client(AdminClient, self._settings, log_quietly)
 
-    def _open_client(self) -> Any:
-        accepted = add_token_callback(self.settings, self._config, self._events.auth_failures.note_provider_failure)
-        callbacks: dict[str, Any] = {"error_cb": self._events.on_error, "logger": SimpleNamespace(log=self._events.log)}
-        try:
-            client = AdminClient({**accepted, **callbacks})
-        except KafkaException as e:  # without its cause, which may quote a resolved secret
-            raise BrokerError(f"The Kafka client could not start: {self.mask(str(e.args[0]))}.") from None
-        client.poll(0)  # creates an unsecured bearer token, which authentication needs
-        return client
+    def credentials_changed(self) -> bool:
+        """Return whether a secret behind a reference, or a certificate file, changed since the client was created."""
+        return credentials_fingerprint(self._settings) != self._credentials
 
     def call(self, api: ApiKey, request: Callable[[AdminClient, float], T]) -> T:
         """Send a request and return its result. Repeat it while no broker responds, or the error is retriable.
@@ -159,16 +128,13 @@ class Admin:
 
     def limit(self) -> TimeLimit:
         """Return how long a request is retried: not long before any broker has responded to the client."""
-        return self.api_limit if self._has_response else first_response_limit(self._config)
+        return api_limit(self._config) if self._has_response else first_response_limit(self._config)
 
-    def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
+    def list_topics(self) -> dict[str, TopicMetadata] | None:
         """Return all topics by name. A request for a single topic could create it on a broker that creates topics.
 
-        Args:
-            has_new_credentials: whether the credentials have changed since the client was created.
-
         Returns:
-            None if they changed while no broker responded.
+            None if the credentials changed while no broker responded.
 
         Raises:
             BrokerError: as ``translate_errors``.
@@ -183,7 +149,7 @@ class Admin:
                 else:
                     self._has_response = True
                     return topics
-                if has_new_credentials():
+                if self.credentials_changed():
                     return None
                 seconds *= _BACKOFF_FACTOR
 
@@ -199,7 +165,7 @@ class Admin:
         """
         self.api.poll(0)
         is_unreachable = error.code() in UNREACHABLE
-        if is_unreachable and self._events.auth_failures.is_persistent():
+        if is_unreachable and self.errors.auth_failures.is_persistent():
             raise KafkaException(error)
         if not is_unreachable and not is_retriable(error.code(), api):
             raise KafkaException(error)
@@ -208,7 +174,7 @@ class Admin:
 
     def _describe(self, error: KafkaError) -> str:
         """Return the error, and what the client has reported about its brokers."""
-        return "; ".join(dict.fromkeys((*self._events.errors, f"{self.mask(str(error.str()))} ({error.name()})")))
+        return "; ".join(dict.fromkeys((*self.errors.recent, f"{self.errors.mask(str(error.str()))} ({error.name()})")))
 
     @contextlib.contextmanager
     def translate_errors(self, retries: Retries | None = None) -> Iterator[None]:
@@ -224,20 +190,20 @@ class Admin:
             BrokerError: another error.
         """
         self.api.poll(0)  # serves error callbacks and bearer tokens, which nothing else does
-        self._events.errors.clear()
+        self.errors.recent.clear()
         try:
             yield
-            self._events.auth_failures.clear()
+            self.errors.auth_failures.clear()
         except BrokerUnreachableError:
-            if message := self._events.auth_failures.message:
-                raise auth_error(message, self.settings, self.limit().seconds) from None
+            if message := self.errors.auth_failures.message:
+                raise auth_error(message, self.errors.settings, self.limit().seconds) from None
             raise
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self.api.poll(0)
             if error.code() in UNREACHABLE:
-                if message := self._events.auth_failures.message:
-                    raise auth_error(message, self.settings, self.limit().seconds) from None
+                if message := self.errors.auth_failures.message:
+                    raise auth_error(message, self.errors.settings, self.limit().seconds) from None
                 raise (retries or self.retries("The request")).error(self._describe(error)) from e
             error_type, advice = translate_error(error)
             raise error_type(f"{self.servers}: {self._describe(error)}.{advice}") from e
@@ -246,27 +212,3 @@ class Admin:
 def translate_error(error: KafkaError) -> tuple[type[BrokerError], str]:
     """Return the error class for one of Kafka's errors, and what to do about it."""
     return (AuthorizationError, _GRANT_ADVICE) if error.code() in _AUTHORIZATION_FAILED else (BrokerError, "")
-
-
-class _ClientEvents:
-    """The errors that a client has reported about its brokers."""
-
-    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
-        self._config, self._settings = config, settings
-        self.errors: deque[str] = deque(maxlen=4)
-        self.auth_failures = AuthFailures()
-
-    def mask(self, text: str) -> str:
-        return mask_message(text, self._config, self._settings)
-
-    def on_error(self, error: KafkaError) -> None:
-        message = self.mask(str(error.str()))
-        self.errors.append(message)
-        self.auth_failures.record(error.code(), message)
-
-    def log(self, _: int, message: str, *arguments: Any) -> None:
-        # the client logs each failed attempt as an error; an error that matters is raised, with its cause
-        line = self.mask(message % arguments)
-        _LOG.debug("%s", line)
-        if _CLOSED.search(line):
-            self.errors.append(_OTHER_PROTOCOL)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
@@ -25,7 +25,6 @@ from kafka_sql.kafka.admin.offsets import (
     timestamp_spec,
 )
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
-from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
 from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
@@ -52,7 +51,8 @@ class Cluster(CachedClient):
         """
         self._config = config
         self._read_committed = config.get("isolation.level") == "read_committed"
-        self._reloading_admin, self._groups = ReloadingAdmin(config), GroupOffsets(config)
+        self._admin, self._groups = Admin(config), GroupOffsets(config)
+        self._pending: list[tuple[Admin, Collection[Future[Any]]]] = []
 
     @property
     def reads_committed(self) -> bool:
@@ -60,8 +60,15 @@ class Cluster(CachedClient):
         return self._read_committed
 
     def admin(self) -> Admin:
-        """Return the client for other requests, with the current credentials."""
-        return self._reloading_admin.admin()
+        """Return the client for other requests, with the current credentials.
+
+        Hold it until its responses have arrived: a client that nothing references is closed.
+        """
+        # not in a callback: librdkafka cannot be destroyed from its callback threads
+        self._pending = [(admin, futures) for admin, futures in self._pending if not all(f.done() for f in futures)]
+        if self._admin.credentials_changed():
+            self._admin = Admin(self._config)
+        return self._admin
 
     def topics(self) -> Topics:
         """Return all topics by name.
@@ -71,8 +78,7 @@ class Cluster(CachedClient):
             AuthenticationError: a password, a token or a certificate is rejected.
         """
         while True:
-            admin = self.admin()
-            topics = admin.list_topics(partial(self._has_new_credentials, admin))
+            topics = self.admin().list_topics()
             if topics is not None:
                 return topics
 
@@ -156,7 +162,7 @@ class Cluster(CachedClient):
         """
         admin = self.admin()
         futures = request_newest_timestamps(admin, partitions)
-        self._reloading_admin.keep_until_done(admin, futures)
+        self._pending.append((admin, futures))
         return partial(await_newest_timestamp, futures)
 
     def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Offsets:
@@ -208,9 +214,6 @@ class Cluster(CachedClient):
         if not specs:
             return {}
         return OffsetRequest(self.admin, self.topics, specs, read_committed).results()
-
-    def _has_new_credentials(self, admin: Admin) -> bool:
-        return self.admin() is not admin
 
     def _offsets(self, specs: OffsetSpecs, read_committed: bool) -> Offsets:
         return {partition: result() for partition, result in self.request_offsets(specs, read_committed).items()}

@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, Topi
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin.client import Admin
-from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
 from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.suggestions import did_you_mean
@@ -141,7 +140,7 @@ def broker_setting(config: Mapping[str, str], name: str) -> str | None:
         return settings
 
     try:
-        settings = ReloadingAdmin(config).admin().call(ApiKey.DESCRIBE_CONFIGS, request)
+        settings = Admin(config).call(ApiKey.DESCRIBE_CONFIGS, request)
     except BrokerError as e:
         _LOG.debug("broker setting '%s' is unknown: %s", name, e)
         return None

@@ -74,7 +74,7 @@ def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, d
             api.create_topics([new_topic], request_timeout=seconds)[topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
-            reason = admin.mask(str(error.str()))
+            reason = admin.errors.mask(str(error.str()))
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):

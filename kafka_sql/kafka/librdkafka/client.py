@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
@@ -27,7 +28,7 @@ _STATISTICS = logging.getLogger("kafka_sql.kafka.statistics")  # JSON, if 'prope
 _CONFIG_WARNING: Final = "CONFWARN"
 _CREATION_FAILED: Final = "Failed to create "
 
-Client = TypeVar("Client", Producer, Consumer)
+Client = TypeVar("Client", Producer, Consumer, AdminClient)
 Mask = Callable[[str], str]
 
 
@@ -83,15 +84,27 @@ class ClientErrors:
             raise auth_error(self.auth_failures.message, self.settings, PERSISTENT_SECONDS_IN_USE)
 
 
+def forward_log(errors: ClientErrors, level: int, facility: str, line: str) -> None:
+    """Log a line of a client with its level."""
+    severity = logging.DEBUG if facility == _CONFIG_WARNING else level
+    _LOG.log(
+        severity, "%s: %s", facility, line, extra={"facility": facility, "client": errors.settings.get("client.id", "")}
+    )
+
+
 def open_client(
-    client_class: type[Client], config: Mapping[str, str], **callbacks: object
+    client_class: type[Client],
+    config: Mapping[str, str],
+    log: Callable[[ClientErrors, int, str, str], None] = forward_log,
+    **callbacks: Any,
 ) -> tuple[Client, ClientErrors]:
-    """Create a producer or a consumer.
+    """Create a client.
 
     Its callbacks run in its methods that poll, so none is called once the interpreter exits.
 
     Args:
         config: librdkafka's configuration, with references to secrets; they are resolved here.
+        log: takes the level, the facility and the text of a log line, without secrets.
         callbacks: more of the client's configuration.
 
     Raises:
@@ -106,14 +119,18 @@ def open_client(
         return mask_message(text, config, settings)
 
     errors = ClientErrors(settings, mask)
+
+    def log_line(level: int, _: str, facility: str, __: str, line: str) -> None:
+        log(errors, level, facility, mask(line))
+
     accepted: dict[str, Any] = {key: value for key, value in settings.items() if key not in OWN_TIMEOUTS}
-    logger = SimpleNamespace(log=_log_forwarder(mask, settings.get("client.id", "")))
     if settings.get("statistics.interval.ms", "0") != "0":
         callbacks["stats_cb"] = _log_statistics
-    with_tokens = add_token_callback(accepted, settings, errors.auth_failures.note_provider_failure)
+    client_settings = add_token_callback(accepted, settings, errors.auth_failures.note_provider_failure)
+    client_settings |= {**callbacks, "error_cb": errors.record, "logger": SimpleNamespace(log=log_line)}
     try:
-        client = client_class({**with_tokens, **callbacks, "error_cb": errors.record, "logger": logger})
-    except (KafkaException, ValueError, ImportError) as e:
+        client = client_class(client_settings)
+    except (KafkaException, ValueError, ImportError) as e:  # without its cause, which may quote a resolved secret
         raise _creation_error(e, accepted, mask) from None
     with suppress(UnicodeDecodeError):  # a log line with a broker's message that is not UTF-8
         client.poll(0)  # creates an unsecured bearer token, which authentication needs
@@ -126,14 +143,6 @@ def _text(error: KafkaError) -> str:
         return str(error.str())
     except UnicodeDecodeError as e:
         return e.object.decode(errors="replace")
-
-
-def _log_forwarder(mask: Mask, client_id: str) -> Callable[..., None]:
-    def log(level: int, _: str, facility: str, __: str, line: str) -> None:
-        severity = logging.DEBUG if facility == _CONFIG_WARNING else level
-        _LOG.log(severity, "%s: %s", facility, mask(line), extra={"facility": facility, "client": client_id})
-
-    return log
 
 
 def _log_statistics(text: str) -> None:

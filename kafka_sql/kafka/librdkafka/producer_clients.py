@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Final
+from typing import Any, Final
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -68,7 +68,7 @@ def _create(config: Mapping[str, str], stack: ExitStack) -> ProducerClient:
 
     settings = {"allow.auto.create.topics": "false", **config}
     settings.pop("delivery.report.only.error", None)
-    callbacks = {"on_delivery": on_delivery, "delivery.report.only.error": True}
+    callbacks: dict[str, Any] = {"on_delivery": on_delivery, "delivery.report.only.error": True}
     client = ProducerClient(*open_client(confluent_kafka.Producer, settings, **callbacks), failures)
     stack.callback(client.close)
     return client

@@ -18,11 +18,12 @@ from confluent_kafka.admin import NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import decision_log
-from kafka_sql.kafka.admin.client import Admin
+from kafka_sql.kafka.admin import client
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log, read_decisions
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter, LogWriterFenced
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
+from kafka_sql.kafka.librdkafka.client import ClientErrors
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
@@ -34,15 +35,14 @@ CONFIG = to_librdkafka(UNREACHABLE)
 
 
 def fake_client(**methods: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a stand-in for ``open_temporary_client`` whose clients have these methods."""
+    """Return a stand-in for ``open_client`` whose clients have these methods."""
     client = SimpleNamespace(close=lambda: None, assign=lambda _: None, **methods)
-    return lambda *_: client
+    return lambda *_: (client, ClientErrors({}, str))
 
 
 def fake_admin(monkeypatch: pytest.MonkeyPatch, **methods: Callable[..., Any]) -> None:
     """Let admin clients have these methods."""
-    client = SimpleNamespace(poll=lambda _: 0, **methods)
-    monkeypatch.setattr(Admin, "_open_client", lambda *_: client)
+    monkeypatch.setattr(client, "open_client", fake_client(poll=lambda _: 0, **methods))
 
 
 def failing(code: int, message: str = "as configured") -> Callable[..., Any]:
@@ -96,9 +96,7 @@ def patch_reads(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
     """Fake a log with one record that never arrives, and messages with an error."""
     event = SimpleNamespace(error=lambda: KafkaError(code, "as configured")) if code is not None else None
     position = TopicPartition(LOG_TOPIC, 0, 0)
-    monkeypatch.setattr(
-        decision_log, "open_temporary_client", fake_client(poll=lambda _: event, position=lambda _: [position])
-    )
+    monkeypatch.setattr(decision_log, "open_client", fake_client(poll=lambda _: event, position=lambda _: [position]))
     monkeypatch.setattr(decision_log, "_end_offset", lambda *_, **__: 1)
     monkeypatch.setattr(decision_log, "_READ_SECONDS", 0.1)
 

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.admin.client import Admin, admin_config
+from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.librdkafka.message_masking import mask_message
@@ -93,11 +93,11 @@ def read_with_librdkafka(config: dict[str, str]) -> str:
 
 
 def read_with_admin_client(config: dict[str, str]) -> str:
-    admin = Admin(config, resolve_config(admin_config(config)))
+    admin = Admin(config)
     deadline = time.monotonic() + 60
-    while not admin._events.errors and time.monotonic() < deadline:
+    while not admin.errors.recent and time.monotonic() < deadline:
         admin.api.poll(0.1)
-    return " ".join(admin._events.errors)
+    return " ".join(admin.errors.recent)
 
 
 @pytest.mark.parametrize("status", [200, 400])

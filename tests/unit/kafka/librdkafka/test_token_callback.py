@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient
 
 from kafka_sql.errors import AuthenticationError
-from kafka_sql.kafka.admin.client import Admin, admin_config, open_temporary_client
+from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.librdkafka.client import open_client
@@ -33,14 +32,9 @@ PROPERTIES = {
 }
 
 
-def open_admin(config: dict[str, str]) -> object:
-    return Admin(config, resolve_config(admin_config(config)))
-
-
 CLIENTS: dict[str, Any] = {
     "consumer": lambda config: open_client(Consumer, {**config, "group.id": "g"}),
-    "admin client": open_admin,
-    "temporary client": lambda config: open_temporary_client(AdminClient, admin_config(config), {}),
+    "admin client": Admin,
 }
 
 
