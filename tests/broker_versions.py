@@ -23,8 +23,7 @@ from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.loopback import HOST, free_ports
-from kafka_sql.embedded.node import Node
-from kafka_sql.embedded.protocol_probe import fetch_cluster_state
+from kafka_sql.embedded.node import Node, fetch_cluster_state
 from kafka_sql.embedded.settings import Properties, server_properties
 from tools.quick_java import FAST
 

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import signal
-import subprocess
-import sys
+import socket
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.embedded.loopback import HOST
-from kafka_sql.embedded.protocol_probe import fetch_cluster_state
+from kafka_sql.embedded.process import WatchedProcess
 from kafka_sql.embedded.settings import RACKS
 from kafka_sql.errors import EmbeddedKafkaError
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
+# A Metadata request of version 2, which needs no client library (Kafka's protocol guide, "Metadata API (Key: 3)"):
+# size; API key, version, correlation id, null client id, no topics
+_METADATA_V2: Final = struct.pack(">ihhihi", 14, 3, 2, 0, -1, 0)
 _STOPPED: Final = ("T", "t", "Z", "X")  # states of threads that do not run
 
 
-class Node:
+class ClusterState(NamedTuple):
+    """The cluster id and the ids of the nodes that are up, as a broker reports them."""
+
+    cluster: str | None
+    nodes: set[int]
+
+
+class Node(WatchedProcess):
     """A broker process.
 
     Attributes:
@@ -49,12 +58,9 @@ class Node:
             lock_fd: file descriptor that locks the data; the node's processes inherit it. None if the parent of the
                 folder is temporary and must be removed when this process exits.
         """
+        super().__init__(f"Node {node}", folder / "broker.log")
         self.id, self.rack, self.port = node, RACKS[node - 1], port
-        self.log = folder / "broker.log"
-        self.pid: int | None = None
         self._cluster, self._folder, self._command, self._lock_fd = cluster, folder, command, lock_fd
-        self._watchdog: subprocess.Popen[bytes] | None = None
-        self._log_start = 0
 
     def __repr__(self) -> str:
         return f"Node({self.id}, rack={self.rack!r}, address={self.address!r}, pid={self.pid})"
@@ -105,69 +111,17 @@ class Node:
 
     def launch(self) -> None:
         """Start the process without waiting until it is ready."""
-        # -I -S: isolate the watchdog from the caller's environment and packages; it starts in 20 ms
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))]
-        command += [str(self._folder.parent) if self._lock_fd is None else "", *self._command]
-        with self.log.open("ab") as output:
-            self._log_start = output.tell()
-            self._watchdog = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=output,
-                start_new_session=True,
-                pass_fds=() if self._lock_fd is None else (self._lock_fd,),
-            )
-        assert self._watchdog.stdout is not None
-        self.pid = int(self._watchdog.stdout.readline() or 0) or None
+        self._launch(self._command, self._folder.parent if self._lock_fd is None else None, self._lock_fd)
 
     def terminate(self) -> None:
         """Send SIGTERM without waiting. Also works for a paused broker."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
 
-    def wait_for_exit(self, seconds: float) -> None:
-        """Wait until the process exits, and kill it after ``seconds``."""
-        if self._watchdog is None:
-            return
-        try:
-            self._watchdog.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._watchdog.wait()
-        for pipe in (self._watchdog.stdin, self._watchdog.stdout):
-            assert pipe is not None
-            pipe.close()
-        self._watchdog, self.pid = None, None
-
-    def fileno(self) -> int:
-        """Return a file descriptor that becomes readable when the process exits, for ``select``."""
-        if self._watchdog is None or self._watchdog.stdout is None:
-            raise EmbeddedKafkaError(f"Node {self.id} is not running.")
-        return self._watchdog.stdout.fileno()
-
-    def log_tail(self, lines: int = 15) -> str:
-        """Return the last lines that the broker printed since its last start, without Java stack frames."""
-        with self.log.open("rb") as log:
-            log.seek(self._log_start)
-            text = log.read().decode(errors="replace")
-        relevant = [
-            line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))
-        ]
-        return "\n".join(relevant[-lines:]) or "(no output)"
-
     def sees_nodes(self, expected: set[int]) -> bool:
         """Return whether the broker responds and reports all expected nodes as up."""
         state = fetch_cluster_state(self.port)
         return state is not None and state.cluster == self._cluster and expected <= state.nodes
-
-    def _signal(self, number: signal.Signals) -> None:
-        # The watchdog reaps the broker and exits at once. While the watchdog runs, the process id is either the
-        # broker's or, briefly, unused.
-        if self._watchdog is not None and self.pid is not None and self._watchdog.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
 
 
 def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
@@ -183,3 +137,48 @@ def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
         if exited or time.monotonic() > deadline:
             node, problem = (exited[0], "exited during start-up") if exited else (waiting[0], "was not ready in time")
             raise EmbeddedKafkaError(f"Apache Kafka {KAFKA_VERSION}, node {node.id}, {problem}:\n{node.log_tail()}")
+
+
+def fetch_cluster_state(port: int, timeout: float = 2.0) -> ClusterState | None:
+    """Return the state of the cluster as the broker at a port reports it; None if it does not respond.
+
+    A node is up if it is registered and not fenced. The cluster id shows whether another broker has taken the port.
+
+    Args:
+        port: a PLAINTEXT listener on 127.0.0.1.
+        timeout: seconds for each socket operation.
+    """
+    try:
+        with socket.create_connection((HOST, port), timeout) as connection:
+            connection.sendall(_METADATA_V2)
+            with connection.makefile("rb") as stream:
+                (size,) = struct.unpack(">i", stream.read(4))
+                return parse_metadata_response(stream.read(size))
+    except (OSError, struct.error):  # refused, reset, or closed within a response: not ready
+        return None
+
+
+def parse_metadata_response(body: bytes) -> ClusterState:
+    """Parse a Metadata response of version 2, without its size.
+
+    Raises:
+        struct.error: the response is truncated.
+    """
+    (count,) = struct.unpack_from(">i", body, 4)  # after the correlation id
+    offset, nodes = 8, set()
+    for _ in range(count):
+        (node,) = struct.unpack_from(">i", body, offset)
+        _, offset = _string(body, offset + 4)  # host
+        _, offset = _string(body, offset + 4)  # port, rack
+        nodes.add(node)
+    cluster, _ = _string(body, offset)
+    return ClusterState(cluster, nodes)
+
+
+def _string(body: bytes, offset: int) -> tuple[str | None, int]:
+    """Return a nullable string and the offset after it."""
+    (length,) = struct.unpack_from(">h", body, offset)
+    if length < 0:
+        return None, offset + 2
+    (text,) = struct.unpack_from(f"{length}s", body, offset + 2)
+    return text.decode(errors="replace"), offset + 2 + length

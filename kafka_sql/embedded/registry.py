@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import select
 import shutil
 import signal
-import subprocess
-import sys
 import tarfile
 import tempfile
 import time
@@ -21,6 +19,7 @@ from kafka_sql.embedded.ivy import retrieve
 from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, update_cache
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.loopback import HOST, free_ports
+from kafka_sql.embedded.process import WatchedProcess
 from kafka_sql.errors import EmbeddedKafkaError
 
 VERSION: Final = "3.0.9"
@@ -45,7 +44,7 @@ _MODULE: Final = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/iv
 """
 
 
-class EmbeddedRegistry:
+class EmbeddedRegistry(WatchedProcess):
     """A schema registry on 127.0.0.1 during a ``with`` block. It exits when this process exits.
 
     Schemas are stored in a temporary folder. They survive restart(), but not stop().
@@ -59,8 +58,7 @@ class EmbeddedRegistry:
         self._files = (certificate, key) if certificate is not None and key is not None else None
         self._port, self._secure_port = free_ports(2)
         self._folder: Path | None = None
-        self._watchdog: subprocess.Popen[bytes] | None = None
-        self.pid: int | None = None
+        super().__init__(_NAME, Path("registry.log"))
 
     @property
     def url(self) -> str:
@@ -94,36 +92,17 @@ class EmbeddedRegistry:
                 "quarkus.http.ssl.certificate.key-files": self._files[1],
             }
         command = [java, *_JVM, *(f"-D{k}={v}" for k, v in settings.items()), "-jar", str(app / _JAR)]
-        watchdog = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), str(self._folder)]
-        with (self._folder / "registry.log").open("wb") as log:
-            self._watchdog = subprocess.Popen(
-                [*watchdog, *command],
-                cwd=self._folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-            )
-        assert self._watchdog.stdout is not None
-        self.pid = int(self._watchdog.stdout.readline() or 0) or None
-        self._await_ready()
-        return self
-
-    def _await_ready(self) -> None:
-        assert self._watchdog is not None
-        assert self._folder is not None
+        self.log = self._folder / "registry.log"
+        self._launch(command, self._folder)
         deadline = time.monotonic() + _START_SECONDS
         while not self._responds():
-            try:
-                self._watchdog.wait(0.1)
-                reason = "exited during start-up"
-            except subprocess.TimeoutExpired:
-                if time.monotonic() < deadline:
-                    continue
-                reason = "was not ready in time"
-            log_tail = (self._folder / "registry.log").read_text(errors="replace").splitlines()[-15:]
-            self.stop()
-            raise EmbeddedKafkaError(f"{_NAME} {reason}:\n" + "\n".join(log_tail))
+            exited, _, _ = select.select([self], [], [], 0.1)
+            if exited or time.monotonic() > deadline:
+                problem = "exited during start-up" if exited else "was not ready in time"
+                log_tail = self.log_tail()
+                self.stop()
+                raise EmbeddedKafkaError(f"{_NAME} {problem}:\n{log_tail}")
+        return self
 
     def _responds(self) -> bool:
         try:
@@ -134,19 +113,8 @@ class EmbeddedRegistry:
 
     def shut_down(self) -> None:
         """Stop the registry, and keep its port and schemas for the next start()."""
-        if self._watchdog is None:
-            return
-        if self.pid is not None and self._watchdog.poll() is None:
-            os.kill(self.pid, signal.SIGTERM)
-        try:
-            self._watchdog.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._watchdog.terminate()  # the watchdog then kills the registry
-            self._watchdog.wait()
-        for pipe in (self._watchdog.stdin, self._watchdog.stdout):
-            assert pipe is not None
-            pipe.close()
-        self._watchdog, self.pid = None, None
+        self._signal(signal.SIGTERM)
+        self.wait_for_exit(_STOP_SECONDS)
 
     def restart(self) -> None:
         """Restart the registry with the same port and schemas."""

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka, cluster
 from kafka_sql.embedded.loopback import free_ports
-from kafka_sql.embedded.protocol_probe import fetch_cluster_state
+from kafka_sql.embedded.node import fetch_cluster_state
 from kafka_sql.errors import EmbeddedKafkaError
 
 pytestmark = pytest.mark.integration

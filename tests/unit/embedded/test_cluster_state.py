@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.embedded.loopback import free_ports
-from kafka_sql.embedded.protocol_probe import ClusterState, fetch_cluster_state, parse_metadata_response
+from kafka_sql.embedded.node import ClusterState, fetch_cluster_state, parse_metadata_response
 
 
 def nullable(text: str | None) -> bytes:
