@@ -17,7 +17,7 @@ from benchmarks.comparison import Result
 from benchmarks.peers.environments import engine_versions
 from benchmarks.peers.launch import OURS
 from benchmarks.setups import SETUPS, describe_setup
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.jars import KAFKA_VERSION
 
 _PRECISE = 20  # milliseconds, below which tables show tenths
 

@@ -19,8 +19,7 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka, cluster, watchdog
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
-from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings, kafka_jars
+from kafka_sql.embedded.jars import KAFKA_VERSION, cache_folder, ivy_jar, ivy_settings, kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.embedded.node import Node, fetch_cluster_state

@@ -18,7 +18,7 @@ from typing import Final
 import httpx
 
 from kafka_sql.embedded import registry
-from kafka_sql.embedded.jar_lockfile import Jar, read_lockfile
+from kafka_sql.embedded.jars import Jar, read_lockfile
 from tools.lock import AUDIT
 from tools.matrix import ROOT
 

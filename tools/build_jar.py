@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from kafka_sql.embedded.jar_lockfile import Jar, read_lockfile
-from kafka_sql.embedded.jars import cache_folder, ivy_settings
+from kafka_sql.embedded.jars import Jar, cache_folder, ivy_settings, read_lockfile
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.options.secret_patterns import secrets_pattern

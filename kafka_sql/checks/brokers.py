@@ -13,7 +13,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.descriptions import TopicState, describe_topics
-from kafka_sql.kafka.config import kerberos
+from kafka_sql.kafka.config import sasl
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
@@ -62,7 +62,7 @@ def _check_connection(address: str) -> str:
 def _check_authentication(definition: Definition, cluster: Cluster) -> str:
     cluster.topics()
     protocol = definition.client_config.get("security.protocol", "plaintext").upper()
-    sasl_mechanism = kerberos.sasl_mechanism(definition.client_config)
+    sasl_mechanism = sasl.sasl_mechanism(definition.client_config)
     return f"the brokers responded ({protocol}{', ' + sasl_mechanism if sasl_mechanism else ''})"
 
 

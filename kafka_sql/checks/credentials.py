@@ -15,7 +15,7 @@ from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthenticationError, KafkaSqlError
 from kafka_sql.formats.payload import Payload
-from kafka_sql.kafka.config import kerberos
+from kafka_sql.kafka.config import sasl
 from kafka_sql.kafka.config.normalization import HOST_NAME_CHECK
 from kafka_sql.kafka.config.properties import connect_timeout, resolve_config
 from kafka_sql.kafka.config.token_providers import describe_provider
@@ -61,7 +61,7 @@ def check_encryption(definition: Definition, clusters: Mapping[str, Mapping[str,
 
 def _exposures(config: Mapping[str, str]) -> Iterator[str]:
     servers = [parse_address(server, 0)[0] for server in config["bootstrap.servers"].split(",") if server.strip()]
-    mechanism = kerberos.sasl_mechanism(config) or ""
+    mechanism = sasl.sasl_mechanism(config) or ""
     protocol = config.get("security.protocol", "PLAINTEXT")
     if protocol == "SASL_PLAINTEXT" and mechanism in _EXPOSED and not _are_local(servers):
         yield f"{_EXPOSED[mechanism]}. Set 'properties.security.protocol' = 'SASL_SSL' if the brokers support it"
@@ -118,9 +118,9 @@ def check_permissions(definition: Definition) -> Iterator[Finding]:
         KafkaSqlError: a reference to a secret cannot be resolved.
     """
     config = resolve_config(definition.client_config)
-    if kerberos.sasl_mechanism(config) != "GSSAPI":
+    if sasl.sasl_mechanism(config) != "GSSAPI":
         return
-    tickets = kerberos.ticket_cache()
+    tickets = sasl.ticket_cache()
     files = {
         "the keytab of 'properties.sasl.jaas.config'": config.get("sasl.kerberos.keytab"),  # its name may be a secret
         f"the tickets in '{tickets}'": tickets,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from kafka_sql.embedded.cluster import EmbeddedKafka
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.jars import KAFKA_VERSION
 from kafka_sql.errors import KafkaSqlError
 
 

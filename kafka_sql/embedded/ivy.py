@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
 _MAX_SECONDS = 3600.0
@@ -28,9 +27,9 @@ def retrieve(
     settings: Path,
     folder: Path,
     total: int,
+    name: str,
     types: Sequence[str] = ("jar", "bundle"),
     pattern: str = "jars/[artifact]-[revision].[ext]",
-    name: str = f"Apache Kafka {KAFKA_VERSION}",
 ) -> None:
     """Download the artifacts of ``ivy.xml`` in the folder to ``jars``, resuming an interrupted download from ``cache``.
 
@@ -40,9 +39,9 @@ def retrieve(
         settings: path of ``ivysettings.xml``.
         folder: working directory, with ``ivy.xml``.
         total: expected number of files, for the progress.
+        name: what is downloaded, for the progress and the error.
         types: artifact types. Some jars are OSGi bundles, which Ivy would otherwise skip silently.
         pattern: Ivy pattern of the destination.
-        name: what is downloaded, for the progress and the error.
 
     Raises:
         EmbeddedKafkaError: an artifact could not be downloaded.
@@ -78,9 +77,7 @@ def retrieve(
         raise EmbeddedKafkaError(f"{name} could not be downloaded: {reason}. {_ADVICE}")
 
 
-def show_progress(
-    lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {KAFKA_VERSION}"
-) -> Iterator[str]:
+def show_progress(lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str) -> Iterator[str]:
     """Yield Ivy's output and print progress: in one updated line on a terminal, otherwise a few lines."""
     start, downloaded, kilobytes = time.monotonic(), 0, 0
     line_start, line_end = ("\r\x1b[K", "") if terminal else ("", "\n")

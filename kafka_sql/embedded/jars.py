@@ -1,4 +1,4 @@
-"""Download Apache Kafka's jars into the user's cache, with the Ivy that PySpark ships."""
+"""Download Apache Kafka's jars, which a lockfile pins by SHA-256, into the user's cache with PySpark's Ivy."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION, LOCKFILE, find_differences, ivy_module, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
 from kafka_sql.runtime.private_files import create_private_folder
+
+KAFKA_VERSION = "4.3.1"
+LOCKFILE = Path(__file__).with_name(f"kafka-{KAFKA_VERSION}.lock")
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -83,7 +87,7 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     shutil.rmtree(partial / "jars", ignore_errors=True)
     partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
-    retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
+    retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars), f"Apache Kafka {KAFKA_VERSION}")
     if errors := find_differences(partial / "jars", jars):
         shutil.rmtree(partial)  # Ivy would reuse a wrong file
         raise EmbeddedKafkaError(
@@ -126,3 +130,56 @@ def ivy_settings() -> Path:
             f"KAFKA_SQL_IVY_SETTINGS = {path} is not a file. Set it to the path of an ivysettings.xml.", path=str(path)
         )
     return path
+
+
+class Jar(NamedTuple):
+    """A Maven artifact and its checksum."""
+
+    group: str
+    artifact: str
+    revision: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+        return f"{self.artifact}-{self.revision}.jar"
+
+
+def read_lockfile(path: Path = LOCKFILE) -> list[Jar]:
+    """Return the jars of a lockfile. Lines are ``group:artifact:revision sha256``; ``#`` starts a comment line."""
+    jars = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            group, artifact, revision, sha256 = re.split("[: ]", line)
+            jars.append(Jar(group, artifact, revision, sha256))
+    return jars
+
+
+def ivy_module(jars: list[Jar]) -> str:
+    """Return an ivy.xml with exactly these jars, without transitive dependencies."""
+    dependencies = "\n".join(
+        f'    <dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.revision}" transitive="false"/>'
+        for jar in jars
+    )
+    return f"""<ivy-module version="2.0">
+  <info organisation="kafka_sql" module="embedded"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies defaultconfmapping="default->default">
+{dependencies}
+  </dependencies>
+</ivy-module>
+"""
+
+
+def find_differences(folder: Path, jars: list[Jar]) -> list[str]:
+    """Return how the folder differs from the lockfile in names and content; an empty list if it does not."""
+    files = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
+    errors = []
+    for jar in jars:
+        path = files.pop(jar.file, None)
+        if path is None:
+            errors.append(f"{jar.file} is missing")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != jar.sha256:
+            errors.append(f"{jar.file} does not match the SHA-256 in the lockfile")
+    return errors + [f"{name} is not in the lockfile" for name in sorted(files)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.jars import KAFKA_VERSION
 from kafka_sql.embedded.loopback import HOST
 from kafka_sql.embedded.process import WatchedProcess
 from kafka_sql.embedded.settings import RACKS

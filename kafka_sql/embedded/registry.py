@@ -161,7 +161,7 @@ def _download(java: str, folder: Path) -> None:
     partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(_MODULE)
     pattern = "jars/[artifact]-[revision](-[classifier]).[ext]"
-    retrieve(java, ivy_jar(), ivy_settings(), partial, 1, ("distribution",), pattern, _NAME)
+    retrieve(java, ivy_jar(), ivy_settings(), partial, 1, _NAME, ("distribution",), pattern)
     archive = partial / "jars" / _ARCHIVE
     if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
         shutil.rmtree(partial)

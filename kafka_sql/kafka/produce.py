@@ -12,8 +12,7 @@ from kafka_sql.kafka.client_choice import choose_writer
 from kafka_sql.kafka.direct.writes.producer import DirectProducer, cached_direct_producer
 from kafka_sql.kafka.direct.writes.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.librdkafka.producer import Producer
-from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
-from kafka_sql.kafka.librdkafka.transaction import open_transaction
+from kafka_sql.kafka.librdkafka.producer_clients import cached_producer, open_transaction
 from kafka_sql.options.connector import DIRECT
 
 _LOG = logging.getLogger("kafka_sql.kafka")

@@ -11,8 +11,7 @@ from typing import Final
 
 from kafka_sql.definition import Definition, client_properties
 from kafka_sql.kafka.config import security
-from kafka_sql.kafka.config.conversions import JAAS
-from kafka_sql.kafka.config.jaas import file_options, to_java_string
+from kafka_sql.kafka.config.jaas import JAAS, file_options, to_java_string
 from kafka_sql.kafka.config.java_properties import REAL_TIME_PROPERTIES
 from kafka_sql.kafka.config.normalization import HOST_NAME_CHECK, NORMALIZED_VALUES
 from kafka_sql.kafka.config.properties import resolve_config

@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import UnsupportedOptionError
-from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.kafka.config.jaas import JAAS, parse_jaas, to_librdkafka_options
 from kafka_sql.kafka.config.java_values import INT_MAX, invalid_value
-from kafka_sql.kafka.config.kerberos import sasl_mechanism
+from kafka_sql.kafka.config.sasl import sasl_mechanism
 from kafka_sql.kafka.config.token_providers import convert_handlers
 from kafka_sql.options.secret_references import has_reference, is_reference
 from kafka_sql.options.secrets import mask_user_info
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-
-JAAS: Final = "sasl.jaas.config"
 
 _JWT_RETRIEVERS: Final = {
     "DefaultJwtRetriever": "",

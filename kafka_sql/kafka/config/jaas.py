@@ -15,7 +15,8 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, Missin
 from kafka_sql.kafka.config.token_providers import AWS_MECHANISM, PARAMETERS
 from kafka_sql.suggestions import did_you_mean
 
-_OPTION: Final = "properties.sasl.jaas.config"
+JAAS: Final = "sasl.jaas.config"
+_OPTION: Final = f"properties.{JAAS}"
 _AWS_OPTIONS: Final = {  # of aws-msk-iam-auth, for ``token_providers``
     "awsProfileName": "profile",
     "awsRoleArn": "role-arn",

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError
-from kafka_sql.kafka.config import kerberos, librdkafka_check, security
-from kafka_sql.kafka.config.conversions import JAAS, clamp_to_range, convert_properties, parse_digits
-from kafka_sql.kafka.config.credentials import check_credentials
+from kafka_sql.kafka.config import librdkafka_check, sasl, security
+from kafka_sql.kafka.config.conversions import clamp_to_range, convert_properties, parse_digits
+from kafka_sql.kafka.config.jaas import JAAS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.java_values import Integers, invalid_value
 from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
+from kafka_sql.kafka.config.sasl import check_credentials
 from kafka_sql.kafka.config.token_providers import (
     OWN_PROPERTIES,
     check_provider,
@@ -91,7 +92,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     config.update(convert_properties(properties))
     security.check_stores(config)
     check_provider(config)
-    kerberos.check_kerberos_support(config)
+    sasl.check_kerberos_support(config)
     _adjust(config, properties)
     original_names = {(JAVA_PROPERTIES[k].librdkafka_name if k in JAVA_PROPERTIES else "") or k: k for k in properties}
     _check_values(config, original_names)

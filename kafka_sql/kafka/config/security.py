@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeyStoreError, MissingOptionError
-from kafka_sql.kafka.config import kerberos
-from kafka_sql.kafka.config.conversions import JAAS
-from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.kafka.config import sasl
+from kafka_sql.kafka.config.jaas import JAAS, parse_jaas, to_librdkafka_options
 from kafka_sql.kafka.config.token_providers import CLOUDS, PROVIDER
 from kafka_sql.options import allow_lists
 from kafka_sql.options.secret_references import has_reference
@@ -94,8 +93,8 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     """
     config = {key: value for key, value in settings.items() if key not in JAVA_STORE_OPTIONS}
     if settings.get(JAAS):
-        config |= to_librdkafka_options(parse_jaas(settings[JAAS]), kerberos.sasl_mechanism(settings))
-    kerberos.check_kinit_arguments(config)
+        config |= to_librdkafka_options(parse_jaas(settings[JAAS]), sasl.sasl_mechanism(settings))
+    sasl.check_kinit_arguments(config)
     certificates = _read_trusted_certificates(settings)
     if certificates is not None:
         config["ssl.ca.pem"] = certificates

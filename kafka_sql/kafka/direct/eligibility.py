@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import OptionError
-from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.properties import DEFAULTS, OWN_TIMEOUTS, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.config.sasl import sasl_mechanism
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
 # honored by readers and writers

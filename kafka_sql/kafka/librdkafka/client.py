@@ -13,16 +13,18 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from kafka_sql.errors import BrokerError
+from kafka_sql.errors import AuthenticationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.config.librdkafka_check import find_rejected
-from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, resolve_config
+from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, connect_timeout, resolve_config
+from kafka_sql.kafka.config.token_providers import PROVIDER, is_provider_setting
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
 from kafka_sql.kafka.librdkafka.message_masking import mask_message
-from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
+from kafka_sql.kafka.protocol.token_cache import get_valid_token
 
-_LOG = logging.getLogger("kafka_sql.librdkafka")
+_LOG = logging.getLogger("kafka_sql.kafka")
+_LIBRDKAFKA_LOG = logging.getLogger("kafka_sql.librdkafka")
 # silent unless logging is configured: librdkafka also warns about errors from which it recovers
-_LOG.addHandler(logging.NullHandler())
+_LIBRDKAFKA_LOG.addHandler(logging.NullHandler())
 _STATISTICS = logging.getLogger("kafka_sql.kafka.statistics")  # JSON, if 'properties.statistics.interval.ms' is set
 # one configuration serves producers and consumers, and each warns about the settings of the other
 _CONFIG_WARNING: Final = "CONFWARN"
@@ -30,6 +32,7 @@ _CREATION_FAILED: Final = "Failed to create "
 
 Client = TypeVar("Client", Producer, Consumer, AdminClient)
 Mask = Callable[[str], str]
+_PRINCIPAL = "kafka_sql"  # librdkafka requires a name, and does not send it
 
 
 @dataclass
@@ -87,7 +90,7 @@ class ClientErrors:
 def forward_log(errors: ClientErrors, level: int, facility: str, line: str) -> None:
     """Log a line of a client with its level."""
     severity = logging.DEBUG if facility == _CONFIG_WARNING else level
-    _LOG.log(
+    _LIBRDKAFKA_LOG.log(
         severity, "%s: %s", facility, line, extra={"facility": facility, "client": errors.settings.get("client.id", "")}
     )
 
@@ -156,3 +159,44 @@ def _creation_error(error: Exception, settings: Mapping[str, str], mask: Mask) -
     # "Failed to create producer: reason"
     reason = message.split(": ", 1)[-1] if message.startswith(_CREATION_FAILED) else message
     return BrokerError(f"The Kafka client could not start: {mask(reason)}.")
+
+
+def add_token_callback(
+    settings: Mapping[str, Any], config: Mapping[str, str], report: Callable[[str], None]
+) -> dict[str, Any]:
+    """Return confluent-kafka's settings for a client, with ``oauth_cb`` if a token provider is configured.
+
+    librdkafka calls it in its background thread, after 80% of a token's lifetime, and ten seconds after a failure. All
+    clients of a process with the same options share a token (``token_cache``). confluent-kafka waits for one second in
+    the constructor of each client with this callback.
+
+    This gets the first token: confluent-kafka would wait for ten seconds for a function that raises an exception, and
+    hide the exception.
+
+    Args:
+        settings: librdkafka's settings, with references to secrets resolved.
+        config: the configuration of a table's client.
+        report: takes the message of a later failure.
+
+    Raises:
+        KafkaSqlError: the function returned no token.
+    """
+    if PROVIDER not in settings:
+        return dict(settings)
+    seconds, resolved = connect_timeout(config), {k: v for k, v in settings.items() if isinstance(v, str)}
+    try:
+        get_valid_token(resolved, seconds)
+    except OSError as e:
+        raise AuthenticationError(f"{e}.", servers=config["bootstrap.servers"]) from None
+
+    def callback(_: str) -> tuple[str, float, str, dict[str, str]]:
+        try:
+            token = get_valid_token(resolved, seconds)
+        except (KafkaSqlError, OSError) as e:
+            report(e.message if isinstance(e, KafkaSqlError) else str(e))
+            _LOG.warning("no OAUTHBEARER token: %s", e)
+            raise
+        pairs = (pair.partition("=") for pair in token.extensions.split("\x01") if pair)
+        return token.value, token.expires_at, _PRINCIPAL, {name: value for name, _, value in pairs}
+
+    return {**{k: v for k, v in settings.items() if not is_provider_setting(k)}, "oauth_cb": callback}

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from operator import methodcaller
+from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_sql.errors import FetchError
@@ -16,14 +19,22 @@ from kafka_sql.kafka.client_cache import CachedClient, ClientCache
 from kafka_sql.kafka.config.properties import api_timeout
 from kafka_sql.kafka.fetch_errors import fetch_error, out_of_range_error, stalled_error
 from kafka_sql.kafka.librdkafka.client import ClientErrors, open_client
-from kafka_sql.kafka.librdkafka.message_columns import to_records
+from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import BatchSize, RecordFields, Records
 from kafka_sql.kafka.split import DataLossHandler, Split
+from kafka_sql.options.connector import DIRECT, SCAN_CLIENT
 
 _FIRST_MESSAGE_SECONDS: Final = 0.2
 _FILL_SECONDS: Final = 0.005  # how long a batch that has its first record waits for more
 _WATERMARK_SECONDS: Final = 3.0  # for one response: a leader that has failed sends none, and its successor is asked
 _FETCH_WAIT_MS: Final = "10"  # how long a broker waits for more records; those of a split exist already
+# For a header name that is not UTF-8, confluent-kafka's method returns a broken list and sets an exception. Only calls
+# from C, as here, check for that; the interpreter's own may continue with the list.
+_GET_HEADERS: Final = methodcaller("headers")
+_INVALID_NAME: Final = (
+    "the name of a header is not valid UTF-8, which librdkafka's Python client does not support: to read the record, "
+    f"set '{SCAN_CLIENT.key}' = '{DIRECT}', or remove the metadata column of the headers"
+)
 
 
 def read_to_end(
@@ -205,3 +216,28 @@ def _first_offset(client: _ConsumerClient, split: Split, seconds: float) -> int:
             raise stalled_error(split, split.start, seconds, client.errors.causes())
         client.errors.raise_if_rejected()
         time.sleep(_FIRST_MESSAGE_SECONDS)
+
+
+def to_records(messages: list[Message], fields: RecordFields) -> Records:
+    """Return the messages, none of which has an error, as columns."""
+    timestamps = [m.timestamp() for m in messages] if fields.timestamps else None
+    epochs = [m.leader_epoch() for m in messages] if fields.leader_epochs else None
+    headers = [_headers(m) for m in messages] if fields.headers else []
+    return Records(
+        values=pa.array([m.value() for m in messages], pa.binary()),
+        offsets=np.array([m.offset() for m in messages], np.int64),
+        keys=pa.array([m.key() for m in messages], pa.binary()) if fields.keys else None,
+        timestamps=np.array([time for _, time in timestamps], np.int64) if timestamps else None,
+        timestamp_types=np.array([type for type, _ in timestamps], np.int32) if timestamps else None,
+        headers=pa.array([h or () for h in headers], HEADER_LIST) if fields.headers else None,
+        leader_epochs=np.array([-1 if e is None else e for e in epochs], np.int32) if epochs else None,
+        unreadable={row: _INVALID_NAME for row, h in enumerate(headers) if h is None} or None,
+    )
+
+
+def _headers(message: Message) -> Any:
+    """Return the headers of a message; None if they cannot be decoded."""
+    try:
+        return _GET_HEADERS(message) or ()
+    except SystemError:
+        return None

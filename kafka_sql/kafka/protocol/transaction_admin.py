@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from kafka_sql.kafka.error_codes import FENCED, ErrorCode, is_retriable
-from kafka_sql.kafka.protocol import transaction_outcome, transactions
+from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
@@ -20,8 +20,7 @@ from kafka_sql.kafka.protocol.metadata import Metadata
 from kafka_sql.kafka.protocol.retries import delivery_limit, open_request_pool, retry_until
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDescription
+from kafka_sql.kafka.protocol.transactions import ActiveProducer, Outcome, TransactionDescription
 from kafka_sql.kafka.topic_partition import TopicPartition
 
 T = TypeVar("T")
@@ -211,8 +210,8 @@ class TransactionAdmin:
 
         def request() -> Outcome:
             leader = _require_leader(self._connections.cluster_metadata([topic]), topic, partition)
-            response = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
-            code, outcome = transaction_outcome.parse_outcome(response, partition, offset, producer_id)
+            response = self._connections.connect_to(leader).ask(transactions.fetch_first_record(*first_record))
+            code, outcome = transactions.parse_outcome(response, partition, offset, producer_id)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 return Outcome.UNKNOWN
             raise_if_retriable(code, ApiKey.FETCH)

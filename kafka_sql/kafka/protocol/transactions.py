@@ -1,18 +1,22 @@
 """Request what transactions need: find coordinators, initialize producers, add partitions, end, list, describe.
 
 Listing and describing: KIP-664. Finding several coordinators with one request: KIP-699. Identifying a producer by its
-epoch: KIP-360.
+epoch: KIP-360. How a transaction ended after its coordinator has forgotten it: the evidence is one record of it and
+the list of aborted transactions in a ``read_committed`` fetch.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
 from kafka_sql.kafka.protocol.layouts import APIS
 from kafka_sql.kafka.protocol.messages import Request, make_request, read_response
 from kafka_sql.kafka.topic_partition import TopicPartition, group_by_topic
@@ -22,6 +26,9 @@ ONGOING: Final = "Ongoing"
 GROUP, TRANSACTION = 0, 1  # the coordinator types of FindCoordinator
 _FIRST_VERSION_WITH_SEVERAL_COORDINATORS: Final = 4  # of FindCoordinator
 _FIRST_VERSION_WITH_CURRENT_EPOCH: Final = 3  # of InitProducerId
+_MAX_BYTES: Final = 1 << 20  # the first batch is returned complete whatever its size
+# base offset; length, leader epoch, magic, checksum, attributes; last offset delta; two timestamps; producer id
+_BATCH: Final = struct.Struct(">q4x4x1x4x2xi8x8xq")
 
 
 @dataclass(frozen=True)
@@ -199,3 +206,32 @@ def read_describe_producers(response: Reader) -> dict[TopicPartition, tuple[int,
             ]
             results[topic["name"], result["partition_index"]] = result["error_code"], producers
     return results
+
+
+class Outcome(Enum):
+    """How a transaction ended."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+    UNKNOWN = "unavailable"  # the log no longer contains the record
+
+
+def fetch_first_record(topic: str, partition: int, offset: int) -> Request:
+    """Request the batch at an offset with isolation level ``read_committed``. Goes to the partition's leader."""
+    return fetch(topic, partition, offset, _MAX_BYTES, wait_ms=0, committed=True)
+
+
+def parse_outcome(response: Reader, partition: int, offset: int, producer_id: int) -> tuple[int, Outcome]:
+    """Return the error code, and the outcome of the producer's transaction whose first record in the partition has this
+    offset.
+    """
+    result = read_fetch(response, partition)
+    if 0 <= result.last_stable_offset <= offset:
+        return result.code, Outcome.OPEN
+    if len(result.records) < _BATCH.size:
+        return result.code, Outcome.UNKNOWN
+    base, delta, batch_producer_id = _BATCH.unpack_from(result.records)
+    if batch_producer_id != producer_id or not base <= offset <= base + delta:
+        return result.code, Outcome.UNKNOWN
+    return result.code, Outcome.ABORTED if (producer_id, offset) in result.aborted else Outcome.COMMITTED

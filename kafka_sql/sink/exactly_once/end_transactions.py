@@ -8,8 +8,7 @@ from typing import Final
 from kafka_sql.errors import TransactionError, TransactionInDoubtError
 from kafka_sql.kafka.error_codes import FENCED, ErrorCode, error_text
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import ONGOING
+from kafka_sql.kafka.protocol.transactions import ONGOING, Outcome
 from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from kafka_sql.sink.exactly_once.transactional_ids import parse_run, task_prefix
 

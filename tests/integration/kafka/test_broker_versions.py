@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_sql.embedded.jar_lockfile import KAFKA_VERSION
+from kafka_sql.embedded.jars import KAFKA_VERSION
 from kafka_sql.embedded.loopback import HOST, free_ports
 from kafka_sql.errors import UnsupportedVersionError
 from kafka_sql.kafka.protocol.codec import ApiKey

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_sql.checks import credentials
 from kafka_sql.checks.credentials import check_permissions
-from kafka_sql.kafka.config.kerberos import ticket_cache
+from kafka_sql.kafka.config.sasl import ticket_cache
 
 MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
 

@@ -50,7 +50,7 @@ def test_the_reason_is_the_first_line_of_other_output() -> None:
 def test_progress_without_a_terminal_is_a_few_lines() -> None:
     out = io.StringIO()
     lines = download_output(46)
-    assert list(show_progress(lines, 46, out, terminal=False)) == lines
+    assert list(show_progress(lines, 46, out, False, "Apache Kafka 4.3.1")) == lines
     assert out.getvalue().splitlines() == [
         "Apache Kafka 4.3.1: downloading 46 files (only once)",
         "Apache Kafka 4.3.1: 15 of 46 files, 22.5 MB",
@@ -62,7 +62,7 @@ def test_progress_without_a_terminal_is_a_few_lines() -> None:
 
 def test_progress_on_a_terminal_is_one_updated_line() -> None:
     out = io.StringIO()
-    list(show_progress(download_output(2), 2, out, terminal=True))
+    list(show_progress(download_output(2), 2, out, True, "Apache Kafka 4.3.1"))
     start = "\r\x1b[KApache Kafka 4.3.1: "
     assert out.getvalue() == (
         f"{start}downloading 2 files (only once){start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"

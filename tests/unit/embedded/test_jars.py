@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.embedded import ivy, registry
-from kafka_sql.embedded.jar_lockfile import LOCKFILE, find_differences, ivy_module, read_lockfile
-from kafka_sql.embedded.jars import cache_folder, kafka_jars
+from kafka_sql.embedded.jars import LOCKFILE, cache_folder, find_differences, ivy_module, kafka_jars, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
 
 LOCK_TEXT = "# two\n" + "".join(

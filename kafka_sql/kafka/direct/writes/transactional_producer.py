@@ -20,7 +20,7 @@ from kafka_sql.kafka.protocol.retries import open_request_pool
 def open_direct_transaction(
     config: Mapping[str, str], transactional_id: str, topic: str | None, table: str | None = None
 ) -> Iterator[DirectProducer]:
-    """Yield a producer in a transaction; see ``kafka_sql.kafka.librdkafka.transaction.open_transaction``.
+    """Yield a producer in a transaction; see ``kafka_sql.kafka.librdkafka.producer_clients.open_transaction``.
 
     Enter it before there are rows: the brokers respond while rows are being encoded.
 

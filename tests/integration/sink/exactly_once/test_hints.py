@@ -11,7 +11,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.messages import Request
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, TransactionHint
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
+from kafka_sql.kafka.protocol.transactions import Outcome
 from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from tests.transaction_writers import WriterHarness, rows
 from tests.waiting import wait_until

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_sql.errors import WriterFencedError
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
-from kafka_sql.kafka.librdkafka.transaction import open_transaction
+from kafka_sql.kafka.librdkafka.producer_clients import open_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
 from tests.kills.simulated_query import ROWS, SimulatedQuery

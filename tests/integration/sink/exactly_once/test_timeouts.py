@@ -126,7 +126,7 @@ def test_missing_rows_can_be_rewritten_with_the_whole_batch(
 @pytest.mark.long
 def test_the_witness_record_shows_the_outcome(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a newer producer uses the transactional id, the coordinator no longer knows the earlier transaction."""
-    from kafka_sql.kafka.librdkafka.transaction import open_transaction
+    from kafka_sql.kafka.librdkafka.producer_clients import open_transaction
 
     crash_in_commit(monkeypatch, commit_first_only, lambda: sink.driver().run_batch(tasks=3))
     (decision,) = [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]

@@ -13,8 +13,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
-from kafka_sql.kafka.librdkafka.certificate_failures import describe_certificate, explain_client_certificate
-from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
+from kafka_sql.kafka.librdkafka.connection_failures import (
+    AuthFailures,
+    auth_error,
+    describe_certificate,
+    explain_client_certificate,
+)
 from tests.certificates import CertificateAndKey, create_authority, sign_certificate
 
 AUTHENTICATION, TLS, TRANSPORT = KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._TRANSPORT

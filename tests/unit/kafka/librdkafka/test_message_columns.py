@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, Message
 
-from kafka_sql.kafka.librdkafka.consumer import _count_records
-from kafka_sql.kafka.librdkafka.message_columns import to_records
+from kafka_sql.kafka.librdkafka.consumer import _count_records, to_records
 from kafka_sql.kafka.records import VALUES_ONLY, RecordFields
 
 ALL_FIELDS = RecordFields(keys=True, timestamps=True, headers=True, leader_epochs=True)

@@ -14,9 +14,8 @@ from kafka_sql.errors import AuthenticationError
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.config.token_providers import PROVIDER
-from kafka_sql.kafka.librdkafka.client import open_client
+from kafka_sql.kafka.librdkafka.client import add_token_callback, open_client
 from kafka_sql.kafka.librdkafka.connection_failures import auth_error
-from kafka_sql.kafka.librdkafka.token_callback import add_token_callback
 from tests.unit.kafka import token_functions as functions
 
 pytestmark = pytest.mark.usefixtures("no_tokens")

@@ -12,8 +12,7 @@ from kafka_sql.kafka.direct.writes.batch import ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey, pack
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import TransactionDescription
+from kafka_sql.kafka.protocol.transactions import Outcome, TransactionDescription
 from tests.unit.kafka.direct.simulated_broker import LOST, SimulatedBroker, simulated_broker
 
 

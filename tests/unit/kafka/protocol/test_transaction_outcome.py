@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from kafka_sql.kafka.protocol import codec, transaction_outcome
+from kafka_sql.kafka.protocol import codec, transactions
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
+from kafka_sql.kafka.protocol.transactions import Outcome
 
 
 def fetch_response(
@@ -44,4 +44,4 @@ def fetch_response(
     ],
 )
 def test_transaction_outcome_from_a_fetch_response(reader: Reader, expected: Outcome) -> None:
-    assert transaction_outcome.parse_outcome(reader, 0, 10, 7) == (0, expected)
+    assert transactions.parse_outcome(reader, 0, 10, 7) == (0, expected)

@@ -11,8 +11,7 @@ import pytest
 
 from kafka_sql.errors import DecidedTransactionLostError
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import ONGOING, TransactionDescription
+from kafka_sql.kafka.protocol.transactions import ONGOING, Outcome, TransactionDescription
 from kafka_sql.sink.exactly_once import admin, transactional_ids
 from kafka_sql.sink.exactly_once.records import DecidedTransaction, Decision, Writer, parse_claims, parse_decisions
 

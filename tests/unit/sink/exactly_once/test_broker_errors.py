@@ -15,11 +15,10 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, InvalidOptionError, TransactionError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.error_codes import ErrorCode
-from kafka_sql.kafka.protocol import metadata, transaction_admin, transaction_outcome, transactions
+from kafka_sql.kafka.protocol import metadata, transaction_admin, transactions
 from kafka_sql.kafka.protocol.metadata import Metadata, TopicMetadata
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDescription
+from kafka_sql.kafka.protocol.transactions import ActiveProducer, Outcome, TransactionDescription
 from kafka_sql.sink.exactly_once import committer, driver, end_transactions, errors, prepare, timeout, transactional_ids
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 from kafka_sql.sink.exactly_once.records import DecidedTransaction, Decision, PreparedTransaction, Writer
@@ -66,9 +65,7 @@ def test_list_is_retried_while_a_coordinator_loads(client: TransactionAdmin, mon
 
 
 def test_outcome_is_retried_while_a_leader_moves(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        transaction_outcome, "parse_outcome", respond_in_order((NO_LEADER, None), (0, Outcome.COMMITTED))
-    )
+    monkeypatch.setattr(transactions, "parse_outcome", respond_in_order((NO_LEADER, None), (0, Outcome.COMMITTED)))
     assert client.outcome(FIRST_RECORD, 7) is Outcome.COMMITTED
 
 

@@ -15,7 +15,7 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.direct.reads.fetched_batches import FetchedBatches
 from kafka_sql.kafka.direct.reads.fetched_batches import to_records as from_addresses
-from kafka_sql.kafka.librdkafka.message_columns import to_records as from_messages
+from kafka_sql.kafka.librdkafka.consumer import to_records as from_messages
 from kafka_sql.kafka.record_metadata import HEADER_LIST
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
