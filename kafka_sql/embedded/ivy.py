@@ -34,12 +34,7 @@ def retrieve(
     """Download the artifacts of ``ivy.xml`` in the folder to ``jars``, resuming an interrupted download from ``cache``.
 
     Args:
-        java: path of ``java``.
-        ivy: Ivy's jar.
-        settings: path of ``ivysettings.xml``.
         folder: working directory, with ``ivy.xml``.
-        total: expected number of files, for the progress.
-        name: what is downloaded, for the progress and the error.
         types: artifact types. Some jars are OSGi bundles, which Ivy would otherwise skip silently.
         pattern: Ivy pattern of the destination.
 

@@ -55,9 +55,6 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
 def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[[], None], content: str) -> None:
     """Download a folder of the cache if it is not valid. Concurrent processes wait for the first one's download.
 
-    Args:
-        content: what the folder contains, for errors.
-
     Raises:
         EmbeddedKafkaError: the folder cannot be stored.
     """

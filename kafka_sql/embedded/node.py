@@ -50,11 +50,7 @@ class Node(WatchedProcess):
         """Create a node without starting it.
 
         Args:
-            node: ``node.id``, from 1.
-            port: port of the PLAINTEXT listener.
             cluster: cluster id, which distinguishes the broker from another one that has taken its port.
-            folder: working directory with the broker's files.
-            command: command line of the broker.
             lock_fd: file descriptor that locks the data; the node's processes inherit it. None if the parent of the
                 folder is temporary and must be removed when this process exits.
         """
@@ -139,17 +135,16 @@ def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
             raise EmbeddedKafkaError(f"Apache Kafka {KAFKA_VERSION}, node {node.id}, {problem}:\n{node.log_tail()}")
 
 
-def fetch_cluster_state(port: int, timeout: float = 2.0) -> ClusterState | None:
+def fetch_cluster_state(port: int, seconds: float = 2.0) -> ClusterState | None:
     """Return the state of the cluster as the broker at a port reports it; None if it does not respond.
 
     A node is up if it is registered and not fenced. The cluster id shows whether another broker has taken the port.
 
     Args:
         port: a PLAINTEXT listener on 127.0.0.1.
-        timeout: seconds for each socket operation.
     """
     try:
-        with socket.create_connection((HOST, port), timeout) as connection:
+        with socket.create_connection((HOST, port), seconds) as connection:
             connection.sendall(_METADATA_V2)
             with connection.makefile("rb") as stream:
                 (size,) = struct.unpack(">i", stream.read(4))

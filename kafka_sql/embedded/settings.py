@@ -32,9 +32,6 @@ def server_properties(node: int, ports: list[int], controllers: list[int], overr
     """Return the properties of a node.
 
     Args:
-        node: id of the node: 1, 2 or 3.
-        ports: client ports of all nodes.
-        controllers: controller ports of all nodes.
         overrides: the caller's properties, which take precedence. Its listeners are added to those of the node.
 
     Raises:

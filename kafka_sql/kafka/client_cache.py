@@ -60,9 +60,6 @@ class ClientCache(Generic[C]):
 
         It is kept for the next block with the same settings and credentials, unless this block raises or is left early.
 
-        Args:
-            config: librdkafka's configuration, with references to secrets.
-
         Raises:
             BrokerError: librdkafka rejects the configuration.
             SecretReferenceError: a reference cannot be resolved.

@@ -25,10 +25,6 @@ class ClientChoice(NamedTuple):
 def choose_reader(setting: str, config: Mapping[str, str]) -> ClientChoice:
     """Choose the client that begins to read a table.
 
-    Args:
-        setting: the value of 'scan.client'.
-        config: librdkafka's configuration of the table.
-
     Raises:
         UnsupportedOptionError: 'scan.client' is 'direct', and the direct client does not support the settings.
     """

@@ -26,11 +26,7 @@ class DecisionLogWriter:
     """A writer of the log with one transactional id."""
 
     def __init__(self, config: Mapping[str, str], transactional_id: str) -> None:
-        """Configure the writer. This sends no request.
-
-        Args:
-            config: librdkafka's configuration, with references to secrets, which are resolved for each connection.
-        """
+        """Configure the writer. This sends no request."""
         timeouts = {
             TRANSACTION_TIMEOUT: str(_TIMEOUT_MS),
             DELIVERY_TIMEOUT: str(_TIMEOUT_MS),

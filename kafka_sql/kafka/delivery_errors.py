@@ -99,8 +99,6 @@ def delivery_error(
         where: table, topic and partition; the beginning of the message.
         details: what else is known; the end of the message.
         reason: librdkafka's description of the error; None for that of the code.
-        topic: the topic.
-        partition: the partition, if known.
     """
     error_class, advice = _ERRORS.get(code, (DeliveryError, ""))
     if reason is None:

@@ -35,9 +35,6 @@ def read_records(
     without records.
 
     Args:
-        config: librdkafka's configuration of a table.
-        fields: the fields to read besides value and offset.
-        size: the largest batch to return.
         on_data_loss: called with the split, the missing offset and the first available offset if records were deleted
             before they were read; if it returns, reading resumes at the first available offset. By default deleted
             records are an error.

@@ -8,12 +8,7 @@ from kafka_sql.kafka.split import Split
 
 
 def fetch_error(code: int, split: Split, offset: int, reason: str) -> BrokerError:
-    """Return the error for an error code of the protocol.
-
-    Args:
-        offset: the offset that could not be read.
-        reason: the description of the error.
-    """
+    """Return the error for an error code of the protocol."""
     where = split.describe_offset(offset)
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return AuthorizationError(f"{where}: {reason}. Grant the user READ on the topic.", **split.at(offset))
@@ -43,8 +38,6 @@ def stalled_error(split: Split, offset: int, seconds: float, causes: str) -> Fet
 
     Args:
         offset: the first offset that did not arrive.
-        seconds: the time waited.
-        causes: what the client reported.
     """
     return FetchError(
         f"{split.describe_offset(offset)}: no records arrived for {seconds:g} s, and the read ends at offset "
@@ -60,9 +53,6 @@ def raise_data_loss(split: Split, offset: int, first: int) -> None:
     Args:
         offset: the first deleted offset.
         first: the first available offset.
-
-    Raises:
-        DataLossError: always.
     """
     raise DataLossError(
         f"{split.describe_offset(offset)}: the record was deleted before it was read. The first available offset is "

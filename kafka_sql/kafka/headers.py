@@ -79,7 +79,6 @@ def flatten_headers(
 
     Args:
         array: the headers; None for none in all rows.
-        count: rows.
     """
     if array is None:
         return np.zeros(count + 1, np.int32), pa.array([], pa.binary()), pa.array([], pa.binary())

@@ -26,9 +26,7 @@ def open_producer(
 
     Args:
         setting: the value of 'sink.client'.
-        config: librdkafka's configuration of the table.
         topic: the topic of records that do not name one.
-        table: the table's name, for logs and error messages.
 
     Raises:
         UnsupportedOptionError: 'sink.client' is 'direct', and the direct client does not support the settings.

@@ -74,9 +74,6 @@ class Admin:
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create the client. This sends no request.
 
-        Args:
-            config: librdkafka's configuration of a table, with references to secrets; they are resolved here.
-
         Raises:
             BrokerError: librdkafka rejects the settings.
             KafkaSqlError: as ``open_client``.
@@ -179,9 +176,6 @@ class Admin:
     @contextlib.contextmanager
     def translate_errors(self, retries: Retries | None = None) -> Iterator[None]:
         """Raise Kafka's exceptions in the block as this package's, with the address, the time waited and the cause.
-
-        Args:
-            retries: the request of the block.
 
         Raises:
             BrokerUnreachableError: no response in time.

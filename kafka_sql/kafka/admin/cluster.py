@@ -42,9 +42,6 @@ class Cluster(CachedClient):
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create the client. This sends no request.
 
-        Args:
-            config: librdkafka's configuration of a table, with references to secrets; they are resolved here.
-
         Raises:
             SecretReferenceError: a reference cannot be resolved.
             KeyStoreError: a store cannot be read.
@@ -87,9 +84,6 @@ class Cluster(CachedClient):
 
         Not all brokers learn of a new topic at the same time.
 
-        Args:
-            with_leaders: whether to wait until all their partitions have leaders, too.
-
         Raises:
             BrokerError: as ``topics``.
         """
@@ -104,9 +98,6 @@ class Cluster(CachedClient):
 
     def partitions(self, names: tuple[str, ...], topics: Topics | None = None) -> list[TopicPartition]:
         """Return all partitions of the topics ``names``, sorted.
-
-        Args:
-            topics: the result of ``topics``, if the caller has it already.
 
         Raises:
             TopicNotFoundError: names the missing topic and the most similar existing one.
@@ -228,9 +219,6 @@ def cached_cluster(config: Mapping[str, str]) -> AbstractContextManager[Cluster]
 
     The client is kept for the planner's next table or statement: a new one has to connect first, which usually
     takes 50 ms.
-
-    Args:
-        config: librdkafka's configuration of a table, with references to secrets.
 
     Raises:
         SecretReferenceError: a reference cannot be resolved.

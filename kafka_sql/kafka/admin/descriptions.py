@@ -95,11 +95,7 @@ def topic_ids(admin: Admin, topics: Collection[str]) -> dict[str, str]:
 
 
 def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> BrokerError:
-    """Return the error for a topic missing from the list of all topics, from which brokers omit unauthorized ones.
-
-    Args:
-        listed: the topics that were listed.
-    """
+    """Return the error for a topic missing from the list of all topics, from which brokers omit unauthorized ones."""
     collection = TopicCollection([topic])  # describing a topic does not create it
     try:
         admin.call(

@@ -37,11 +37,7 @@ class GroupOffsets:
     """A client for the offsets of groups of one cluster. Several threads may use it."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Create the client. This sends no request.
-
-        Args:
-            config: librdkafka's configuration of a table, with references to secrets.
-        """
+        """Create the client. This sends no request."""
         self._config, self._connections = config, open_request_pool(config)
         self._coordinators: dict[str, Coordinator] = {}
         self._lock = threading.Lock()

@@ -59,8 +59,6 @@ class OffsetRequest:
         """Send the request.
 
         Args:
-            current_admin: returns the client for the current credentials.
-            list_topics: returns all topics.
             read_committed: whether the latest offset is the last stable offset.
         """
         self._current_admin, self._list_topics, self._specs = current_admin, list_topics, specs
@@ -82,13 +80,7 @@ class OffsetRequest:
         )
 
     def _await_offset(self, partition: TopicPartition) -> int:
-        """Return the offset.
-
-        Raises:
-            TopicNotFoundError: the partition does not exist.
-            BrokerUnreachableError: it had no leader for too long, or its leader did not respond.
-            BrokerError: another error.
-        """
+        """Return the offset."""
         admin, future = self._admin, self._futures[partition]
         retries = admin.retries(f"{ApiKey.LIST_OFFSETS.title} for {partition[0]}[{partition[1]}]")
         while True:
@@ -106,11 +98,7 @@ class OffsetRequest:
             (future,) = self._send(admin, {partition: self._specs[partition]}).values()
 
     def _explain(self, partition: TopicPartition, failure: KafkaException) -> KafkaError:
-        """Return the error of a request; LEADER_NOT_AVAILABLE if the client knows no leader.
-
-        Raises:
-            TopicNotFoundError: the partition does not exist.
-        """
+        """Return the error of a request; LEADER_NOT_AVAILABLE if the client knows no leader."""
         error: KafkaError = failure.args[0]
         if error.code() not in _NOT_FOUND:
             return error

@@ -30,9 +30,6 @@ def bytes_per_offset(config: Mapping[str, str], starts: Mapping[TopicPartition, 
 
     A partition that returned no record in time is absent.
 
-    Args:
-        config: librdkafka's configuration of a table.
-
     Raises:
         BrokerError: the client rejects the configuration or the partitions.
     """

@@ -35,7 +35,6 @@ def ensure_topics(
     """Create missing topics, and check the settings of existing ones.
 
     Args:
-        table: its name, for error messages.
         defaults: topic settings for new topics, unless ``settings`` has them.
 
     Returns:

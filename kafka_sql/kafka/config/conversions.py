@@ -36,12 +36,7 @@ def parse_digits(text: str) -> int | None:
 
 
 def clamp_to_range(key: str, limits: tuple[int, int], value: str) -> str:
-    """Return a number clamped to librdkafka's range.
-
-    Args:
-        key: Java's name, for the warning.
-        limits: librdkafka's smallest and largest value.
-    """
+    """Return a number clamped to librdkafka's range."""
     number = parse_digits(value.strip().removeprefix("-"))
     if number is None:  # a reference
         return value

@@ -46,9 +46,7 @@ def normalize_number(key: str, values: Values, value: str) -> str:
     """Return a property's value as librdkafka reads it: without blanks, leading zeros and a plus sign.
 
     Args:
-        key: Java's name.
         values: of the property. The value of a property that is no number is returned unchanged.
-        value: a literal value.
 
     Raises:
         InvalidOptionError: it is no number, or out of range. Names the value and what is expected.

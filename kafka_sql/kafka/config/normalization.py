@@ -91,7 +91,6 @@ def normalize_settings(settings: Mapping[str, str], are_literals: bool = False) 
     """Return settings with normalized values.
 
     Args:
-        settings: librdkafka's settings, with references resolved.
         are_literals: whether the values are those of the statement. If they come from references, they may be secrets.
 
     Raises:

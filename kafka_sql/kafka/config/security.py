@@ -84,9 +84,6 @@ def check_stores(config: Mapping[str, str]) -> None:
 def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     """Replace Java's stores and JAAS string in ``settings`` with librdkafka's options.
 
-    Args:
-        settings: with the references resolved.
-
     Raises:
         KeyStoreError: a store cannot be read; names the option to check.
         OptionError: a JAAS string is malformed, or a file or an endpoint is not allowed.

@@ -106,9 +106,7 @@ def open_client(
     Its callbacks run in its methods that poll, so none is called once the interpreter exits.
 
     Args:
-        config: librdkafka's configuration, with references to secrets; they are resolved here.
         log: takes the level, the facility and the text of a log line, without secrets.
-        callbacks: more of the client's configuration.
 
     Raises:
         BrokerError: librdkafka rejects the configuration.
@@ -174,8 +172,6 @@ def add_token_callback(
     hide the exception.
 
     Args:
-        settings: librdkafka's settings, with references to secrets resolved.
-        config: the configuration of a table's client.
         report: takes the message of a later failure.
 
     Raises:

@@ -125,25 +125,20 @@ def _advice(message: str, settings: Mapping[str, str]) -> str:
     return "Check 'properties.security.protocol' and 'properties.ssl.*'"
 
 
-def explain_broker_certificate(address: tuple[str, int], settings: Mapping[str, str], timeout: float) -> str:
-    """Return why this machine rejects a broker's certificate, as the end of a sentence, with advice.
-
-    Args:
-        settings: the client's settings, with references resolved.
-        timeout: seconds to wait for the broker.
-    """
+def explain_broker_certificate(address: tuple[str, int], settings: Mapping[str, str], seconds: float) -> str:
+    """Return why this machine rejects a broker's certificate, as the end of a sentence, with advice."""
     try:
-        with socket.create_connection(address, timeout) as connection:
+        with socket.create_connection(address, seconds) as connection:
             tls_context(settings).wrap_socket(connection, server_hostname=address[0]).close()
     except ssl.SSLCertVerificationError as e:
-        return _explain(e, address, timeout)
+        return _explain(e, address, seconds)
     except (OSError, BrokerError) as e:
         return f"{type(e).__name__}. {_CHECK_TRUST}."
     return f"a second attempt succeeded. {_CHECK_TRUST}."
 
 
-def _explain(error: ssl.SSLCertVerificationError, address: tuple[str, int], timeout: float) -> str:
-    certificate = fetch_certificate(address, timeout)
+def _explain(error: ssl.SSLCertVerificationError, address: tuple[str, int], seconds: float) -> str:
+    certificate = fetch_certificate(address, seconds)
     details = "" if certificate is None else f" ({describe_certificate(certificate)})"
     if error.verify_code in _EXPIRED:
         return (
@@ -159,7 +154,7 @@ def _explain(error: ssl.SSLCertVerificationError, address: tuple[str, int], time
     return f"{error.verify_message}{details}. {_CHECK_TRUST} that has signed it."
 
 
-def fetch_certificate(address: tuple[str, int], timeout: float) -> x509.Certificate | None:
+def fetch_certificate(address: tuple[str, int], seconds: float) -> x509.Certificate | None:
     """Return the certificate that a server presents, without verifying it; None if it presents none."""
     from cryptography import x509
 
@@ -167,7 +162,7 @@ def fetch_certificate(address: tuple[str, int], timeout: float) -> x509.Certific
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         with (
-            socket.create_connection(address, timeout) as connection,
+            socket.create_connection(address, seconds) as connection,
             context.wrap_socket(connection, server_hostname=address[0]) as secured,
         ):
             der = secured.getpeercert(binary_form=True)

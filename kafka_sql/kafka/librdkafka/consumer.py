@@ -176,11 +176,7 @@ def _handle_event(
     first_offset: Callable[[], int],
     on_data_loss: DataLossHandler,
 ) -> int:
-    """Return the offset to resume at: the partition's end, or the first available offset if that is higher.
-
-    Raises:
-        DataLossError, OffsetError, FetchError: the event is an error.
-    """
+    """Return the offset to resume at: the partition's end, or the first available offset if that is higher."""
     if event.code() == KafkaError._PARTITION_EOF:
         return _offset(message)
     if event.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
@@ -198,14 +194,7 @@ def _offset(message: Message) -> int:
 
 
 def _first_offset(client: _ConsumerClient, split: Split, seconds: float) -> int:
-    """Return the first offset that the partition holds.
-
-    Args:
-        seconds: the timeout.
-
-    Raises:
-        FetchError: no broker responded in time.
-    """
+    """Return the first offset that the partition holds."""
     partition, deadline = TopicPartition(split.topic, split.partition), time.monotonic() + seconds
     while True:
         with suppress(KafkaException):

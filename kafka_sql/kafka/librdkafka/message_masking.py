@@ -34,12 +34,7 @@ _OAUTH_ERRORS: Final = (
 
 
 def mask_message(text: str, config: Mapping[str, str], settings: Mapping[str, str]) -> str:
-    """Return a message of librdkafka as it may be shown.
-
-    Args:
-        config: the client's configuration, with references to secrets.
-        settings: the configuration with references resolved.
-    """
+    """Return a message of librdkafka as it may be shown."""
     return mask_secrets(_TOKEN_FAILURE.sub(_hide_response, text), config, settings)
 
 

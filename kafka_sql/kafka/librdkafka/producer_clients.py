@@ -28,9 +28,7 @@ def open_producer(config: Mapping[str, str], topic: str | None = None, table: st
     """Open a producer with a new client for a ``with`` block. On leaving the block, queued records are dropped.
 
     Args:
-        config: librdkafka's configuration, with references to secrets.
         topic: the topic of records that do not name one.
-        table: its name, for error messages.
     """
     with ExitStack() as stack, _producer(_create(config, stack), config, topic, table) as producer:
         yield producer
@@ -113,7 +111,6 @@ def open_transaction(
         config: librdkafka's configuration, with ``transaction.timeout.ms``.
         transactional_id: a running producer with the same id is fenced, and its transaction aborted.
         topic: the topic of records that do not name one.
-        table: its name, for error messages.
 
     Raises:
         TransactionError: the brokers reject the transaction.

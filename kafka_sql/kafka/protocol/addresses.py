@@ -66,9 +66,6 @@ def parse_address(server: str, default_port: int) -> Address:
 def resolve(address: Address, seconds: float) -> list[Endpoint]:
     """Return all IP addresses of a broker in the order of preference.
 
-    Args:
-        seconds: the timeout.
-
     Raises:
         OSError: the name has no IP address, or the address is invalid, or the name server does not respond.
     """

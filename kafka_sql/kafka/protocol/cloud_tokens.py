@@ -42,7 +42,6 @@ def get_cloud_token(cloud: str, config: Mapping[str, str]) -> tuple[str, float]:
     """Return a new token, and when it expires, in seconds since 1970.
 
     Args:
-        cloud: ``aws``, ``gcp`` or ``azure``.
         config: librdkafka's configuration, with references to secrets resolved.
 
     Raises:

@@ -130,9 +130,6 @@ class Connection:
     def choose_version(self, api: ApiKey, oldest: int, latest: int) -> int:
         """Return the latest version of an API that the broker supports too.
 
-        Args:
-            oldest, latest: the versions that the caller supports.
-
         Raises:
             UnsupportedVersionError: the broker supports none of these versions.
         """
@@ -287,11 +284,7 @@ class Connection:
             time.sleep(min(delay, self._timeout))
 
     def _read_message(self, deadline: float | None) -> None:
-        """Read the rest of the response; without a deadline, what can be read without waiting.
-
-        Raises:
-            BlockingIOError, ssl.SSLWantReadError: there is no deadline, and the response is incomplete.
-        """
+        """Read the rest of the response; without a deadline, what can be read without waiting."""
         self._fill(deadline)
         if self._has_size:
             return

@@ -49,11 +49,7 @@ class ConnectionPool:
     """
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Create a pool without connections.
-
-        Args:
-            config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
-        """
+        """Create a pool without connections."""
         self._config, self.servers = config, config.get(_SERVERS, "")
         self._open: dict[Address, Connection] = {}
         # by address; None for any broker
@@ -256,10 +252,9 @@ class ConnectionPool:
         return addresses or list(servers)
 
     def cluster_metadata(self, topics: Sequence[str], seconds: float | None = None) -> metadata.Metadata:
-        """Request the brokers, and the leaders of the topics' partitions, from any broker.
+        """Request the brokers, and the leaders of the topics' partitions if there are topics, from any broker.
 
         Args:
-            topics: the topics; empty for the brokers only.
             seconds: the timeout for the response; None for 'socket.timeout.ms'.
 
         Raises:
@@ -290,11 +285,7 @@ class ConnectionPool:
         return cluster
 
     def note_error(self, error: Exception) -> None:
-        """Note that the last request failed. After a retriable error, the next broker is another one if possible.
-
-        Args:
-            error: what the request raised.
-        """
+        """Note that the last request failed. After a retriable error, the next broker is another one if possible."""
         if self._last is None or error in self._failures.values():
             return
         self._failures[self._last] = error

@@ -31,11 +31,7 @@ class UnknownTopicError(RetriableError):
 
 
 def raise_if_retriable(code: int, api: ApiKey) -> None:
-    """Raise for an error code that is retriable for an API.
-
-    Raises:
-        RetriableError: it is.
-    """
+    """Raise a RetriableError for an error code that is retriable for an API."""
     if is_retriable(code, api):
         raise RetriableError(code)
 
@@ -63,11 +59,7 @@ def raise_for_code(subject: str, code: int, result: T, topic: str | None = None)
 
 
 def check_complete(response: Collection[object], requested: Collection[object]) -> None:
-    """Check that the response leaves nothing out: a missing item has no error code and would count as successful.
-
-    Raises:
-        MalformedResponse: an item is missing.
-    """
+    """Raise a MalformedResponse if an item is missing: it has no error code and would count as successful."""
     missing = [item for item in requested if item not in response]
     if missing:
         raise MalformedResponse(f"the response lacks {missing[0]!r}")

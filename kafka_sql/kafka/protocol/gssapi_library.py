@@ -93,9 +93,6 @@ class SecurityContext:
     def step(self, token: bytes = b"") -> bytes:
         """Return the next message to the service, which can be empty.
 
-        Args:
-            token: the service's message; empty at first.
-
         Raises:
             GssapiError: the context cannot be established.
         """

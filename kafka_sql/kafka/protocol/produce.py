@@ -44,7 +44,6 @@ def produce(
     """Return a request that sends record batches, without their contents.
 
     Args:
-        connection: the connection on which the request will be sent.
         batches: topic, partition and size in bytes of each, grouped by topic, at most one per partition.
         acks: -1 to be acknowledged by all in-sync replicas, 1 by the leader.
         timeout_ms: milliseconds that the leader waits for the other replicas.

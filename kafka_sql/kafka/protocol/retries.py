@@ -85,7 +85,6 @@ class Retries:
 
         Args:
             request: its name, and what it is about, for the error message.
-            servers: the bootstrap servers, for the error message.
             limit: returns the time limit, which may grow when a broker responds.
         """
         self._request, self._servers, self._limit = request, servers, limit
@@ -100,7 +99,6 @@ class Retries:
 
         Args:
             reason: why the last one failed, and which brokers were tried.
-            error: the exception, as the cause of the error.
 
         Raises:
             BrokerUnreachableError: the time limit is reached.

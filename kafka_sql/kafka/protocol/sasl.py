@@ -64,7 +64,6 @@ def get_credentials(config: Mapping[str, str], seconds: float) -> dict[str, str]
 
     Args:
         config: librdkafka's configuration, with references to secrets resolved.
-        seconds: the timeout.
 
     Raises:
         TokenEndpointUnavailableError: the endpoint returned no token in time.

@@ -93,11 +93,7 @@ def _describe_failure(provider: str, error: Exception) -> str:
 
 
 def _check_token(provider: str, result: object) -> Token:
-    """Check the result of a function or of a cloud's package, and return it as a token.
-
-    Raises:
-        InvalidOptionError: it is not a token, or the token has expired.
-    """
+    """Check the result of a function or of a cloud's package, and return it as a token."""
 
     def invalid(problem: str) -> InvalidOptionError:
         return InvalidOptionError(

@@ -65,9 +65,6 @@ class TransactionAdmin:
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create a client. This sends no request.
 
-        Args:
-            config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
-
         Raises:
             InvalidOptionError: a security setting is not supported.
         """
@@ -283,23 +280,14 @@ class TransactionAdmin:
         return groups
 
     def _retry(self, api: ApiKey, request: Callable[[], T]) -> T:
-        """Repeat a request after retriable errors, for as long as the delivery of a record may take.
-
-        Raises:
-            BrokerUnreachableError: the timeout expired.
-        """
+        """Repeat a request after retriable errors, for as long as the delivery of a record may take."""
         if self._connections.credentials_changed():
             self.close()
         return retry_until(request, self._connections, self._limit, api.title, self._coordinators.clear)
 
 
 def _require_leader(cluster: Metadata, topic: str, partition: int) -> Address:
-    """Return the leader of a partition.
-
-    Raises:
-        RetriableError: it has no leader at the moment, or the broker does not know the topic yet.
-        BrokerError: the broker returned another error code for the topic.
-    """
+    """Return the leader of a partition."""
     metadata = cluster.topic(topic)
     raise_if_retriable(metadata.code, ApiKey.METADATA)
     return raise_for_code(f"Topic '{topic}'", metadata.code, metadata).require_leader(partition)
