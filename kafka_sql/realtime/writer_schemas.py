@@ -16,7 +16,7 @@ import pyarrow as pa
 from kafka_sql.errors import SchemaRegistryError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.runtime.continuous_task import serving_continuous_task
-from kafka_sql.spark.driver_requests import serve_requests
+from kafka_sql.spark.callback_server import serve_requests
 
 _names: Final[dict[tuple[Any, ...], str]] = {}  # that Java uses
 

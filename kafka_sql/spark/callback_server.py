@@ -1,17 +1,21 @@
-"""Start Py4J's server for Java's calls to Python, which any local user can connect to, so that it requires the secret.
+"""Start Py4J's server for Java's calls to Python, and answer requests of executors in the driver's Python process.
 
-PySpark starts the server without: Java's client drops the secret when Python announces its port.
+Any local user can connect to the server, so it requires the secret of the JVM. PySpark starts it without: Java's client
+drops the secret when Python announces its port.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from py4j.clientserver import ClientServer
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.internal import Internal, JavaClass, PythonName
+from kafka_sql.spark.jvm import JavaException
 
 _IDLE_SECONDS = 30  # Py4J's default
 _WHY = "Java's calls to Python must need the secret of the JVM"
@@ -34,14 +38,12 @@ def start_callback_server(gateway: Any) -> None:
     """
     ensure_started: Any = ensure_callback_server_started  # untyped in PySpark
     parameters, secret = gateway.callback_server_parameters, gateway.gateway_parameters.auth_token
-    if not secret or parameters.auth_token:
-        ensure_started(gateway)
-        return
-    if not isinstance(gateway, ClientServer):  # without pinned threads, Java's client keeps the secret
-        parameters.auth_token = secret
-        ensure_started(gateway)
-        return
+    is_open = bool(secret) and not parameters.auth_token
+    if is_open and not isinstance(gateway, ClientServer):  # without pinned threads, Java's client keeps the secret
+        parameters.auth_token, is_open = secret, False
     ensure_started(gateway)
+    if not is_open:
+        return
     client = _create_client(gateway, secret)
     java_gateway = client.getGateway()
     field = java_gateway.getClass().getDeclaredField("cbClient")  # it has no setter
@@ -58,3 +60,38 @@ def _create_client(gateway: Any, secret: str) -> Any:
     return jvm.py4j.PythonClient(
         server.getGateway(), None, port, address, _IDLE_SECONDS, seconds, sockets, server, True, 0, secret
     )
+
+
+class _Function:
+    """A function that Java calls."""
+
+    class Java:
+        implements: Final = ["java.util.function.Function"]
+
+    def __init__(self, function: Callable[[str], str]) -> None:
+        self.apply = function
+
+    def toString(self) -> str:
+        """Return a text for Java's logs."""
+        return type(self).__name__
+
+
+def serve_requests(gateway: Any, name: str, answer: Callable[[str], str]) -> None:
+    """Let tasks request texts from this process with ``WriterSchemas.java``.
+
+    Args:
+        gateway: Py4J's gateway to the session's JVM.
+        name: what requests name.
+        answer: returns the answer to a request.
+
+    Raises:
+        UnsupportedSqlError: this version of Spark does not have the methods that requests need.
+    """
+    start_callback_server(gateway)
+    try:
+        gateway.jvm.io.github.kafkasql.formats.confluent.WriterSchemas.add(name, _Function(answer))
+    except JavaException as e:
+        raise UnsupportedSqlError(
+            "Real-time mode with a schema registry needs Spark's RPC, which cannot be used with this version of Spark: "
+            f"{str(e.java_exception)[:200]}. SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches."
+        ) from e

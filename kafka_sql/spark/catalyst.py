@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from kafka_sql.spark.expression_text import render
-from kafka_sql.spark.internal import Internal, JavaClass
+from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import from_java_column, from_java_dataset, java_session, jvm, query_execution, session_state
 from kafka_sql.spark.plan_reader import WATERMARK_METADATA, read_expression
 
@@ -20,19 +20,21 @@ Plan: TypeAlias = Any  # Spark's LogicalPlan
 Node: TypeAlias = Any  # Spark's Expression
 Attribute: TypeAlias = Any  # Spark's AttributeReference, a reference to a column of a plan
 
-_REWRITE = "plans of changelogs, real-time queries and shared reads are built of these nodes"
-_FAILS = "streaming INSERTs over changelogs, in real-time mode and with a shared read fail before they start"
 
-INTERNALS: Final[tuple[Internal, ...]] = (
-    JavaClass("org.apache.spark.sql.classic.ExpressionUtils", _REWRITE, _FAILS, members=("column/1",)),
-    JavaClass("org.apache.spark.sql.catalyst.plans.logical.Project", _REWRITE, _FAILS, members=("new/2",)),
-    JavaClass("org.apache.spark.sql.catalyst.plans.logical.HintInfo", _REWRITE, _FAILS, members=("new/1",)),
-    JavaClass("org.apache.spark.sql.catalyst.plans.logical.ResolvedHint", _REWRITE, _FAILS, members=("new/2",)),
-    JavaClass("org.apache.spark.sql.catalyst.plans.logical.BROADCAST$", _REWRITE, _FAILS),
-    JavaClass("org.apache.spark.sql.catalyst.expressions.Alias", _REWRITE, _FAILS, members=("new/6",)),
-    JavaClass("org.apache.spark.sql.types.Metadata", "an event time becomes an ordinary column", _FAILS),
-    JavaClass("org.apache.spark.api.python.PythonUtils", "lists become Scala's", _FAILS, members=("toSeq/1",)),
-    JavaClass("scala.Option", "optional values of nodes", _FAILS, members=("apply/1",)),
+INTERNALS: Final[tuple[Internal, ...]] = java_classes(
+    """
+    org.apache.spark.sql.classic.ExpressionUtils column/1
+    org.apache.spark.sql.catalyst.plans.logical.Project new/2
+    org.apache.spark.sql.catalyst.plans.logical.HintInfo new/1
+    org.apache.spark.sql.catalyst.plans.logical.ResolvedHint new/2
+    org.apache.spark.sql.catalyst.plans.logical.BROADCAST$
+    org.apache.spark.sql.catalyst.expressions.Alias new/6
+    org.apache.spark.sql.types.Metadata
+    org.apache.spark.api.python.PythonUtils toSeq/1
+    scala.Option apply/1
+    """,
+    "plans of changelogs, real-time queries and shared reads are built of these nodes",
+    "streaming INSERTs over changelogs, in real-time mode and with a shared read fail before they start",
 )
 
 

@@ -7,23 +7,17 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from kafka_sql.spark.internal import Internal, JavaClass
+from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import java_context, java_dataset, jvm
 
-INTERNALS: Final[tuple[Internal, ...]] = (
-    JavaClass(
-        "org.apache.spark.sql.classic.Dataset",
-        "the shell receives rows as one text, which takes a fraction of the time of Row objects",
-        "SELECT in kafka-sql fails",
-        members=("as/1", "collectAsList/0"),
-    ),
-    JavaClass("org.apache.spark.sql.Encoders", "as above", "SELECT in kafka-sql fails", members=("STRING/0",)),
-    JavaClass(
-        "org.apache.spark.SparkStatusTracker",
-        "the shell's progress bar shows the tasks of its own jobs",
-        "SELECT in kafka-sql fails",
-        members=("getJobIdsForTag/1",),
-    ),
+INTERNALS: Final[tuple[Internal, ...]] = java_classes(
+    """
+    org.apache.spark.sql.classic.Dataset as/1 collectAsList/0
+    org.apache.spark.sql.Encoders STRING/0
+    org.apache.spark.SparkStatusTracker getJobIdsForTag/1
+    """,
+    "the shell receives rows as one text, which takes a fraction of the time of Row objects, and counts their tasks",
+    "SELECT in kafka-sql fails",
 )
 
 

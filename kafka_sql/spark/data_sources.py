@@ -9,31 +9,22 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
-from kafka_sql.spark.internal import Internal, JavaClass, PythonName
+from kafka_sql.spark.internal import Internal, PythonName, java_classes
 from kafka_sql.spark.jvm import java_session, jvm, query_execution, session_state
 
-_WHY = "Spark looks up data source classes in the active session of the thread"
+_WHY = "Spark looks up data source classes in the active session of the thread, and plans a first read early"
 _IF_GONE = "enable() fails with an AttributeError or an error of Py4J"
 
 INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName("pyspark.sql.session.SparkSession._get_j_spark_session_class", _WHY, _IF_GONE, parameters=("jvm",)),
-    JavaClass(
-        "org.apache.spark.sql.classic.SparkSession",
+    *java_classes(
+        """
+        org.apache.spark.sql.classic.SparkSession getActiveSession/0 setActiveSession/1 clearActiveSession/0
+        org.apache.spark.sql.execution.datasources.DataSourceManager dataSourceExists/1
+        org.apache.spark.sql.execution.QueryExecution executedPlan/0
+        """,
         _WHY,
         _IF_GONE,
-        members=("getActiveSession/0", "setActiveSession/1", "clearActiveSession/0"),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.execution.datasources.DataSourceManager",
-        "format('kafka_sql') is registered if Spark has not found it",
-        _IF_GONE,
-        members=("dataSourceExists/1",),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.execution.QueryExecution",
-        "a plan is made without executing the query",
-        "the first query of a session is slower",
-        members=("executedPlan/0",),
     ),
 )
 

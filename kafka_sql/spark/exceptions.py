@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.captured import UnknownException
 from pyspark.sql import SparkSession
 
 from kafka_sql.spark.context import is_connect
-from kafka_sql.spark.internal import Internal, PythonName
+from kafka_sql.spark.internal import Internal, PythonName, Text
 from kafka_sql.spark.jvm import JavaObject
 from kafka_sql.spark.patch import Function, Patch
 
@@ -24,6 +24,24 @@ _IN_STORAGE = "it names the objects behind the tables"
 _SPARKS = "the error is Spark's"
 _TRACE = "an error of this package may be the cause of Spark's error"
 
+_LONG = "messages have Spark's advice or stack traces; of a query that is being stopped, an error is reported"
+
+_CONDITIONS: Final = "error/error-conditions.json"
+_STREAMS: Final = "org.apache.spark.sql.execution.streaming.runtime.StreamExecution"
+_TEXTS: Final = {  # with their sources
+    "Failed to find the data source: ": _CONDITIONS,
+    "already exists. Please pick a different table name, or remove the existing location first.": _CONDITIONS,
+    "KAFKA_DATA_SOURCE_NOT_ENABLED": _CONDITIONS,
+    "Queries with streaming sources must be executed with writeStream.start()": (
+        "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
+    ),
+    "== SQL ==": "org.apache.spark.sql.catalyst.parser.ParseException",
+    "(line ": "org.apache.spark.sql.catalyst.parser.ParseException",
+    "=== Streaming Query ===": _STREAMS,
+    "py4j.protocol.Py4JJavaError": _STREAMS,
+    "Driver stacktrace:": "org.apache.spark.scheduler.TaskSetManager",
+    "JVM stacktrace:": "pyspark.errors.exceptions.captured",
+}
 _CLASSIC: Final = (
     Patch("pyspark.errors.exceptions.captured.convert_exception", _WHY, _IF_GONE, parameters=("e",)),
     Patch("pyspark.sql.streaming.query.StreamingQuery.exception", _WHY, _IF_GONE),
@@ -38,13 +56,15 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     PythonName("pyspark.errors.exceptions.captured.CapturedException._desc", _TEXT, _IN_STORAGE),
     PythonName("pyspark.errors.exceptions.connect.SparkConnectGrpcException._message", _TEXT, _IN_STORAGE),
     PythonName("pyspark.errors.exceptions.captured.CapturedException._stackTrace", _TRACE, _SPARKS),
-    PythonName(
-        "pyspark.errors.exceptions.connect.SparkConnectGrpcException._stacktrace", _TRACE, "the error is Spark's"
-    ),
+    PythonName("pyspark.errors.exceptions.connect.SparkConnectGrpcException._stacktrace", _TRACE, _SPARKS),
     PythonName(
         "pyspark.errors.exceptions.captured.CapturedException._origin",
         "a statement of a shell in Scala fails with Spark's own exception",
         "it fails with a RuntimeException that has the same message",
+    ),
+    *(
+        Text(text, "sql.errors recognizes errors of Spark, and shortens their messages", _LONG, source=source)
+        for text, source in _TEXTS.items()
     ),
 )
 
@@ -55,21 +75,16 @@ def convert_exceptions(spark: SparkSession, convert: Convert) -> None:
     Sessions that are not enabled are affected, too.
     """
     for patch in _CONNECT if is_connect(spark) else _CLASSIC:
-        patch.apply(functools.partial(converted, convert))
+        patch.apply(functools.partial(create_converted, convert))
 
 
-def converted(convert: Convert, create: Function) -> Function:
-    """Return a function that converts the exceptions that a function of PySpark creates."""
-
-    @functools.wraps(create)
-    def create_converted(*args: Any, **kwargs: Any) -> Exception | None:
-        error: Exception | None = create(*args, **kwargs)
-        if error is None:
-            return None
-        # PySpark raises Py4J's exception in place of this one
-        return convert(error, Py4JJavaError(str(error), *args) if isinstance(error, UnknownException) else error)
-
-    return create_converted
+def create_converted(convert: Convert, create: Function, *args: Any, **kwargs: Any) -> Exception | None:
+    """Convert the exception that a function of PySpark creates."""
+    error: Exception | None = create(*args, **kwargs)
+    if error is None:
+        return None
+    # PySpark raises Py4J's exception in place of this one
+    return convert(error, Py4JJavaError(str(error), *args) if isinstance(error, UnknownException) else error)
 
 
 def stack_trace(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -76,25 +75,19 @@ def patch_explain(spark: SparkSession, show: Callable[[str], str]) -> None:
         show: returns the text to print instead of a plan.
     """
 
-    def wrap_frame(original: Function) -> Function:
-        @functools.wraps(original)
-        def explain_frame(self: DataFrame, extended: bool | str | None = None, mode: str | None = None) -> None:
-            modes: dict[bool | str | None, str] = {None: mode or "simple", False: "simple", True: "extended"}
-            chosen = modes.get(extended, extended)
-            if not isinstance(chosen, str) or (extended is not None and mode is not None):
-                original(self, extended, mode)  # raises Spark's error
-            else:
-                print(show(explain(self, chosen)))
+    def explain_frame(
+        original: Function, self: DataFrame, extended: bool | str | None = None, mode: str | None = None
+    ) -> None:
+        modes: dict[bool | str | None, str] = {None: mode or "simple", False: "simple", True: "extended"}
+        chosen = modes.get(extended, extended)
+        if not isinstance(chosen, str) or (extended is not None and mode is not None):
+            original(self, extended, mode)  # raises Spark's error
+        else:
+            print(show(explain(self, chosen)))
 
-        return explain_frame
-
-    def wrap_query(original: Function) -> Function:
-        @functools.wraps(original)
-        def explain_streaming_query(self: StreamingQuery, extended: bool = False) -> None:
-            print(show(explain_query(self, extended)))
-
-        return explain_streaming_query
+    def explain_streaming_query(_: Function, self: StreamingQuery, extended: bool = False) -> None:
+        print(show(explain_query(self, extended)))
 
     frame_patch, query_patch = _CONNECT if is_connect(spark) else _CLASSIC
-    frame_patch.apply(wrap_frame)
-    query_patch.apply(wrap_query)
+    frame_patch.apply(explain_frame)
+    query_patch.apply(explain_streaming_query)

@@ -53,6 +53,18 @@ class Text(Internal):
     source: str = ""  # the Python module, Java class or resource that contains the text, or a part of it
 
 
+def java_classes(table: str, why: str, if_gone: str) -> tuple[JavaClass, ...]:
+    """Return the classes that have one reason.
+
+    Args:
+        table: a class and its members per line; a class with many members has several lines.
+    """
+    members: dict[str, list[str]] = {}
+    for name, *row in map(str.split, table.strip().splitlines()):
+        members.setdefault(name, []).extend(row)
+    return tuple(JavaClass(name, why, if_gone, members=tuple(row)) for name, row in members.items())
+
+
 def internals() -> Iterator[tuple[str, Internal]]:
     """Yield the module and the entry of each private part, by module."""
     import kafka_sql.spark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import pkgutil
@@ -20,14 +21,13 @@ _LOG = logging.getLogger("kafka_sql.spark")
 class Patch(PythonName):
     """A function of PySpark that is replaced by one that calls it."""
 
-    def apply(self, wrap: Callable[[Function], Function], owner: object = None) -> None:
+    def apply(self, call: Function, owner: object = None) -> None:
         """Replace the function, unless this patch has replaced it before.
 
         If the function is missing or has other parameters, nothing is replaced, and a warning states the consequence.
 
         Args:
-            wrap: returns the new function for the current one. It uses ``functools.wraps``, so that later patches of
-                the same function are recognized, too.
+            call: is called in place of the function, with the function and its arguments.
             owner: the object whose attribute is replaced. Default: the class or module in the patch's name.
         """
         path, _, name = self.name.rpartition(".")
@@ -42,7 +42,11 @@ class Patch(PythonName):
         if parameters is None or tuple(parameters[: len(self.parameters)]) != self.parameters:
             _LOG.warning("Spark has no function %s(%s): %s.", self.name, ", ".join(self.parameters), self.if_gone)
             return
-        replacement = wrap(current)
+
+        @functools.wraps(current)  # with the marks of other patches of the same function
+        def replacement(*args: Any, **kwargs: Any) -> Any:
+            return call(current, *args, **kwargs)
+
         setattr(replacement, self._mark, current)
         setattr(owner, name, replacement)
 

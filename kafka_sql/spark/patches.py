@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -91,7 +90,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 def patch_sql(spark: SparkSession, execute: Callable[..., DataFrame]) -> None:
     """Replace ``sql()`` of one session."""
-    _SESSION_SQL.apply(lambda original: functools.wraps(original)(execute), spark)
+    _SESSION_SQL.apply(lambda _, *args, **kwargs: execute(*args, **kwargs), spark)
 
 
 def spark_sql(spark: SparkSession) -> Callable[..., DataFrame]:
@@ -110,15 +109,11 @@ def patch_sql_of_all_sessions(enable: Callable[[SparkSession], object]) -> None:
         enable: makes ``sql`` an attribute of the session, which hides the method of its class.
     """
 
-    def wrap(original: Function) -> Function:
-        @functools.wraps(original)
-        def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
-            enable(self)
-            return self.sql(sqlQuery, args, **kwargs)
+    def sql(_: Function, self: SparkSession, *args: Any, **kwargs: Any) -> DataFrame:
+        enable(self)
+        return self.sql(*args, **kwargs)
 
-        return sql
-
-    _INSTALL.apply(wrap)
+    _INSTALL.apply(sql)
 
 
 def patch_syntax_errors(spark: SparkSession, explain: Callable[[str, ParseException], Exception | None]) -> None:
@@ -128,36 +123,28 @@ def patch_syntax_errors(spark: SparkSession, explain: Callable[[str, ParseExcept
         explain: returns the exception to raise for a statement's error; None for Spark's own.
     """
 
-    def wrap(original: Function) -> Function:
-        @functools.wraps(original)
-        def sql(self: SparkSession, sqlQuery: str, *args: Any, **kwargs: Any) -> DataFrame:
-            try:
-                rows: DataFrame = original(self, sqlQuery, *args, **kwargs)
-            except ParseException as e:
-                error = explain(sqlQuery, e)
-                if error is None:
-                    raise
-                raise error from None
-            return rows
-
-        return sql
+    def sql(original: Function, self: SparkSession, sqlQuery: str, *args: Any, **kwargs: Any) -> DataFrame:
+        try:
+            rows: DataFrame = original(self, sqlQuery, *args, **kwargs)
+        except ParseException as e:
+            error = explain(sqlQuery, e)
+            if error is None:
+                raise
+            raise error from None
+        return rows
 
     classic, connect = _NOT_ENABLED
-    (connect if is_connect(spark) else classic).apply(wrap)
+    (connect if is_connect(spark) else classic).apply(sql)
 
 
 def patch_stop(spark: SparkSession, before: Callable[[], None]) -> None:
     """Call a function when a session is about to stop."""
 
-    def wrap(original: Function) -> Function:
-        @functools.wraps(original)
-        def stop() -> None:
-            before()
-            original()
+    def stop(original: Function) -> None:
+        before()
+        original()
 
-        return stop
-
-    _STOP.apply(wrap, spark)
+    _STOP.apply(stop, spark)
 
 
 def patch_catalog(spark: SparkSession, show: Callable[[list[Table]], list[Table]]) -> None:
@@ -167,24 +154,13 @@ def patch_catalog(spark: SparkSession, show: Callable[[list[Table]], list[Table]
         show: returns the tables to list in place of those of Spark's catalog.
     """
 
-    def wrap_list(original: Function) -> Function:
-        @functools.wraps(original)
-        def list_tables(dbName: str | None = None, pattern: str | None = None) -> list[Table]:
-            return show(original(dbName, pattern))
-
-        return list_tables
-
-    def wrap_get(original: Function) -> Function:
-        @functools.wraps(original)
-        def get_table(tableName: str) -> Table:
-            table = original(tableName)
-            return next(iter(show([table])), table)
-
-        return get_table
+    def get_table(original: Function, *args: Any, **kwargs: Any) -> Table:
+        table: Table = original(*args, **kwargs)
+        return next(iter(show([table])), table)
 
     list_patch, get_patch = _CATALOG
-    list_patch.apply(wrap_list, spark.catalog)
-    get_patch.apply(wrap_get, spark.catalog)
+    list_patch.apply(lambda original, *args, **kwargs: show(original(*args, **kwargs)), spark.catalog)
+    get_patch.apply(get_table, spark.catalog)
 
 
 def patch_read_stream(spark: SparkSession, read: Callable[[SparkSession, str], DataFrame | None]) -> None:
@@ -194,16 +170,12 @@ def patch_read_stream(spark: SparkSession, read: Callable[[SparkSession, str], D
         read: reads a table as a stream; returns None for a table that Spark reads.
     """
 
-    def wrap(original: Function) -> Function:
-        @functools.wraps(original)
-        def table(self: Any, tableName: str) -> DataFrame:
-            rows = read(self._spark if hasattr(self, "_spark") else self._client, tableName)
-            return original(self, tableName) if rows is None else rows
-
-        return table
+    def table(original: Function, self: Any, tableName: str) -> DataFrame:
+        rows = read(self._spark if hasattr(self, "_spark") else self._client, tableName)
+        return original(self, tableName) if rows is None else rows
 
     classic, connect = _READ_STREAM
-    (connect if is_connect(spark) else classic).apply(wrap)
+    (connect if is_connect(spark) else classic).apply(table)
 
 
 def ignore_accumulators(spark: SparkSession) -> None:
@@ -212,17 +184,8 @@ def ignore_accumulators(spark: SparkSession) -> None:
     Python data sources send empty accumulators. A client that waits for events of a pipeline or a query listener fails
     on them as an unknown response (SPARK-59135, in Spark 4.3.0).
     """
-
-    def wrap(original: Function) -> Function:
-        @functools.wraps(original)
-        def execute_command(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-            events: Iterator[Any] = original(_Client(self), *args, **kwargs)
-            return events
-
-        return execute_command
-
     if is_connect(spark):
-        _ACCUMULATORS.apply(wrap)
+        _ACCUMULATORS.apply(lambda original, self, *args, **kwargs: original(_Client(self), *args, **kwargs))
 
 
 class _Client:

@@ -1,8 +1,10 @@
-"""Find the installed Spark, end its JVM, and attach to one that is running."""
+"""Find the installed Spark, end its JVM, attach to one that is running, and choose the Python of its workers."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +13,9 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from kafka_sql.runtime.worker_main import installed_command
 from kafka_sql.spark.callback_server import start_callback_server
+from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.internal import Internal, PythonName
 from kafka_sql.spark.jvm import JavaObject, gateway
 
@@ -26,6 +30,11 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     ),
     PythonName("pyspark.java_gateway.launch_gateway", _ATTACH, _FAILS, parameters=("conf",)),
     PythonName("pyspark.conf.SparkConf._jconf", _ATTACH, _FAILS),
+    PythonName(
+        "pyspark.core.context.SparkContext.pythonExec",
+        "local workers run with the driver's Python, which has kafka_sql, even in a virtual environment",
+        "workers run the first python3 on the PATH; if it lacks kafka_sql, the error is WORKER_PYTHON",
+    ),
 )
 
 
@@ -57,3 +66,18 @@ def attach_context(java: Any, java_context: JavaObject) -> SparkContext:
     context = SparkContext(gateway=java, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
     SparkSession(context)  # PySpark makes its first session the JVM's default session: use the existing one
     return context
+
+
+def configure_worker_python(spark: SparkSession) -> None:
+    """Run a local session's workers with this Python, unless the user configured another.
+
+    Spark uses the first ``python3`` on the PATH. That lacks kafka_sql if this Python belongs to a virtual environment
+    that was not activated.
+    """
+    context = spark_context(spark)
+    if context is None or not (context.master or "").startswith("local"):
+        return
+    if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
+    if shutil.which(context.pythonExec) == sys.executable:
+        context.pythonExec = installed_command() or sys.executable  # the command starts workers faster

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.internal import Internal, JavaClass
+from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import (
     JavaError,
     JavaObject,
@@ -26,52 +26,29 @@ FILES: Final = "InsertIntoHadoopFsRelationCommand"
 V1: Final = "InsertIntoDataSourceCommand"
 V2: Final = frozenset({"AppendData", "AppendDelta"})
 
-_WHY: Final = "a streaming INSERT has the columns, defaults and casts of a batch"
-_FAILS: Final = "streaming INSERTs into Spark tables fail before they start"
-_FILE_SINK: Final = "INSERTs of a statement set that share a read write file-based tables with it"
-_NO_FILE_SINK: Final = "statement sets that write file-based tables fail when they start"
 
 INTERNALS: Final[tuple[Internal, ...]] = (
-    JavaClass(
-        "org.apache.spark.sql.internal.SessionState", _WHY, _FAILS, members=("sqlParser/0", "executePlan/2", "conf/0")
+    *java_classes(
+        """
+        org.apache.spark.sql.internal.SessionState sqlParser/0 executePlan/2 conf/0
+        org.apache.spark.sql.execution.CommandExecutionMode SKIP/0
+        org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand catalogTable/0 options/0 query/0
+        org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand outputPath/0 partitionColumns/0
+        org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand logicalRelation/0 query/0
+        org.apache.spark.sql.catalyst.plans.logical.AppendData table/0 query/0
+        scala.jdk.javaapi.CollectionConverters asJava/1
+        """,
+        "a streaming INSERT has the columns, defaults and casts of a batch",
+        "streaming INSERTs into Spark tables fail before they start",
     ),
-    JavaClass("org.apache.spark.sql.execution.CommandExecutionMode", _WHY, _FAILS, members=("SKIP/0",)),
-    JavaClass(
-        "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand",
-        "the folder and the format of a file-based table",
-        _FAILS,
-        members=("catalogTable/0", "options/0", "outputPath/0", "partitionColumns/0", "query/0"),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand",
-        "the name of the table",
-        _FAILS,
-        members=("logicalRelation/0", "query/0"),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.catalyst.plans.logical.AppendData",
-        "the table",
-        _FAILS,
-        members=("table/0", "query/0"),
-    ),
-    JavaClass("scala.jdk.javaapi.CollectionConverters", "Scala's maps", _FAILS, members=("asJava/1",)),
-    JavaClass(
-        "org.apache.spark.sql.execution.datasources.DataSource",
-        _FILE_SINK,
-        _NO_FILE_SINK,
-        members=("lookupDataSource/2",),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2",
-        _FILE_SINK,
-        _NO_FILE_SINK,
-        members=("fallbackFileFormat/0",),
-    ),
-    JavaClass(
-        "org.apache.spark.sql.execution.streaming.sinks.FileStreamSink",
-        _FILE_SINK,
-        _NO_FILE_SINK,
-        members=("new/5", "addBatch/2"),
+    *java_classes(
+        """
+        org.apache.spark.sql.execution.datasources.DataSource lookupDataSource/2
+        org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2 fallbackFileFormat/0
+        org.apache.spark.sql.execution.streaming.sinks.FileStreamSink new/5 addBatch/2
+        """,
+        "INSERTs of a statement set that share a read write file-based tables with it",
+        "statement sets that write file-based tables fail when they start",
     ),
 )
 

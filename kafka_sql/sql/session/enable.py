@@ -27,7 +27,7 @@ from kafka_sql.spark.context import is_connect, is_pipeline, spark_context
 from kafka_sql.spark.data_sources import data_source_exists, register_data_source
 from kafka_sql.spark.explain import patch_explain
 from kafka_sql.spark.patches import patch_sql_of_all_sessions
-from kafka_sql.spark.worker_python import configure_worker_python
+from kafka_sql.spark.processes import configure_worker_python
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.declarations.session_expressions import session_expressions

@@ -22,7 +22,7 @@ from kafka_sql.errors import (
     TopicNotFoundError,
     UnsupportedSqlError,
 )
-from kafka_sql.spark.exceptions import converted
+from kafka_sql.spark.exceptions import create_converted
 from kafka_sql.sql.errors.conversion import convert_error, explain_syntax_error
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\n    y\n"
@@ -54,7 +54,7 @@ class UnknownException(captured.UnknownException):
 
 def convert(error: Exception | None) -> Any:
     """Convert an exception as if PySpark had created it for an exception of the JVM."""
-    return converted(convert_error, lambda java_exception: error)(SimpleNamespace(_target_id="o1"))
+    return create_converted(convert_error, lambda java_exception: error, SimpleNamespace(_target_id="o1"))
 
 
 def test_an_error_of_a_task_is_caught_by_both_classes() -> None:
