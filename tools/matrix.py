@@ -43,7 +43,7 @@ OLDEST: Final = (
     "tests/integration/spark/test_internals.py",
     f"{_JOBS}/changelog/test_changelogs.py::test_upserts_and_deletes_are_forwarded",
     f"{_JOBS}/changelog/test_streaming_temporal_joins.py::test_an_inner_join_continues_after_a_restart",
-    f"{_JOBS}/statement_sets/test_shared_reads.py::test_inserts_over_one_table_read_it_once",
+    f"{_JOBS}/test_shared_reads.py::test_inserts_over_one_table_read_it_once",
     f"{_JOBS}/targets/test_spark_targets.py::test_a_table_of_files_has_each_row_once_across_restarts",
     "tests/integration/state/test_operators.py::test_materialize",
     "tests/integration/catalog/test_lakehouses.py",

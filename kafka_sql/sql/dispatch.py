@@ -10,12 +10,11 @@ from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
-from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.jobs.registry import show_jobs
 from kafka_sql.sql.jobs.registry.job_registry import stop_job
 from kafka_sql.sql.jobs.run import run_job
-from kafka_sql.sql.jobs.statement_sets import statement_sets
 from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.classify import classify, is_query
@@ -30,7 +29,7 @@ from kafka_sql.sql.rewrite.query_rewriter import (
 )
 from kafka_sql.sql.statements import ddl, explain, show, spark_objects
 from kafka_sql.sql.statements.spark_ctas import create_table_as, rewrite_ctas
-from kafka_sql.sql.statements.unsupported import unsupported_flink_statement, unsupported_statement
+from kafka_sql.sql.statements.spark_objects import unsupported_flink_statement, unsupported_statement
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql) -> DataFrame:

@@ -6,8 +6,8 @@ micro-batch are applied in the order of a BIGINT column, such as the offset; wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -172,8 +172,7 @@ _DEFAULTS: Final = {
 }
 
 
-@contextmanager
-def configure(spark: SparkSession) -> Iterator[None]:
+def configure(spark: SparkSession) -> AbstractContextManager[None]:
     """Set the session's state store for a ``with`` block in which a query starts. What the user set stays.
 
     Raises:
@@ -186,5 +185,4 @@ def configure(spark: SparkSession) -> Iterator[None]:
             f"Spark needs RocksDB. Remove the setting, or set it to {_ROCKSDB}."
         )
     added = {key: value for key, value in _DEFAULTS.items() if user_setting(spark, key) is None}
-    with changed_settings(spark, added):
-        yield
+    return changed_settings(spark, added)

@@ -23,8 +23,8 @@ from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch import start as micro_batch
 from kafka_sql.sql.jobs.real_time import start as real_time
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, FINISHED, Job
+from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows
 from kafka_sql.sql.jobs.targets import builtin_sinks
-from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
 
 _LOG = logging.getLogger("kafka_sql.sql.jobs")  # the command line, which prints failures itself, disables it
 

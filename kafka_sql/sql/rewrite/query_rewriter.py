@@ -25,8 +25,15 @@ from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix
 from kafka_sql.sql.rewrite.edits import Edit, Template, apply_edits, fill_template
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
-from kafka_sql.sql.rewrite.read_kafka import check_statement, create_table, has_format, select_call
-from kafka_sql.sql.rewrite.read_kafka_calls import Call, find_calls, may_have_calls
+from kafka_sql.sql.rewrite.read_kafka import (
+    Call,
+    check_statement,
+    create_table,
+    find_calls,
+    has_format,
+    may_have_calls,
+    select_call,
+)
 from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
 from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.sql.rewrite.temporal_joins import (

@@ -17,7 +17,7 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.rankings import name_if_selected, parse_ranking, selected_column
+from kafka_sql.sql.rewrite.row_numbers import name_if_selected, parse_ranking, selected_column
 from kafka_sql.sql.rewrite.stream_query import stream_query
 from kafka_sql.table.changelog import DELETE as DELETE_KIND
 from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_BEFORE

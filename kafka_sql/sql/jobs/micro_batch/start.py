@@ -20,14 +20,13 @@ from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
-from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, explain_unsupported
 from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
+from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows, write_directly
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
-from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, claim_file_sinks, start_shared
 from kafka_sql.sql.jobs.targets.spark_table import SparkTable
 from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge

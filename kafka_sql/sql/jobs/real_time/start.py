@@ -35,10 +35,10 @@ from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.query_listeners import add_listener
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
 from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
 from kafka_sql.sql.jobs.real_time.checks import check_handler_classes
 from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
+from kafka_sql.sql.jobs.start_settings import write_directly
 
 _LOG = logging.getLogger("kafka_sql.source")
 _ATTRIBUTE: Final = "_kafka_sql_real_time_commits"

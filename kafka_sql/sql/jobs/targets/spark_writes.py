@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.spark.session_settings import changed_settings
 from kafka_sql.spark.table_writes import FileSink
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.history import merge_history
@@ -65,8 +67,8 @@ def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> N
     Args:
         part: see ``merge``.
     """
-    _identify_write(rows.sparkSession, batch, part)
-    rows.write.insertInto(table.sql_name)
+    with _identified_write(rows.sparkSession, batch, part):
+        rows.write.insertInto(table.sql_name)
 
 
 def open_file_sink(spark: SparkSession, table: SparkTable) -> FileSink:
@@ -90,13 +92,13 @@ def merge(changes: DataFrame, batch: int, table: SparkTable, part: str = "") -> 
         part: identifies the write if the query writes several tables.
     """
     spark = changes.sparkSession
-    _identify_write(spark, batch, part)
-    if table.history is not None:
-        merge_history(changes, table, table.history)
-        return
-    last = _last_changes(changes, table.primary_key).localCheckpoint()  # MERGE requires rows that do not change
-    last.createOrReplaceTempView(_CHANGES)
-    spark.sql(merge_statement(table, changes.columns)).collect()
+    with _identified_write(spark, batch, part):
+        if table.history is not None:
+            merge_history(changes, table, table.history)
+            return
+        last = _last_changes(changes, table.primary_key).localCheckpoint()  # MERGE requires rows that do not change
+        last.createOrReplaceTempView(_CHANGES)
+        spark.sql(merge_statement(table, changes.columns)).collect()
 
 
 def _last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -129,9 +131,10 @@ def merge_statement(table: SparkTable, columns: Sequence[str]) -> str:
     return "\n".join(filter(None, clauses))
 
 
-def _identify_write(spark: SparkSession, batch: int, part: str) -> None:
+def _identified_write(spark: SparkSession, batch: int, part: str) -> AbstractContextManager[None]:
     """Let Delta Lake ignore a repeated micro-batch, so that it does not overwrite later changes of others."""
     query = spark.sparkContext.getLocalProperty(_QUERY_ID)
-    if query is not None:
-        spark.conf.set(_DELTA_APPLICATION, f"{query}/{part}" if part else query)
-        spark.conf.set(_DELTA_VERSION, str(batch))
+    if query is None:
+        return nullcontext()
+    application = f"{query}/{part}" if part else query
+    return changed_settings(spark, {_DELTA_APPLICATION: application, _DELTA_VERSION: str(batch)})

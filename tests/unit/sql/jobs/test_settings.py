@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
+from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows
 from tests.unit.sql.jobs.fake_session import Session
 
 BYTES, ROWS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -13,7 +13,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import find_relations
-from kafka_sql.sql.rewrite.read_kafka_calls import Call, find_calls
+from kafka_sql.sql.rewrite.read_kafka import Call, find_calls
 
 SERVERS = "properties.bootstrap.servers"
 BATCH = {"connector": "kafka", "scan.startup.mode": "earliest-offset"}

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.sql.jobs.checkpoints.local_files import write_directly
+from kafka_sql.sql.jobs.start_settings import write_directly
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.sql.jobs.targets.batch_size import limit_batches_by_rows
+from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

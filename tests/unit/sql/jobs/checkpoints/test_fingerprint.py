@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.spark.plan import Expression, Operator
-from kafka_sql.sql.jobs.checkpoints.comparison import describe_change
+from kafka_sql.sql.jobs.checkpoints.checkpoint import describe_change
 from kafka_sql.sql.jobs.checkpoints.fingerprint import (
     describe_aggregate,
     describe_materialization,

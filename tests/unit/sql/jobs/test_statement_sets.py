@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.sql.jobs import statement_sets
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
-from kafka_sql.sql.jobs.statement_sets import statement_sets
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 from kafka_sql.sql.recognize.statement_types import StatementSet
 from tests.unit.sql.jobs.fake_session import Session

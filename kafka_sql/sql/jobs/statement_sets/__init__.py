@@ -1,1 +1,0 @@
-"""Run statement sets: several INSERTs that start together or not at all."""
