@@ -169,5 +169,5 @@ def _start(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> Streamin
         return write("append")
     except AnalysisException as e:
         if not is_output_mode_error(e):
-            raise explain_unsupported(e, frame, "SELECT") from None
+            raise explain_unsupported(e, frame) from None
         return write("update")  # an aggregate without a watermark: print each change of a row

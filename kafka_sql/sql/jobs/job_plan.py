@@ -24,16 +24,6 @@ class JobMode(Enum):
 
 
 @dataclass(frozen=True)
-class JobCheckpoint:
-    """The checkpoint of a continuous query that may start."""
-
-    name: str  # the name of the query, which is also the name of its checkpoint
-    location: str  # the folder
-    # what the checkpoint requires of the query; None over Spark Connect, which has no access to it
-    fingerprint: Json | None
-
-
-@dataclass(frozen=True)
 class JobPlan:
     """What an INSERT becomes."""
 
@@ -52,8 +42,11 @@ class JobPlan:
     changelog_mode: Mode = Mode.INSERT_ONLY
     uses_update_mode: bool = False  # whether the query runs in Spark's update mode
     states: tuple[Json, ...] = ()  # the stateful operators of this package, as in a fingerprint
-    name: str | None = None  # the name of a continuous query in a statement set; None for 'pipeline.name'
-    checkpoint: JobCheckpoint | None = None  # the checkpoint of a continuous query, once its checks have passed
+    # the name of a continuous query and of its checkpoint; before its checks, None for 'pipeline.name'
+    name: str | None = None
+    checkpoint: str = ""  # the folder of its checkpoint, once its checks have passed
+    # what the checkpoint requires of the query; None over Spark Connect, which has no access to it
+    fingerprint: Json | None = None
 
     @property
     def is_continuous(self) -> bool:

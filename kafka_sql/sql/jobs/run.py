@@ -69,18 +69,16 @@ def start_job(spark: SparkSession, plan: JobPlan) -> Job:
         InvalidOptionError: the checkpoint folder cannot be written; or see ``check_exactly_once``.
         UnsupportedSqlError: Spark does not support the query.
     """
-    checkpoint = plan.checkpoint
-    assert checkpoint is not None
     transactional_sink = None
     if isinstance(plan.sink, CatalogTable):
         transactional_sink = check_exactly_once(spark, plan.sink.definition)  # again, after other queries of a set
-    if checkpoint.fingerprint is not None:
-        Checkpoint(spark, checkpoint.location, plan.sink_name).record(checkpoint.fingerprint)
+    if plan.fingerprint is not None:
+        Checkpoint(spark, plan.checkpoint, plan.sink_name).record(plan.fingerprint)
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
         observe(spark, port, settings.read(spark, settings.METRICS_HOST) or "127.0.0.1")
     start = real_time.start if plan.mode is JobMode.REAL_TIME else micro_batch.start
-    job = start(spark, plan, checkpoint)
+    job = start(spark, plan)
     job.transactional_sink = transactional_sink
     _watch_end(spark, job, plan)
     return job

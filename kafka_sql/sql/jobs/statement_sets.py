@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Final
@@ -14,7 +14,7 @@ from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CheckpointError, StatementError, UnsupportedSqlError
 from kafka_sql.spark.context import is_connect
-from kafka_sql.spark.plan import STREAM, WATERMARK, Expression, Operator
+from kafka_sql.spark.plan import STREAM, WATERMARK, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.shared_read import read_source
 from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
@@ -187,13 +187,8 @@ def _is_stateless(operator: Operator, plan: JobPlan) -> bool:
         leaf.name.startswith(STREAM)
         and leaf.detail == plan.sources[0].provider
         and all(operator.name in _STATELESS and len(operator.children) == 1 for operator in operators[1:])
-        and not any(part.name in _SUBQUERIES for operator in operators for part in _expressions(operator))
+        and not any(part.name in _SUBQUERIES for operator in operators for part in operator.expressions)
     )
-
-
-def _expressions(operator: Operator) -> Iterator[Expression]:
-    expressions = (*operator.columns, *operator.keys, *filter(None, (operator.condition,)))
-    return chain.from_iterable(expression.walk() for expression in expressions)
 
 
 def _location(plan: JobPlan) -> str | None:

@@ -27,7 +27,7 @@ from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.checkpoint import Checkpoint, locate
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, make_fingerprint
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_operations
-from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobMode, JobPlan
+from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.real_time.source import describe_tables, without_decoders
 from kafka_sql.sql.jobs.registry.job_registry import session_jobs
 from kafka_sql.sql.jobs.targets.file_sink import check_file_sink
@@ -53,7 +53,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
     check_name(spark, name, sink)
     if is_connect(spark):  # only the server can access the checkpoint and the brokers
         check_changelog_modes(plan.sources)
-        return replace(plan, checkpoint=JobCheckpoint(name, location, None))
+        return replace(plan, name=name, checkpoint=location)
     checkpoint = Checkpoint(spark, location, sink)
     fingerprint = _make_fingerprint(plan)
     missing_topics = [source.definition.options[opt.MISSING_TOPICS] for source in plan.sources]
@@ -70,7 +70,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
                 check_query(write.target.definition, checkpoint.query_id())
         elif write.target.sink is Sink.FILES:
             check_file_sink(spark, write.target, location, resumes)
-    return replace(plan, checkpoint=JobCheckpoint(name, location, fingerprint))
+    return replace(plan, name=name, checkpoint=location, fingerprint=fingerprint)
 
 
 def _make_fingerprint(plan: JobPlan) -> Json:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark import stream_support
-from kafka_sql.spark.plan import OPERATOR_NAMES, Operator
+from kafka_sql.spark.plan import OPERATOR_NAMES, WATERMARK, Operator
 from kafka_sql.spark.plan_reader import read_plan
 
 _IN_STREAMS: Final = "is not supported in a continuous query"
@@ -52,18 +52,16 @@ def check_operations(rows: DataFrame, uses_update_mode: bool, sink: str) -> None
         stream_support.check_streaming(rows, uses_update_mode)
     except AnalysisException as e:
         if not stream_support.is_output_mode_error(e):
-            raise explain_unsupported(e, rows, f"INSERT INTO '{sink}'", sink) from None
+            raise explain_unsupported(e, rows, sink) from None
 
 
 def explain_unsupported(
-    error: AnalysisException, rows: DataFrame, statement: str, sink: str | None = None
+    error: AnalysisException, rows: DataFrame, sink: str | None = None
 ) -> AnalysisException | UnsupportedSqlError:
     """Return the error of a query with an operation that Spark does not support in streams; or else Spark's error.
 
     Args:
-        rows: the query.
-        statement: the start of the message, such as ``INSERT INTO 't'``.
-        sink: the table that the query writes.
+        sink: the table that the query writes; None for a SELECT.
     """
     reason = stream_support.unsupported_operation(error)
     if reason is None:
@@ -73,6 +71,7 @@ def explain_unsupported(
     for start, alternative in _ALTERNATIVES.items():
         if reason.startswith(start):
             reason = alternative
+    statement = "SELECT" if sink is None else f"INSERT INTO '{sink}'"
     return UnsupportedSqlError(f"{statement}: {reason}.", table=sink)
 
 
@@ -86,25 +85,10 @@ def _distinct_alternative(column: str) -> str:
 
 # operators that return a row for each row of their input, or of one of their inputs
 _KEEPS_ROWS: Final = frozenset(
-    {
-        "CTERelationRef",
-        "CollectMetrics",
-        "EventTimeWatermark",
-        "Project",
-        "RebalancePartitions",
-        "Repartition",
-        "RepartitionByExpression",
-        "ResolvedHint",
-        "Sort",
-        "SubqueryAlias",
-        "Union",
-        "View",
-    }
+    {WATERMARK, "CTERelationRef", "CollectMetrics", "Project", "RebalancePartitions", "Repartition", "Sort", "Union"}
+    | {"RepartitionByExpression", "ResolvedHint", "SubqueryAlias", "View"}
 )
-_OPERATOR_DESCRIPTIONS: Final = {
-    **OPERATOR_NAMES,
-    "Filter": "a filter (HAVING or WHERE)",
-}
+_OPERATOR_DESCRIPTIONS: Final = OPERATOR_NAMES | {"Filter": "a filter (HAVING or WHERE)"}
 
 
 def check_update_mode(plan: Operator, table: str) -> None:

@@ -21,7 +21,7 @@ from kafka_sql.spark.stream_support import needs_update_mode
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, explain_unsupported
-from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
+from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
 from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows, write_directly
@@ -32,9 +32,9 @@ from kafka_sql.sql.jobs.targets.spark_table import SparkTable
 from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
 
-def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
+def start(spark: SparkSession, plan: JobPlan) -> Job:
     """Start a query that was checked. One whose streams are all bounded ends with them."""
-    writer = plan.stream.writeStream.queryName(checkpoint.name).option("checkpointLocation", checkpoint.location)
+    writer = plan.stream.writeStream.queryName(plan.name or "").option("checkpointLocation", plan.checkpoint)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     ends_exist = plan.is_bounded and all(
         end_exists(table.definition) and not table.definition.is_builtin for table in plan.sources
@@ -45,9 +45,9 @@ def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     if not is_connect(spark) and any(o.name == WATERMARK for o in read_plan(plan.stream).walk()):
         watch_late_records(spark)
-    files = claim_file_sinks(spark, plan.writes, checkpoint.location)
+    files = claim_file_sinks(spark, plan.writes, plan.checkpoint)
     state_store = state.configure(spark) if plan.states else nullcontext()
-    checkpoint_files = write_directly(spark, checkpoint.location)
+    checkpoint_files = write_directly(spark, plan.checkpoint)
     with files, active_session(spark), limit_batches_by_rows(spark), state_store, checkpoint_files:
         job = register_job(spark, start_query(writer, plan))
     if plan.is_bounded and not ends_exist:
@@ -85,7 +85,7 @@ def _start_appending_query(writer: DataStreamWriter, plan: JobPlan, sink: Catalo
     except AnalysisException as e:
         query = read_plan(plan.stream)
         if not needs_update_mode(e, query):  # in a classic session, see check_operations
-            raise explain_unsupported(e, plan.stream, f"INSERT INTO '{name}'", name) from None
+            raise explain_unsupported(e, plan.stream, name) from None
         if isinstance(sink, SparkTable) or not sink.definition.is_upsert:
             key = "an 'upsert-kafka' table whose PRIMARY KEY consists of the columns of the GROUP BY"
             raise updates_not_accepted(name, key) from e

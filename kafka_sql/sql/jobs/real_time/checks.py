@@ -16,6 +16,7 @@ from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan
 from kafka_sql.spark.jar import load_class
 from kafka_sql.spark.plan import OPERATOR_NAMES, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
+from kafka_sql.spark.stream_support import has_aggregate
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 
@@ -26,12 +27,11 @@ _MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration
 # operators of analyzed plans; Spark allows more, which the tests do not cover
 _SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
-) | {"CTERelationRef", "CTERelationDef"}  # operators.py checks joins
+) | {"CTERelationRef", "CTERelationDef"}  # joins have a check of their own
 _AGGREGATES: Final = frozenset(("Aggregate", "Distinct"))
 _WINDOW: Final = "PreciseTimestampConversion"  # Spark's function that computes a window's start and end
 _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
-_OPERATOR_DESCRIPTIONS: Final = {
-    **OPERATOR_NAMES,
+_OPERATOR_DESCRIPTIONS: Final = OPERATOR_NAMES | {
     "Aggregate": "an aggregate, a deduplication or a Top-N",
     "EventTimeWatermark": "a watermark",
     "Expand": "a sliding window",
@@ -57,7 +57,7 @@ def check_query(entry: CatalogTable, rows: DataFrame) -> None:
     _check_interval(rows.sparkSession, entry.definition.name)
     plan = read_plan(rows)
     _check_plan(plan, entry.definition)
-    if _has_aggregate(plan):
+    if has_aggregate(plan):
         _check_cores(rows.sparkSession, entry.definition.name)
 
 
@@ -115,12 +115,8 @@ def _check_cores(spark: SparkSession, sink: str) -> None:
         )
 
 
-def _has_aggregate(plan: Operator) -> bool:
-    return any(operator.name in _AGGREGATES for operator in plan.walk())
-
-
 def _check_plan(plan: Operator, definition: Definition) -> None:
-    is_aggregated = _has_aggregate(plan)
+    is_aggregated = has_aggregate(plan)
     supported = _SUPPORTED_OPERATORS | (_AGGREGATES if definition.is_upsert else frozenset())
     for operator in plan.walk():
         unsupported = None
@@ -128,11 +124,10 @@ def _check_plan(plan: Operator, definition: Definition) -> None:
             unsupported = f"the source '{operator.detail or operator.name}'"
         elif operator.name not in supported:
             unsupported = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")
-        for column in (*operator.columns, *operator.keys, *filter(None, (operator.condition,))):
-            for part in column.walk():
-                unsupported = unsupported or _UNSUPPORTED_FUNCTIONS.get(part.name)
-                if is_aggregated and part.name == _WINDOW:
-                    unsupported = unsupported or "an aggregate over windows, whose rows are final,"
+        for part in operator.expressions:
+            unsupported = unsupported or _UNSUPPORTED_FUNCTIONS.get(part.name)
+            if is_aggregated and part.name == _WINDOW:
+                unsupported = unsupported or "an aggregate over windows, whose rows are final,"
         if unsupported is not None:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{definition.name}': {unsupported} is not supported in real-time mode, which runs "
@@ -149,7 +144,6 @@ _OPERATORS: Final = frozenset(
     ("FileSourceScanExec", "FilterExec", "GenerateExec", "LocalTableScanExec", "ProjectExec", "RangeExec", "UnionExec")
 )
 _PYTHON_SOURCE: Final = "PythonTable"  # the class of the tables of Python data sources, such as Kafka tables
-_WHAT_TO_DO: Final = "SET 'execution.latency-mode' = 'micro-batch' to run it in micro-batches"
 
 
 def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
@@ -204,6 +198,6 @@ def _check_table(catalyst: Catalyst, table: Plan, sink: str) -> None:
 def _error(sink: str, what: str, advice: str = "") -> UnsupportedSqlError:
     return UnsupportedSqlError(
         f"INSERT INTO '{sink}': {what} is not supported in real-time mode, which joins a stream with a table that is "
-        f"broadcast. {advice}{_WHAT_TO_DO}.",
+        f"broadcast. {advice}{USE_MICRO_BATCHES}.",
         table=sink,
     )

@@ -35,7 +35,7 @@ from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.spark.query_listeners import add_listener
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.job_plan import JobCheckpoint, JobPlan
+from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.real_time.checks import check_handler_classes
 from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
 from kafka_sql.sql.jobs.start_settings import write_directly
@@ -48,7 +48,7 @@ _FINAL_COMMIT_TIMEOUT: Final = 10.0  # seconds
 DEFAULT_BATCH_DURATION: Final = 5 * 60_000  # milliseconds, Spark's default
 
 
-def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
+def start(spark: SparkSession, plan: JobPlan) -> Job:
     """Start a query that was checked.
 
     Raises:
@@ -57,12 +57,12 @@ def start(spark: SparkSession, plan: JobPlan, checkpoint: JobCheckpoint) -> Job:
     entry = plan.sink
     assert isinstance(entry, CatalogTable)
     definition, interval = entry.definition, settings.read(spark, settings.CHECKPOINT_INTERVAL)
-    with active_session(spark), write_directly(spark, checkpoint.location):
+    with active_session(spark), write_directly(spark, plan.checkpoint):
         loader = add_connector(spark_context(spark), definition.name)
         check_handler_classes(entry, loader)
         records = encode_rows(plan.stream, definition, spark_schema(definition))
-        writer: Any = records.writeStream.queryName(checkpoint.name)
-        writer = writer.option("checkpointLocation", checkpoint.location)
+        writer: Any = records.writeStream.queryName(plan.name or "")
+        writer = writer.option("checkpointLocation", plan.checkpoint)
         writer = writer.format("kafka").options(**writer_options(definition)).outputMode("update")
         query: StreamingQuery = writer.trigger(realTime=f"{interval or DEFAULT_BATCH_DURATION} milliseconds").start()
     commit_offsets(spark, query.id, plan.sources)

@@ -46,7 +46,7 @@ def test_the_error_of_an_unsupported_operation(
 ) -> None:
     monkeypatch.setattr(unsupported_operations, "read_plan", lambda rows: rows)
     rows: Any = COUNTS
-    error = explain_unsupported(_Unsupported(spark_message + PLAN), rows, "INSERT INTO 't'", "t")
+    error = explain_unsupported(_Unsupported(spark_message + PLAN), rows, "t")
     assert isinstance(error, UnsupportedSqlError)
     assert (error.table, str(error)) == ("t", f"[UNSUPPORTED_SQL] INSERT INTO 't': {message}")
 
@@ -54,4 +54,4 @@ def test_the_error_of_an_unsupported_operation(
 def test_errors_with_another_condition_are_kept() -> None:
     error = AnalysisException("[DATATYPE_MISMATCH] a type is not supported")
     rows: Any = None
-    assert explain_unsupported(error, rows, "SELECT") is error
+    assert explain_unsupported(error, rows) is error
