@@ -31,11 +31,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 
 def start_callback_server(gateway: Any) -> None:
-    """Start the server unless it is running, and let it and Java's client use the secret of the JVM.
-
-    Args:
-        gateway: Py4J's gateway to the session's JVM.
-    """
+    """Start the server unless it is running, and let it and Java's client use the secret of the JVM."""
     ensure_started: Any = ensure_callback_server_started  # untyped in PySpark
     parameters, secret = gateway.callback_server_parameters, gateway.gateway_parameters.auth_token
     is_open = bool(secret) and not parameters.auth_token
@@ -80,7 +76,6 @@ def serve_requests(gateway: Any, name: str, answer: Callable[[str], str]) -> Non
     """Let tasks request texts from this process with ``WriterSchemas.java``.
 
     Args:
-        gateway: Py4J's gateway to the session's JVM.
         name: what requests name.
         answer: returns the answer to a request.
 

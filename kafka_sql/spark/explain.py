@@ -69,11 +69,7 @@ def explain_query(query: StreamingQuery, extended: bool = False) -> str:
 
 
 def patch_explain(spark: SparkSession, show: Callable[[str], str]) -> None:
-    """Patch ``DataFrame.explain()`` and ``StreamingQuery.explain()`` of this process, of the session's type.
-
-    Args:
-        show: returns the text to print instead of a plan.
-    """
+    """Patch ``DataFrame.explain()`` and ``StreamingQuery.explain()`` of this process, of the session's type."""
 
     def explain_frame(
         original: Function, self: DataFrame, extended: bool | str | None = None, mode: str | None = None

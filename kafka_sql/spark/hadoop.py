@@ -23,12 +23,7 @@ class Folder:
     """A folder, which may not exist. All methods raise ``JAVA_EXCEPTIONS`` if the file system fails."""
 
     def __init__(self, spark: SparkSession, location: str, *names: str) -> None:
-        """Find the file system. Does not access it.
-
-        Args:
-            location: a path or URI.
-            names: the names of a folder in it.
-        """
+        """Find the file system. Does not access it."""
         apache = jvm(spark).org.apache
         self._path, self._read_text = apache.hadoop.fs.Path, apache.commons.io.IOUtils.toString
         root = self._path(location)

@@ -24,11 +24,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 
 def java_classes(context: Any) -> Any:
-    """Return the package of the classes, after ``add_jar``: ``java_classes(context).state.ChangelogOperators``.
-
-    Args:
-        context: the SparkContext.
-    """
+    """Return the package of the classes, after ``add_jar``: ``java_classes(context).state.ChangelogOperators``."""
     return context._jvm.io.github.kafkasql
 
 
@@ -89,11 +85,7 @@ def load_class(loader: Any, name: str) -> Any:
 
 
 def jar_path() -> Path:
-    """Return the path of the jar.
-
-    Raises:
-        FileNotFoundError: it is not built.
-    """
+    """Return the path of the jar."""
     if not JAR.exists():
         raise FileNotFoundError(f"{JAR} is missing. In a checkout, build it: python -m tools.build_jar")
     return JAR

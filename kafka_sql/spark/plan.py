@@ -120,9 +120,6 @@ def resolve(expression: Expression, inputs: tuple[Operator, ...]) -> Expression:
     """Return an expression over the sources' columns: column references are replaced by what they stand for.
 
     Columns of tables that are not streams remain as they are.
-
-    Args:
-        inputs: the operators that return the columns to which the expression refers.
     """
     if expression.name == ATTRIBUTE:
         for operator in inputs:

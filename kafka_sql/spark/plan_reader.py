@@ -87,11 +87,7 @@ def read_operator(plan: JavaObject, definitions: Mapping[int, JavaObject] = Mapp
 
 
 def read_expression(expression: JavaObject) -> Expression:
-    """Return an expression of the JVM.
-
-    Raises:
-        UnsupportedSqlError: Spark cannot describe it.
-    """
+    """Return an expression of the JVM."""
     return parse_expression(_to_json(expression))
 
 
@@ -160,20 +156,12 @@ class _PlanParser:
     """
 
     def __init__(self, nodes: Sequence[Json], definitions: dict[int, Operator]) -> None:
-        """Prepare to parse.
-
-        Args:
-            definitions: the common table expressions (WITH) to which the plan may refer; those of the plan are added.
-        """
+        """Prepare to parse."""
         self._nodes, self._definitions = iter(nodes), definitions
         self._needs_java = any(_class_name(node) in (_V2_TABLE, WATERMARK) for node in nodes)
 
     def parse(self, plan: JavaObject = None) -> Operator:
-        """Return the next operator.
-
-        Args:
-            plan: the operator in the JVM.
-        """
+        """Return the next operator."""
         return self._parse(plan if self._needs_java else None)[0]
 
     def _parse(self, plan: JavaObject) -> tuple[Operator, frozenset[int]]:

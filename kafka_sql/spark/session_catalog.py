@@ -76,9 +76,7 @@ def find_objects(
     """Return the tables and views of a database in Spark's own session catalog, by their names in lower case.
 
     Args:
-        spark_sql: Spark's own ``sql()``.
         pattern: a pattern of SHOW ... LIKE.
-        owner_property: the table property with the owner.
 
     Raises:
         AnalysisException: the database does not exist.

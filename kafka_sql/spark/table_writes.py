@@ -76,7 +76,6 @@ def analyze_write(spark: SparkSession, insert: str, query: DataFrame) -> tuple[W
 
     Args:
         insert: the INSERT up to its query.
-        query: the rows of the query, which may be a stream.
 
     Raises:
         AnalysisException: the table does not exist, or a column does not match.

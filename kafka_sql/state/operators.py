@@ -56,8 +56,6 @@ def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataF
 
     Args:
         rows: changes with old rows, in which several rows can have the same key.
-        key: the sink's primary key.
-        order: see ``normalize``.
 
     Returns:
         at most one row per key and micro-batch: +I or +U with the newest row that was not deleted, or -D. The columns
@@ -72,7 +70,6 @@ def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCal
     Args:
         rows: changes with old rows, in any order.
         keys: the columns of GROUP BY; can be empty.
-        calls: the aggregate functions.
 
     Returns:
         for each group whose result changed in a micro-batch: +I (new group), -U and +U (old and new result), or -D (no

@@ -51,11 +51,7 @@ def convert_errors(spark: SparkSession) -> None:
 
 
 def convert_error(spark_error: Exception, raised: Exception) -> Exception:
-    """Return this package's error if an exception of Spark reports one, or else the exception with names as declared.
-
-    Args:
-        raised: what PySpark raises for the exception.
-    """
+    """Return this package's error if an exception of Spark reports one, or the exception with names as declared."""
     error = _extract(spark_error)
     if error is not None:
         return combine(error, raised, spark_error)

@@ -45,9 +45,6 @@ def write_directly(spark: SparkSession, location: str) -> AbstractContextManager
     Hadoop's local file system runs the commands chmod and readlink for each file, which takes half of the time of a
     small micro-batch. In local mode, ``LocalCheckpointFileManager`` writes them instead; on a cluster, executors write
     checkpoints of state.
-
-    Args:
-        location: the folder of the checkpoint.
     """
     applies = is_classic(spark) and is_local(spark) and is_on_local_disk(spark, location)
     if not applies or user_setting(spark, _FILE_MANAGER_CONF) is not None or add_jar(spark_context(spark)) is None:

@@ -122,9 +122,6 @@ def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
     again without duplicates or are at-least-once anyway, and if they have no checkpoints of their own, from which they
     would resume.
 
-    Args:
-        plans: the INSERTs of the set; continuous queries have names.
-
     Raises:
         CheckpointError: an INSERT that cannot share a read did so when the set ran before.
     """
@@ -216,11 +213,7 @@ def unique_name(name: str, others: Collection[str]) -> str:
 
 
 def _check_not_shared_before(spark: SparkSession, plan: JobPlan, sinks: Mapping[str | None, Json]) -> None:
-    """Check that an INSERT without its own checkpoint has not shared a read before: it would write rows again.
-
-    Args:
-        sinks: the sinks of the set's shared queries, by name.
-    """
+    """Check that an INSERT without its own checkpoint has not shared a read before: it would write rows again."""
     table = plan.sink_name
     for source in plan.sources:
         name, location = locate(spark, table, _shared_name(spark, source))

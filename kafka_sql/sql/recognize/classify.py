@@ -75,11 +75,7 @@ def classify_begin(sql: str, cursor: TokenCursor) -> StatementSet | None:
 
 
 def parse_statement_set(sql: str, start: int, has_begin: bool) -> StatementSet | None:
-    """Split a statement set from offset ``start`` up to END into its statements.
-
-    Args:
-        has_begin: whether BEGIN was already read; otherwise it must come first.
-    """
+    """Split a statement set from offset ``start`` up to END into its statements."""
     statements: list[str] = []
     tokens: list[Token] = []
     for token in lexer.tokenize_spark(sql, start):
@@ -121,11 +117,7 @@ def classify(sql: str) -> st.Statement | None:
 
 
 def _flink_verb(sql: str, first: lexer.Token, cursor: TokenCursor) -> str | None:
-    """Return the first words of a statement that only Flink has: Spark's error would be a syntax error at the second.
-
-    Args:
-        cursor: the tokens after the first one.
-    """
+    """Return the first words of a statement that only Flink has: Spark would report a syntax error at the second."""
     for words, verb in _FLINK_ONLY.items():
         if first.upper == words[0] and cursor.starts_with(*words[1:]):
             return verb

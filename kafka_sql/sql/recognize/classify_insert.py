@@ -17,9 +17,6 @@ def classify_insert(sql: str, cursor: TokenCursor, start: int = 0) -> Insert | N
     """Classify the INSERT at offset ``start``; return None for syntax that only Spark has.
 
     That is INSERT OVERWRITE DIRECTORY, REPLACE WHERE | USING | ON, WITH (options) and IF NOT EXISTS.
-
-    Args:
-        cursor: the tokens after INSERT.
     """
     overwrite = cursor.take_words("OVERWRITE")
     if not overwrite and not cursor.take_words("INTO"):

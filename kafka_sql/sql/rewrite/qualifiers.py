@@ -18,9 +18,6 @@ def shorten_qualifiers(query: QueryText, aliases: Mapping[QualifiedName, str]) -
     """Yield the edits that replace column qualifiers with aliases.
 
     Edits of table names, which are not columns, are longer and therefore come first.
-
-    Args:
-        aliases: the alias of each qualifier; qualifiers are in lower case and have two or three parts.
     """
     index = 0
     while index < len(query.tokens):

@@ -76,10 +76,6 @@ def may_have_calls(text: str) -> bool:
 def find_calls(query: QueryText, relations: Sequence[TableReference], streaming: bool) -> list[Call]:
     """Return the calls in a statement, in text order.
 
-    Args:
-        relations: the tables and calls of table functions in the statement.
-        streaming: whether the runtime mode is streaming.
-
     Raises:
         SqlSyntaxError, UnsupportedSqlError: the arguments are not names with literals.
         OptionError: an argument has an invalid value, or two arguments set the same option.
@@ -92,11 +88,7 @@ def find_calls(query: QueryText, relations: Sequence[TableReference], streaming:
 
 
 def _check_positions(query: QueryText, in_from: Container[int]) -> None:
-    """Reject calls outside FROM.
-
-    Args:
-        in_from: the indexes of the opening parentheses of the calls in FROM.
-    """
+    """Reject calls outside FROM."""
     for index, name in enumerate(query.tokens):
         is_call = name.name.lower() == FUNCTION and query.word(index + 1) == "(" and query.word(index + 3) == "=>"
         if is_call and index + 1 not in in_from and query.word(index - 1) != ".":
@@ -250,11 +242,7 @@ def has_format(call: Call) -> bool:
 
 
 def select_call(call: Call, table: str) -> str:
-    """Return the relation that replaces a call.
-
-    Args:
-        table: the table of the call, as a relation in SQL.
-    """
+    """Return the relation that replaces a call."""
     if has_format(call):
         return table
     headers = ", `headers`" if call.has_headers else ""
@@ -262,11 +250,7 @@ def select_call(call: Call, table: str) -> str:
 
 
 def check_statement(query: QueryText) -> None:
-    """Check that a statement with calls does not outlive their tables.
-
-    Raises:
-        UnsupportedSqlError: it creates a permanent view or a function.
-    """
+    """Check that a statement with calls does not outlive their tables."""
     statement = classify(query.text)
     if isinstance(statement, CreateView) and not statement.temporary:
         raise UnsupportedSqlError(

@@ -87,7 +87,6 @@ def rewrite_row_numbers(
     """Yield the edits that write each deduplication and Top-N over a stream as an aggregate.
 
     Args:
-        windows: the blocks of the query with its windows.
         streaming: whether all tables are read as streams; otherwise those with the keyword STREAM.
         analyze: returns the result of a query, unread. The query is given by its parts, before edits.
 
@@ -186,11 +185,7 @@ def _parse_limit(query: QueryText, block: QueryBlock, ranking: Ranking) -> tuple
 def _aggregate(
     query: QueryText, block: QueryBlock, ranking: Ranking, limit: int, columns: Sequence[str], windows: WindowBlocks
 ) -> Iterator[Edit]:
-    """Yield the edits around a block, which stays where it is, and that of its row number.
-
-    Args:
-        columns: the columns of the block.
-    """
+    """Yield the edits around a block, which stays where it is, and that of its row number."""
     orders, is_descending = _parse_orders(query, ranking.orders)
     keys: dict[str, str | Span] = {f"__key{i}": query.span(key) for i, key in enumerate(ranking.keys, 1)}
     sources = {selected_column(query, block, key): f"__key{i}" for i, key in enumerate(ranking.keys, 1)}
@@ -217,11 +212,7 @@ def _aggregate(
 
 
 def _select_items(columns: Sequence[str], ranking: Ranking, limit: int, keys: Mapping[str, str]) -> Iterator[str]:
-    """Yield the columns of a block from its aggregate.
-
-    Args:
-        keys: the keys of the aggregate by columns of the block, in lower case.
-    """
+    """Yield the columns of a block from its aggregate."""
     rank = f"CAST({'__position + 1' if limit > 1 else '1'} AS BIGINT)"
     for column in columns:
         value = keys.get(column.lower(), f"__row.{quote(column)}")

@@ -49,11 +49,7 @@ def remove_lookup_hints(query: QueryText) -> list[Edit]:
 
 
 def check_join(reference: TableReference, as_of: AsOf) -> None:
-    """Check that a table with the clause is joined as Flink supports it.
-
-    Raises:
-        UnsupportedSqlError: the join is not an inner or a left outer join; or the table is to be read as a stream.
-    """
+    """Check that a table with the clause is joined as Flink supports it."""
     name = ".".join(reference.name)
     if reference.is_stream:
         raise UnsupportedSqlError(
@@ -72,10 +68,6 @@ def find_time_attribute(
     tables: Tables, query: QueryText, references: Sequence[TableReference], reference: TableReference
 ) -> TimeAttribute:
     """Return whether the time of a temporal join is a processing time or an event time.
-
-    Args:
-        references: all tables of the query.
-        reference: the table with the clause.
 
     Raises:
         UnsupportedSqlError: the column is neither.

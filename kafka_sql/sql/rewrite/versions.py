@@ -34,9 +34,6 @@ _METADATA: Final = (
 def table_versions(tables: Tables, entry: CatalogTable, time: str) -> str:
     """Return the query of a table's versions that are valid at a time.
 
-    Args:
-        time: the time, a column of the outer query, in SQL.
-
     Raises:
         UnsupportedSqlError: the table has no primary key or no watermark.
     """
@@ -137,11 +134,8 @@ def view_versions(name: str, view: str, columns: Sequence[str], time: str) -> st
     """Return the query of the versions of a view that are valid at a time.
 
     Args:
-        name: the name of the view, for error messages.
         view: its query: SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY key ORDER BY time DESC) AS n FROM
             ...) WHERE n = 1.
-        columns: its columns.
-        time: the time, a column of the outer query, in SQL.
 
     Raises:
         UnsupportedSqlError: the view does not return the latest row of each key.
@@ -156,10 +150,6 @@ def stream_view_versions(
     """Return the query that reads the rows of a view as a stream and marks them for a join with their versions.
 
     Args:
-        name: as in ``view_versions``, as are the next two.
-        view: the view's query.
-        columns: its columns.
-        time: as in ``stream_versions``.
         rewrite: returns a query over the view's tables that reads them as streams.
     """
     latest = _find_latest_rows(name, view, columns)

@@ -117,11 +117,7 @@ def _describe_changelog(plan: JobPlan) -> str:
 
 
 def _explain_rows(plan: JobPlan, mode: str) -> str:
-    """Return Spark's plan of the rewritten query.
-
-    Args:
-        mode: a mode of Spark's EXPLAIN, or empty.
-    """
+    """Return Spark's plan of the rewritten query."""
     return name_hidden_columns(explain_frame(plan.stream, mode.lower() or "simple"))
 
 

@@ -88,11 +88,7 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
 
 
 def _query_start(text: str, object_type: str) -> int | None:
-    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... [AS] query``, or None without one.
-
-    Args:
-        object_type: TABLE or VIEW.
-    """
+    """Return the offset of the query in ``CREATE [OR REPLACE] ... object_type ... [AS] query``, or None without one."""
     depth, is_after_type, previous = 0, False, ""
     for token in lexer.tokenize_spark(text):
         is_query = (token.upper or token.text) in _FIRST_QUERY_WORDS if previous == "AS" else token.upper == "SELECT"

@@ -64,11 +64,7 @@ def create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
 
 
 def check_replaces_no_table(tables: Tables, text: str) -> None:
-    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table.
-
-    Raises:
-        UnsupportedSqlError: it would.
-    """
+    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table."""
     name = spark_ddl.replaced_table(text)
     entry = find_declared_table(tables, name, temporary=False) if name else None
     if entry is not None:

@@ -115,12 +115,7 @@ def _with_row_kind(catalyst: Catalyst, relation: Relation) -> DataFrame:
 
 
 def updates_not_accepted(name: str, alternative: str) -> UnsupportedSqlError:
-    """Return the error for updates of an aggregate that a table does not accept.
-
-    Args:
-        name: the table.
-        alternative: tables that accept them.
-    """
+    """Return the error for updates of an aggregate that a table does not accept."""
     return UnsupportedSqlError(
         f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an aggregate "
         f"without a watermark produces. Write into {alternative}. Or declare WATERMARK FOR a time column of the "
@@ -154,12 +149,7 @@ def _rewrite_for_sink(
 def _fit_to_sink(
     rewriter: PlanRewriter, sink: ChangelogSink, rows: DataFrame, relation: Relation, changelogs: Sequence[CatalogTable]
 ) -> Relation:
-    """Return the rows as a table accepts them.
-
-    Args:
-        rows: the query as the user wrote it.
-        relation: its rows.
-    """
+    """Return the rows as a table accepts them."""
     if relation.is_insert_only:
         return relation
     if not sink.accepts_changes:

@@ -22,20 +22,12 @@ def add_old_rows(catalyst: Catalyst, relation: Relation) -> Relation:
 
 
 def drop_unchanged(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
-    """Return upserts without those that do not change the sink: equal rows, and deletes of keys that it does not have.
-
-    Args:
-        key: the ids of the sink's primary key, which identifies the rows.
-    """
+    """Return upserts without those that do not change the sink: equal rows, and deletes of keys that it lacks."""
     return _apply(catalyst, relation, partial(state.normalize, returns_old_rows=False), key)
 
 
 def find_newest_rows(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
-    """Return the newest row of each key of a sink, as Flink's SinkUpsertMaterializer does.
-
-    Args:
-        key: the ids of the sink's primary key.
-    """
+    """Return the newest row of each key of a sink, as Flink's SinkUpsertMaterializer does."""
     newest = _apply(catalyst, relation, state.materialize, key)
     return replace(newest, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
 

@@ -29,10 +29,6 @@ def folder_name(table: str) -> str:
 def locate(spark: SparkSession, sink: str, name: str | None = None) -> tuple[str, str]:
     """Return the name of a query and the folder of its checkpoint, ``<execution.checkpointing.dir>/<pipeline.name>``.
 
-    Args:
-        sink: the table that the query writes.
-        name: the name to use instead of 'pipeline.name'.
-
     Raises:
         MissingOptionError: no checkpoint folder is set.
     """
@@ -58,9 +54,6 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, location: str, sink: str) -> None:
         """Find the file system. Does not access it.
 
-        Args:
-            sink: the table that the query writes, for error messages.
-
         Raises:
             InvalidOptionError: the file system does not exist.
         """
@@ -71,22 +64,14 @@ class Checkpoint:
             raise self._unusable(e) from None
 
     def has_offsets(self) -> bool:
-        """Return whether a query has planned a batch, from which the next one continues.
-
-        Raises:
-            InvalidOptionError: the folder cannot be read.
-        """
+        """Return whether a query has planned a batch, from which the next one continues."""
         try:
             return bool(self._folder.names("offsets"))
         except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 
     def query_id(self) -> str | None:
-        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new.
-
-        Raises:
-            InvalidOptionError: the folder cannot be read.
-        """
+        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new."""
         text = self._read(_METADATA_FILE)
         try:
             return str(json.loads(text)["id"]) if text is not None else None
@@ -95,9 +80,6 @@ class Checkpoint:
 
     def check(self, fingerprint: Json, drops_missing_topics: bool = False) -> None:
         """Check that a query can resume from the checkpoint.
-
-        Args:
-            drops_missing_topics: see ``describe_change``.
 
         Raises:
             CheckpointError: another query wrote the checkpoint, or its fingerprint cannot be read.
@@ -114,23 +96,14 @@ class Checkpoint:
             )
 
     def record(self, fingerprint: Json) -> None:
-        """Store the fingerprint of the query that is about to start.
-
-        Raises:
-            InvalidOptionError: the folder cannot be written.
-        """
+        """Store the fingerprint of the query that is about to start."""
         try:
             self._folder.write(FINGERPRINT_FILE, json.dumps(fingerprint, indent=1))
         except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 
     def fingerprint(self) -> Json | None:
-        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none.
-
-        Raises:
-            CheckpointError: the fingerprint cannot be read.
-            InvalidOptionError: the folder cannot be read.
-        """
+        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none."""
         text = self._read(FINGERPRINT_FILE)
         return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
 

@@ -47,7 +47,6 @@ def make_fingerprint(
     """Return the fingerprint of a query.
 
     Args:
-        plan: its analyzed plan.
         sink: the description of the table that it writes, with its name.
         sources: the Kafka tables that it reads, by provider.
         states: its stateful operators that are of this package, and not of Spark.
@@ -71,11 +70,7 @@ def describe_sink(sink: Definition) -> Json:
 
 
 def describe_operators(plan: Operator, states: Sequence[Json] = ()) -> list[Json]:
-    """Return the stateful operators of a query, inputs first.
-
-    Args:
-        states: those of this package, which are returned last.
-    """
+    """Return the stateful operators of a query, inputs first."""
     operators = list(_describe_operators(plan, {c.id for c in plan.output}))
     if states:  # in the plan, they are operators with any state
         operators = [operator for operator in operators if _ARBITRARY_STATE not in operator["operator"]]
@@ -90,11 +85,7 @@ def describe_normalization(table: Definition) -> Json:
 
 
 def describe_written_rows(key: Sequence[str], columns: Sequence[str]) -> Json:
-    """Describe the operator that keeps the rows of an upsert sink, in its columns. They may be computed in other ways.
-
-    Args:
-        columns: with their types.
-    """
+    """Describe the operator that keeps the rows of an upsert sink. They may be computed in other ways."""
     return {"operator": "ChangelogNormalize", "keys": list(key), "columns": list(columns)}
 
 

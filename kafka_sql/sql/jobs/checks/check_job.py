@@ -115,11 +115,7 @@ def check_exactly_once(spark: SparkSession, definition: Definition) -> tuple[str
 
 
 def check_name(spark: SparkSession, name: str, sink: str) -> None:
-    """Check that no query is running under a name, which is also the name of its checkpoint.
-
-    Raises:
-        StatementError: one is.
-    """
+    """Check that no query is running under a name, which is also the name of its checkpoint."""
     running = [query for query in spark.streams.active if query.name == name]
     if running:
         raise StatementError(
@@ -130,11 +126,7 @@ def check_name(spark: SparkSession, name: str, sink: str) -> None:
 
 
 def check_changelog_modes(sources: Iterable[CatalogTable]) -> None:
-    """Check that the tables can be read as streams.
-
-    Raises:
-        UnsupportedSqlError: a table is a changelog whose stream would return changes as rows.
-    """
+    """Check that the tables can be read as streams."""
     for source in sources:
         check_stream_read(source.definition)
 
@@ -181,9 +173,6 @@ def check_event_times(rows: DataFrame, sink: str) -> None:
     """Check that each input of a join of streams has one event time: Spark would fail in the first micro-batch.
 
     The rows of a window have two if a query uses its time column: this column and ``window_time``.
-
-    Raises:
-        UnsupportedSqlError: an input has several.
     """
     if not any(operator.joins_streams() for operator in read_plan(rows).walk()):
         return

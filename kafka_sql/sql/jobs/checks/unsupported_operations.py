@@ -37,15 +37,7 @@ _ALTERNATIVES: Final = {
 
 
 def check_operations(rows: DataFrame, uses_update_mode: bool, sink: str) -> None:
-    """Check before a continuous query starts that Spark supports its operations. Needs a classic session.
-
-    Args:
-        uses_update_mode: whether the query runs in Spark's update mode.
-        sink: the table that the query writes.
-
-    Raises:
-        UnsupportedSqlError: Spark does not support an operation.
-    """
+    """Check before a continuous query starts that Spark supports its operations. Needs a classic session."""
     if rows.sparkSession.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "false":
         return
     try:
@@ -92,15 +84,7 @@ _OPERATOR_DESCRIPTIONS: Final = OPERATOR_NAMES | {"Filter": "a filter (HAVING or
 
 
 def check_update_mode(plan: Operator, table: str) -> None:
-    """Check that an updating query overwrites each row that it has written, as long as its result changes.
-
-    Args:
-        plan: the analyzed plan.
-        table: the 'upsert-kafka' table that the query writes.
-
-    Raises:
-        UnsupportedSqlError: rows that leave the result could stay in the table.
-    """
+    """Check that an updating query overwrites each row that it has written, as long as its result changes."""
     for operator in _operators_over_aggregates(plan):
         if operator.name not in _KEEPS_ROWS:
             name = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")

@@ -128,12 +128,7 @@ def _plan_stream(
     query: DataFrame,
     spark_sql: SparkSql,
 ) -> JobPlan:
-    """Plan a continuous query. It reads and writes changes if its sources have them, or if its result has deletes.
-
-    Args:
-        options: how the query's tables are read.
-        query: the rows of the rewritten query.
-    """
+    """Plan a continuous query. It reads and writes changes if its sources have them, or if its result has deletes."""
 
     def fit(query: DataFrame) -> tuple[CatalogTable | SparkTable, DataFrame]:
         """Return the table, and the rows of a query in its columns."""
@@ -183,11 +178,7 @@ def _plan_stream(
 
 
 def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence[str]) -> None:
-    """Check that a query whose rows have row kinds does not set the column of the row kind, too.
-
-    Args:
-        columns: the columns that the query returns.
-    """
+    """Check that a query whose rows have row kinds does not set the column of the row kind, too."""
     name = entry.definition.name
     written = columns if statement.by_name else [c.name for c in target_columns(entry, statement)]
     row_kinds = {c.name.lower() for c in entry.table.persisted_columns if c.metadata == ROW_KIND}

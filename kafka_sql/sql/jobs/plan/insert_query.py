@@ -20,11 +20,7 @@ from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, Stre
 
 
 def read_options(spark: SparkSession, stream_reader: StreamReader | None = None) -> ReadOptions:
-    """Return how the query of an INSERT or of a CREATE TABLE ... AS reads its tables: as streams in streaming mode.
-
-    Args:
-        stream_reader: what reads a table as a stream in real-time mode.
-    """
+    """Return how the query of an INSERT or of a CREATE TABLE ... AS reads its tables: as streams in streaming mode."""
     joins_versions = not is_connect(spark) and stream_reader is None
     return ReadOptions(settings.is_streaming(spark), stream_reader, joins_versions)
 
@@ -45,9 +41,6 @@ def check_no_hidden_stream(
 
     Args:
         static_tables: the tables that the query reads as of a processing time, and so not as streams.
-
-    Raises:
-        UnsupportedSqlError: the query reads such a view.
     """
     read = {operator.table.lower() for operator in read_plan(query).walk_all()}
     static = {table.provider for table in static_tables}
@@ -69,9 +62,6 @@ _READS_CURRENT_ROWS: Final = frozenset({"PythonTable", "JDBCTable"})
 
 def prepare_static_sides(spark: SparkSession, rewrite: QueryRewrite, query: DataFrame, sink: str) -> None:
     """Let each micro-batch of the query read its static tables again.
-
-    Args:
-        sink: the table that the query writes, for error messages.
 
     Raises:
         UnsupportedSqlError: a table would stay as it was when the query started.

@@ -33,7 +33,6 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
     """Return whether a watermark would only drop rows that belong to the result.
 
     Args:
-        rows: the continuous query.
         accepts_changes: whether its sink accepts updates. If not, an aggregate needs the watermark to be final.
     """
     if not rows.isStreaming or is_connect(rows.sparkSession):

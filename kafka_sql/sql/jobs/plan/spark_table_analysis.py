@@ -49,10 +49,6 @@ def check_continuous_insert(spark: SparkSession, insert: Insert) -> None:
 def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tuple[SparkTable, DataFrame]:
     """Return the table of an INSERT, and the rows to write with the table's columns and types.
 
-    Args:
-        insert: the statement; its query is ignored.
-        query: the streaming query.
-
     Raises:
         UnsupportedSqlError: a stream cannot write the table.
         AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
@@ -63,9 +59,6 @@ def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tup
 
 def describe_table(name: str, written: WrittenTable) -> SparkTable:
     """Return how the table of an INSERT is written.
-
-    Args:
-        name: its name, for messages.
 
     Raises:
         UnsupportedSqlError: a stream cannot write it.

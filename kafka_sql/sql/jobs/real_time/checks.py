@@ -27,7 +27,7 @@ _MIN_BATCH_DURATION: Final = ("spark.sql.streaming.realTimeMode.minBatchDuration
 # operators of analyzed plans; Spark allows more, which the tests do not cover
 _SUPPORTED_OPERATORS: Final = frozenset(
     ("Filter", "Generate", "Join", "Project", "SubqueryAlias", "StreamingRelationV2", "Union", "View", "WithCTE")
-) | {"CTERelationRef", "CTERelationDef"}  # joins have a check of their own
+) | {"CTERelationRef", "CTERelationDef"}  # _check_join checks joins
 _AGGREGATES: Final = frozenset(("Aggregate", "Distinct"))
 _WINDOW: Final = "PreciseTimestampConversion"  # Spark's function that computes a window's start and end
 _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
@@ -62,16 +62,7 @@ def check_query(entry: CatalogTable, rows: DataFrame) -> None:
 
 
 def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFrame:
-    """Return a query as Spark runs it in real-time mode.
-
-    Args:
-        rows: the rows, with row kinds if they are deleted.
-        states: the stateful operators of this package in the query.
-        sink: the table that the query writes, for errors.
-
-    Raises:
-        UnsupportedSqlError: it has such operators; or see ``prepare_operators``.
-    """
+    """Return a query as Spark runs it in real-time mode."""
     if states:
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': an aggregate function with DISTINCT, or another aggregate whose old rows are kept, "
@@ -148,9 +139,6 @@ _PYTHON_SOURCE: Final = "PythonTable"  # the class of the tables of Python data 
 
 def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
     """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once.
-
-    Args:
-        sink: the table that the query writes, for errors.
 
     Raises:
         UnsupportedSqlError: Spark does not support a join, or an operator of a table, in real-time mode.

@@ -77,11 +77,7 @@ class OffsetCommits(StreamingQueryListener):
         self._sources: dict[str, list[SparkSource]] = {}
 
     def add(self, query: str, sources: Sequence[CatalogTable]) -> None:
-        """Commit the offsets of a query.
-
-        Args:
-            sources: the tables that it reads, in the order of its sources.
-        """
+        """Commit the offsets of a query."""
         self._sources[query] = [SparkSource(s.definition.name, _create_committer(s)) for s in sources]
         add_sources(query, self._sources[query])
 

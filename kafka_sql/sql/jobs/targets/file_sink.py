@@ -63,10 +63,6 @@ class FileSinkLog:
 def check_file_sink(spark: SparkSession, table: SparkTable, checkpoint: str, resumes: bool) -> None:
     """Check that no row is lost if a query writes a file-based table.
 
-    Args:
-        checkpoint: the folder of the query's checkpoint.
-        resumes: whether the checkpoint has offsets.
-
     Raises:
         StatementError: another query writes the table; the query has lost its checkpoint; or the table has rows of
             other statements.
@@ -126,9 +122,6 @@ def check_batch_insert(spark: SparkSession, name: tuple[str, ...]) -> None:
 
     Args:
         name: the name without Spark's own catalog.
-
-    Raises:
-        UnsupportedSqlError: a streaming file sink writes the table.
     """
     location = _location(spark, name)
     if location is not None and FileSinkLog(spark, location).exists:

@@ -101,11 +101,7 @@ def _comparable(states: DataFrame) -> Column:
 
 
 def merge_statement(table: SparkTable, history: History, data: Sequence[str]) -> str:
-    """Return the MERGE of the view of rows into a table.
-
-    Args:
-        data: the columns that are neither part of the key nor of the history.
-    """
+    """Return the MERGE of the view of rows into a table."""
     start = quote(history.start)
     values = {quote(name): f"s.{_ROW}.{quote(name)}" for name in data} | {quote(history.end): f"s.{_END}"}
     if history.current is not None:

@@ -86,11 +86,7 @@ def claim_file_sinks(spark: SparkSession, writes: Sequence[Write], checkpoint: s
 
 
 def _batch_writer(session: SparkSession, target: CatalogTable | SparkTable, part: str) -> BatchFunction:
-    """Return a function that writes the rows of one INSERT for a micro-batch.
-
-    Args:
-        part: identifies the INSERT in the query.
-    """
+    """Return a function that writes the rows of one INSERT for a micro-batch."""
     if isinstance(target, SparkTable) and not target.primary_key and target.sink is Sink.FILES:
         return open_file_sink(session, target).add_batch
 

@@ -62,21 +62,13 @@ def start_merge(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
 
 
 def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> None:
-    """Append the rows of a micro-batch. Delta Lake ignores a repeated one; other tables get it again.
-
-    Args:
-        part: see ``merge``.
-    """
+    """Append the rows of a micro-batch. Delta Lake ignores a repeated one; other tables get it again."""
     with _identified_write(rows.sparkSession, batch, part):
         rows.write.insertInto(table.sql_name)
 
 
 def open_file_sink(spark: SparkSession, table: SparkTable) -> FileSink:
-    """Open Spark's file sink for a file-based table. It ignores a micro-batch that is repeated.
-
-    Raises:
-        UnsupportedSqlError: Spark has no such sink.
-    """
+    """Open Spark's file sink for a file-based table. It ignores a micro-batch that is repeated."""
     return FileSink(spark, table.name, table.provider, table.location, table.partition_columns, table.options)
 
 
@@ -88,7 +80,6 @@ def merge(changes: DataFrame, batch: int, table: SparkTable, part: str = "") -> 
     Args:
         changes: the table's columns, and a column with the row kind if there are deletes. The rows of a key are in one
             partition, in the order in which they apply.
-        batch: the id of the micro-batch.
         part: identifies the write if the query writes several tables.
     """
     spark = changes.sparkSession
@@ -111,11 +102,7 @@ def _last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def merge_statement(table: SparkTable, columns: Sequence[str]) -> str:
-    """Return the MERGE of the view of a micro-batch's last changes into a table.
-
-    Args:
-        columns: the columns of the view.
-    """
+    """Return the MERGE of the view of a micro-batch's last changes into a table."""
     names = [quote(name) for name in columns if name != ROW_KIND_NAME]
     has_deletes = ROW_KIND_NAME in columns
     key = [quote(name) for name in table.primary_key]

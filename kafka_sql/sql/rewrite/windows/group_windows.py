@@ -71,11 +71,7 @@ def _parse_function(query: QueryText, index: int, window: range) -> TimeReferenc
 
 
 def _make_call(query: QueryText, block: QueryBlock, window: range, keys: Sequence[range]) -> WindowCall:
-    """Return the windows of the relation in FROM.
-
-    Args:
-        keys: the other elements of GROUP BY.
-    """
+    """Return the windows of the relation in FROM."""
     function, relation = query.word(window.start), block.clause("FROM")
     column, *durations = query.split(window[2:-1])
     if not query.is_name(column):

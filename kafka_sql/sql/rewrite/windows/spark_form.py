@@ -30,9 +30,6 @@ def window_layers(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
     """Return the select lists of the subqueries around the source of a call, the innermost first.
 
     The outermost one returns the columns of the source, window_start, window_end and window_time.
-
-    Args:
-        keys: the columns of PARTITION BY.
     """
     match call.function:
         case _ if call.is_aggregated:

@@ -99,9 +99,6 @@ def _aggregate_sessions(
     """Yield the edits that make Spark aggregate the sessions of a stream.
 
     Spark merges rows into sessions as part of an aggregate only, with the other grouping columns as key.
-
-    Args:
-        block: the block that reads the sessions.
     """
     group = block.clause("GROUP") if block is not None else range(0)
     elements = query.split(group)

@@ -34,12 +34,7 @@ class WindowBlocks:
         calls: Sequence[WindowCall] = (),
         functions: Mapping[int, TimeReference] | None = None,
     ) -> None:
-        """Find the relations of all blocks.
-
-        Args:
-            calls: the windows.
-            functions: the functions of group windows, by their first token.
-        """
+        """Find the relations of all blocks."""
         self._query, self._functions = query, functions or {}
         self.windows = {QueryBlock(c.tokens.start, c.tokens.stop, {"FROM": c.source}): c for c in calls}
         self._inner = nest([*query.blocks, *self.windows])

@@ -115,11 +115,7 @@ def _parse_call(query: QueryText, call: range, arguments: Sequence[range]) -> Wi
 
 
 def name_durations(query: QueryText, call: range, durations: Sequence[range]) -> dict[str, range]:
-    """Return the durations of a group window by the names of the parameters.
-
-    Raises:
-        SqlSyntaxError: there are too few or too many.
-    """
+    """Return the durations of a group window by the names of the parameters."""
     function = query.word(call.start)
     names = _PARAMETERS[function][2:]
     if len(durations) > len(names):
