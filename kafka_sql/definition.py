@@ -37,24 +37,18 @@ class Definition:
     For ``CREATE TABLE orders (id BIGINT, total DOUBLE) WITH ('connector' = 'kafka', 'key.format' = 'raw',
     'key.fields' = 'id', 'value.format' = 'json', ...)``, ``key.columns`` is ``("id",)`` and ``value.columns`` is
     ``("id", "total")``.
-
-    Attributes:
-        table: the table, with its options as written.
-        options: the connector's options, typed.
-        value: the format and columns of the record's value.
-        key: the format and columns of the record's key; None for a table without a key.
-        client_config: librdkafka's configuration. May contain secrets, or references to them.
-        accumulator_id: the Spark accumulator to which tasks report undecodable records; None if they are not counted.
-        statement_options: keys of the options that do not come from the declaration, but from an OPTIONS hint of the
-            statement or from a DataFrameReader.
     """
 
-    table: Table
-    options: Options
-    value: Payload
-    key: Payload | None
+    table: Table  # the table, with its options as written
+    options: Options  # the connector's options, typed
+    value: Payload  # the format and columns of the record's value
+    key: Payload | None  # the format and columns of the record's key; None for a table without a key
+    # librdkafka's configuration. May contain secrets, or references to them.
     client_config: Mapping[str, str] = field(repr=False)
+    # the Spark accumulator to which tasks report undecodable records; None if they are not counted
     accumulator_id: int | None = None
+    # keys of the options that do not come from the declaration, but from an OPTIONS hint of the statement or from a
+    # DataFrameReader
     statement_options: frozenset[str] = frozenset()
 
     @property
@@ -194,13 +188,7 @@ def _validate_builtin(table: Table) -> Definition:
 
 
 def validate_without_columns(table: Table) -> Definition:
-    """Check the options of a table without columns, and return a definition from which its columns can be inferred.
-
-    Its key and value have no columns.
-
-    Raises:
-        OptionError: the first invalid option.
-    """
+    """Check the options of a table without columns, so that these can be inferred (see ``validate_table``)."""
     connector = table.options.get(opt.CONNECTOR.key)
     if connector in builtin_connectors.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
         raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")

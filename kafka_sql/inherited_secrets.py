@@ -122,11 +122,7 @@ def _secrets_prefix(key: str) -> str:
 
 
 def _is_secret(name: str, key: str, value: str) -> bool:
-    """Return whether an option holds a secret, refers to one, or names a file of secrets or what creates tokens.
-
-    Args:
-        name: the key without the prefix of its destination.
-    """
+    """Return whether an option holds a secret, refers to one, or names a file of secrets or what creates tokens."""
     # the handler for OpenID Connect sends the table's client secret; others get tokens themselves
     creates_tokens = name in _TOKEN_SOURCES or (name in HANDLER_KEYS and not value.strip().endswith(OIDC_HANDLER))
     return creates_tokens or name in _SECRET_FILES or has_reference(value) or mask_value(key, value) != value
@@ -150,12 +146,9 @@ def _is_cluster_destination(key: str) -> bool:
 
 
 def _format_destinations(prefix: str, base: Mapping[str, str]) -> Callable[[str], bool]:
-    """Return a predicate: is the option with a key a destination of a format's secrets?
+    """Return a predicate: is the option with a key a destination of the secrets of the format with a prefix?
 
     If a custom format declares no destination, each of its options is one.
-
-    Args:
-        prefix: what the keys of the format's options start with.
     """
     match = _FORMAT.match(prefix)
     assert match is not None
@@ -179,11 +172,7 @@ def _format_destinations(prefix: str, base: Mapping[str, str]) -> Callable[[str]
 
 
 def _options_of_format(identifier: str, named: Mapping[str, str]) -> dict[str, Option[Any]]:
-    """Return a format's options by their keys; none if it is a custom format that cannot be imported.
-
-    Args:
-        named: the options of the table that name its formats, with their values.
-    """
+    """Return a format's options by their keys; none if it is a custom format that cannot be imported."""
     if identifier in FORMATS:
         return {key: option for option in FORMATS[identifier].options for key in option.keys}
     for key, name in named.items():

@@ -7,11 +7,7 @@ from collections.abc import Iterable
 
 
 def find_similar_name(name: str, valid_names: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the valid name that is most similar to a misspelled one; None if none is similar.
-
-    Args:
-        cutoff: the least similarity, from 0 to 1 (the same name).
-    """
+    """Return the valid name that is most similar to a misspelled one; None below the cutoff (1 is the same name)."""
     return next(iter(difflib.get_close_matches(name, list(valid_names), n=1, cutoff=cutoff)), None)
 
 

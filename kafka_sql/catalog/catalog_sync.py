@@ -67,11 +67,7 @@ class CatalogSync:
                 self._load(store)
 
     def save(self, entry: CatalogTable) -> None:
-        """Write a table's statement; the caller holds the store's lock.
-
-        Raises:
-            CatalogFolderError: the file cannot be written.
-        """
+        """Write a table's statement; the caller holds the store's lock."""
         store = self._permanent.store
         if store is not None and not entry.table.temporary:
             statement = self._render(entry.table)
@@ -84,11 +80,7 @@ class CatalogSync:
             self._permanent.store.remove(name)
 
     def check_file_is_applied(self, name: TableName) -> None:
-        """Check that creating a table does not overwrite a file that this session could not apply.
-
-        Raises:
-            TableExistsError: the folder has such a file.
-        """
+        """Raise TableExistsError if creating a table would overwrite a file that this session could not apply."""
         store = self._permanent.store
         if store is not None and name in self._permanent.statements and name not in self._permanent.tables:
             raise TableExistsError(

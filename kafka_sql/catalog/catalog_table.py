@@ -28,20 +28,13 @@ class CatalogTable:
     ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``. Over Spark Connect,
     the data source is in a database of the client, and ``orders`` is a temporary view. In a session whose session
     catalog is not Spark's own, every table is a view, and the view finds the data source in the catalog ``kafka_sql``.
-
-    Attributes:
-        name: database and table.
-        definition: the table with its validated options.
-        storage_name: database and name of the data source in Spark's catalog.
-        data_source: the data source's class; its name is the provider's name.
-        source_catalog: the catalog through which Spark reads and writes the data source.
     """
 
-    name: TableName
-    definition: Definition
-    storage_name: TableName
-    data_source: type[KafkaTable] | type[BuiltinTable]
-    source_catalog: str = SESSION_CATALOG
+    name: TableName  # database and table
+    definition: Definition  # the table with its validated options
+    storage_name: TableName  # database and name of the data source in Spark's catalog
+    data_source: type[KafkaTable] | type[BuiltinTable]  # the data source's class; its name is the provider's name
+    source_catalog: str = SESSION_CATALOG  # the catalog through which Spark reads and writes the data source
 
     @property
     def table(self) -> Table:

@@ -34,16 +34,13 @@ _TIME_TYPE: Final = re.compile(r"\btime\(\d\)")
 class KafkaTable(QuickAckMixin, DataSource):
     """A declared table as a data source; each table has a subclass with its definition.
 
-    Attributes:
-        needs_time_zone: whether a metadata column depends on the session's time zone.
-        time_zone: the session's time zone when the data source was registered, if it is needed.
-
     Readers and writers are imported when they are needed: Spark plans each step in another process, and the first query
     of a session waits until all of them have imported this module.
     """
 
     definition: ClassVar[Definition]
-    needs_time_zone: ClassVar[bool] = False
+    needs_time_zone: ClassVar[bool] = False  # whether a metadata column depends on the session's time zone
+    # the session's time zone when the data source was registered, if it is needed
     time_zone: ClassVar[str | None] = None
     spark_schema: StructType
 

@@ -28,18 +28,10 @@ _CLOCK_TICK_NS = 50_000_000  # two changes within one tick of the file system's 
 
 
 class FileCatalogStore:
-    """The CREATE TABLE statements in a folder, by table.
-
-    Attributes:
-        path: the folder.
-    """
+    """The CREATE TABLE statements in a folder, by table. What cannot be read or written raises a CatalogFolderError."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Create the folder if it is missing, accessible to its owner only.
-
-        Raises:
-            CatalogFolderError: it cannot be created or read, or other users can write to it.
-        """
+        """Create the folder if it is missing, accessible to its owner only. Others must not be able to write to it."""
         self.path = Path(path).absolute()
         self._last_stamps: object = None
         self._is_unreadable = False
@@ -67,11 +59,7 @@ class FileCatalogStore:
         return stamps != self._last_stamps
 
     def read(self) -> dict[TableName, str]:
-        """Return all statements; a file that cannot be read is skipped with a warning.
-
-        Raises:
-            CatalogFolderError: the folder cannot be read, or other users can write to it now.
-        """
+        """Return all statements; a file that cannot be read is skipped with a warning."""
         try:
             self._check_permissions()
             stamps = self._file_stamps()
@@ -93,11 +81,7 @@ class FileCatalogStore:
         return statements
 
     def write(self, name: TableName, statement: str) -> None:
-        """Write a table's statement; the caller holds the lock.
-
-        Raises:
-            CatalogFolderError: the file cannot be written.
-        """
+        """Write a table's statement; the caller holds the lock."""
         try:
             self._replace(name, statement)
         except OSError as e:
@@ -123,11 +107,7 @@ class FileCatalogStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the write lock, across processes. Temporary files of a writer that crashed are removed.
-
-        Raises:
-            CatalogFolderError: the folder is not writable.
-        """
+        """Hold the write lock, across processes. Temporary files of a writer that crashed are removed."""
         try:
             descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as e:

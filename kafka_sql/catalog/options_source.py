@@ -38,11 +38,7 @@ class KafkaSource(QuickAckMixin, DataSource):
         return "kafka_sql"
 
     def schema(self) -> StructType:
-        """Raise: a topic has no schema, so the reader needs ``.schema(...)``.
-
-        Raises:
-            SchemaError: always.
-        """
+        """Raise SchemaError: a topic has no schema, so the reader needs ``.schema(...)``."""
         raise SchemaError(
             "Format 'kafka_sql' needs a schema. Add, for example, .schema('order_id BIGINT, price DECIMAL(10,2)')."
         )

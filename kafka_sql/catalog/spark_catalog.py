@@ -49,11 +49,7 @@ _TIME_TYPE = "spark.sql.timeType.enabled"
 
 
 class SparkCatalog:
-    """Spark's catalog as one session sees it.
-
-    Attributes:
-        spark_sql: Spark's own ``sql()``, without Flink's statements.
-    """
+    """Spark's catalog as one session sees it. ``spark_sql`` is Spark's own ``sql()``, without Flink's statements."""
 
     def __init__(
         self, spark: SparkSession, spark_sql: Callable[[str], DataFrame], permanent: ApplicationTables
@@ -65,11 +61,7 @@ class SparkCatalog:
         self._time_zones: dict[str, str] = {}  # by provider, of data sources that depend on the session's time zone
 
     def register(self, entry: CatalogTable) -> None:
-        """Register a table's data source class with the session.
-
-        Raises:
-            UnsupportedSqlError: see ``add_source_catalog``.
-        """
+        """Register a table's data source class with the session."""
         expressions = (column.expression for column in entry.table.computed_columns)
         if entry.source_catalog != SESSION_CATALOG or any(uses_functions(sql or "") for sql in expressions):
             add_source_catalog(self._spark, self.spark_sql)
@@ -110,10 +102,8 @@ class SparkCatalog:
         """Replace ``old`` with ``entry`` in Spark's catalog; restore ``old`` if that fails.
 
         Raises:
-            UnsupportedSqlError: see ``add_source_catalog``.
-            SchemaError: a column has Spark's type TIME, which is not enabled.
-            InvalidOptionError: see ``check_settings_of_computed_columns``.
             TableExistsError: another object uses the name.
+            UnsupportedSqlError, SchemaError, InvalidOptionError: the session cannot have the table.
         """
         if entry.name[0] and entry.is_temporary_view:
             self._check_not_hidden(entry)
@@ -176,11 +166,7 @@ class SparkCatalog:
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
     def current_database(self) -> str:
-        """Return the current database.
-
-        Raises:
-            StatementError: the current catalog is not spark_catalog, which has the Kafka tables.
-        """
+        """Return the current database; raise StatementError if the current catalog is not spark_catalog."""
         catalog = self.current_catalog()
         if catalog != SESSION_CATALOG:
             raise StatementError(

@@ -165,11 +165,7 @@ class Tables:
                 return None
 
     def alter(self, entry: CatalogTable, table: Table) -> None:
-        """Replace a table by an altered one.
-
-        Raises:
-            OptionError, SchemaError: the table is invalid; nothing changes.
-        """
+        """Replace a table by an altered one. If that is invalid, nothing changes (see ``create``)."""
         self._remember_hints(entry)
         with self._write_lock(entry.name):
             altered = self._put(self._make_table(entry.name, table), entry)
@@ -192,11 +188,7 @@ class Tables:
         self.remove(entry)
 
     def drop(self, name: tuple[str, ...], temporary: bool = False) -> bool:
-        """Drop a table and return whether it existed.
-
-        Raises:
-            StatementError: a temporary table hides the permanent one.
-        """
+        """Drop a table and return whether it existed; raise StatementError if a temporary table hides it."""
         entry = self.find(name)
         if entry is None or (temporary and not entry.table.temporary):
             return False
@@ -266,11 +258,7 @@ class Tables:
             return variant
 
     def check_settings(self, entry: CatalogTable) -> None:
-        """Check that the session's settings do not change the table's computed columns.
-
-        Raises:
-            InvalidOptionError: a setting would.
-        """
+        """Check that the session's settings do not change the table's computed columns (see ``SparkCatalog``)."""
         self._spark_catalog.check_settings(entry)
 
     def with_options_for_view(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
@@ -278,9 +266,6 @@ class Tables:
 
         Unlike that of ``with_options``, it has a name in Spark's catalog that a view can store. It changes with
         ``entry`` and is dropped with it.
-
-        Raises:
-            OptionError: an option is invalid, or changes where the table's secrets are sent.
         """
         table = _with_hint(entry, options)
         hints = self._permanent.view_hints

@@ -14,21 +14,13 @@ _CONNECT_TIMEOUT: Final = 5.0  # seconds
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check.
+    """The result of one check."""
 
-    Attributes:
-        table: the table's name.
-        subject: what was checked: 'reachable', 'write', 'clock' and so on.
-        ok: whether the check succeeded; None if it could not be run or does not apply.
-        message: details, or the error.
-        is_warning: whether the message is a warning. A warning is not a failure.
-    """
-
-    table: str
-    subject: str
-    ok: bool | None
-    message: str
-    is_warning: bool = False
+    table: str  # the table's name
+    subject: str  # what was checked: 'reachable', 'write', 'clock' and so on
+    ok: bool | None  # whether the check succeeded; None if it could not be run or does not apply
+    message: str  # details, or the error
+    is_warning: bool = False  # whether the message is a warning. A warning is not a failure.
 
     def __str__(self) -> str:
         status = "WARN" if self.is_warning else {True: "ok", False: "FAILED", None: "-"}[self.ok]
@@ -44,9 +36,5 @@ def run_check(table: str, subject: str, check: Callable[[], str]) -> Finding:
 
 
 def open_connection(host: str | None, port: int) -> None:
-    """Open and close a TCP connection.
-
-    Raises:
-        OSError: the connection was refused, or not established within five seconds.
-    """
+    """Open and close a TCP connection; raise OSError if it is not established within five seconds."""
     socket.create_connection((host, port), _CONNECT_TIMEOUT).close()

@@ -21,11 +21,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def check_schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
-    """Check the registries of the key's and the value's format. Formats without a registry are skipped.
-
-    Args:
-        schema: the Arrow schema of the written columns.
-    """
+    """Check the registries of the key's and the value's format, if they have one, for the schema of written columns."""
     for part, payload in (("key", definition.key), ("value", definition.value)):
         if payload is not None and (url_option := _url_option(payload)) is not None:
             yield from _check_registry(definition.name, part, payload, url_option, schema)

@@ -22,11 +22,7 @@ from kafka_sql.source.enumerator.partitions import list_partitions
 
 
 def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
-    """Run all checks of a table.
-
-    Args:
-        schema: the Arrow schema of the written columns.
-    """
+    """Run all checks of a table, whose written columns have the Arrow schema."""
     if definition.is_dynamic:
         streams = run_check(definition.name, "metadata service", lambda: _check_streams(definition))
         yield streams

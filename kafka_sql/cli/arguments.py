@@ -53,33 +53,20 @@ _DEFAULTS = {
 
 @dataclass
 class Arguments:
-    """The parsed command line.
+    """The parsed command line."""
 
-    Attributes:
-        sources: what to run, in order: ("text", statements) and ("file", path). Empty: the shell, or stdin.
-        init: files to run first.
-        silent: whether to omit times and row counts.
-        verbose: whether to print each statement before its result.
-        database: the current database at the start.
-        variables: values of ``--hivevar``.
-        hiveconf: values of ``--hiveconf``.
-        conf: Spark's configuration.
-        submit: spark-submit's options and values, in order.
-        catalog: the catalog folder, or None.
-        remote: URL of a Spark Connect server, or None.
-    """
-
+    # what to run, in order: ("text", statements) and ("file", path). Empty: the shell, or stdin.
     sources: list[tuple[str, str]] = field(default_factory=list)
-    init: list[str] = field(default_factory=list)
-    silent: bool = False
-    verbose: bool = False
-    database: str | None = None
-    variables: dict[str, str] = field(default_factory=dict)
-    hiveconf: dict[str, str] = field(default_factory=dict)
-    conf: dict[str, str] = field(default_factory=dict)
-    submit: list[str] = field(default_factory=list)
-    catalog: str | None = None
-    remote: str | None = None
+    init: list[str] = field(default_factory=list)  # files to run first
+    silent: bool = False  # whether to omit times and row counts
+    verbose: bool = False  # whether to print each statement before its result
+    database: str | None = None  # the current database at the start
+    variables: dict[str, str] = field(default_factory=dict)  # values of ``--hivevar``
+    hiveconf: dict[str, str] = field(default_factory=dict)  # values of ``--hiveconf``
+    conf: dict[str, str] = field(default_factory=dict)  # Spark's configuration
+    submit: list[str] = field(default_factory=list)  # spark-submit's options and values, in order
+    catalog: str | None = None  # the catalog folder, or None
+    remote: str | None = None  # URL of a Spark Connect server, or None
 
 
 def submit_arguments(arguments: Arguments) -> list[str]:
@@ -97,11 +84,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Parse a command line.
-
-    Raises:
-        SystemExit: after --help and --version (code 0), or with a message for invalid arguments (code 2).
-    """
+    """Parse a command line; exit with code 0 after --help and --version, with 2 and a message if it is invalid."""
     parser = _create_parser()
     arguments = Arguments()
     _, unknown = parser.parse_known_args(argv, namespace=arguments)

@@ -104,11 +104,6 @@ def write_archive(archive: Path, java_options: Sequence[str], conf: Mapping[str,
     """Write an archive of the classes that a small application loads; no file if Java cannot.
 
     Sets the environment of this process's next JVM. This process must not have started Spark before.
-
-    Args:
-        archive: the file.
-        java_options: further options of the JVM.
-        conf: Spark's configuration.
     """
     from pyspark.sql import SparkSession
 

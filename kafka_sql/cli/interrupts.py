@@ -18,11 +18,7 @@ _TICK_SECONDS = 0.2  # between two progress updates
 
 
 class Interrupted(Exception):
-    """SIGINT or SIGTERM was received while the function ran.
-
-    Attributes:
-        signal: the signal number.
-    """
+    """SIGINT or SIGTERM was received while the function ran."""
 
     def __init__(self, signal: int) -> None:
         super().__init__(signal)

@@ -16,19 +16,12 @@ _FORMAT_KEYS = ("format", "value.format", "key.format")
 
 
 class OptionContext(NamedTuple):
-    """The option at the cursor.
+    """The option at the cursor."""
 
-    Attributes:
-        key: the option whose value is typed; None if a key is typed.
-        fragment: the part of the literal before the cursor; None if its opening quote is not typed yet.
-        options: the options before the cursor, with their values.
-        is_setting: whether the option belongs to SET or RESET, not to a table.
-    """
-
-    key: str | None
-    fragment: str | None
-    options: dict[str, str]
-    is_setting: bool
+    key: str | None  # the option whose value is typed; None if a key is typed
+    fragment: str | None  # the part of the literal before the cursor; None if its opening quote is not typed yet
+    options: dict[str, str]  # the options before the cursor, with their values
+    is_setting: bool  # whether the option belongs to SET or RESET, not to a table
 
 
 def option_context(text: str) -> OptionContext | None:
@@ -84,11 +77,7 @@ def suggestions(context: OptionContext) -> list[tuple[str, str]]:
 
 
 def table_options(values: dict[str, str]) -> dict[str, Option[Any]]:
-    """Return the options of the connector and of the chosen formats, or of all formats if none is chosen.
-
-    Args:
-        values: the values of the options that are already typed.
-    """
+    """Return the options of the connector and of the formats among the values, or of all formats without any."""
     formats = [(key, values[key]) for key in _FORMAT_KEYS if values.get(key) in FORMATS]
     options = {option.key: option for option in KAFKA_OPTIONS}
     for key, identifier in formats or [("format", name) for name in FORMATS]:

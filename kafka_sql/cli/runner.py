@@ -26,12 +26,7 @@ _STATEMENT_NUMBERS = itertools.count(1)
 
 
 class Runner:
-    """Runs the statements of one session.
-
-    Attributes:
-        spark: the session.
-        screen: where results are printed.
-    """
+    """Runs the statements of one session, and prints their results on a screen."""
 
     def __init__(self, spark: SparkSession, screen: Screen, verbose: bool = False) -> None:
         self.spark = spark
@@ -47,7 +42,6 @@ class Runner:
 
         Raises:
             Interrupted: the user stopped the statement.
-            Exception: the statement's error.
         """
         if self._verbose:
             self.screen.rows([mask_statement(statement)])

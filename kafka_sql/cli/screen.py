@@ -76,12 +76,7 @@ class Screen:
 
 
 def progress_bar(completed: int, total: int, start: float) -> str | None:
-    """Return the progress of a statement; None during its first second.
-
-    Args:
-        completed, total: numbers of tasks.
-        start: when the statement started (monotonic time).
-    """
+    """Return the progress of a statement that started at a monotonic time; None during its first second."""
     seconds = time.monotonic() - start
     if seconds < _PROGRESS_AFTER:
         return None

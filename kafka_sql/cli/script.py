@@ -1,4 +1,4 @@
-"""Run the statements in a string, a file or a pipe one by one, up to the first error."""
+"""Run the statements in a string, a file or a pipe one by one, up to the first error, which raises StatementFailed."""
 
 from __future__ import annotations
 
@@ -47,11 +47,7 @@ class Quit(Exception):
 
 
 class StatementFailed(Exception):
-    """A statement failed, and its error has been printed.
-
-    Attributes:
-        exit_code: the exit code of the process.
-    """
+    """A statement failed, and its error has been printed. The exit code is that of the process."""
 
     def __init__(self, exit_code: int = 1) -> None:
         super().__init__(exit_code)
@@ -59,36 +55,20 @@ class StatementFailed(Exception):
 
 
 def run_text(runner: Runner, text: str, origin: str | None = None) -> None:
-    """Run the statements in a string.
-
-    Args:
-        text: statements separated by semicolons.
-        origin: the name of the file that contains them, for error messages.
-
-    Raises:
-        StatementFailed: a statement failed.
-        Quit: the statement is ``quit`` or ``exit``.
-    """
+    """Run the statements in a string. The origin is the name of the file that contains them, for error messages."""
     for statement in statements(text):
         line_number = text.count("\n", 0, statement.start) + 1
         run_statement(runner, statement.text, origin and f"{origin}:{line_number}")
 
 
 def run_sources(runner: Runner, sources: Iterable[tuple[str, str]]) -> None:
-    """Run files and statements in order.
-
-    Args:
-        sources: ("text", statements) or ("file", path), as in ``Arguments``.
-
-    Raises:
-        StatementFailed, Quit: as in ``run_text``.
-    """
+    """Run files and statements in order, which are pairs as in ``Arguments``."""
     for type, value in sources:
         (run_file if type == "file" else run_text)(runner, value)
 
 
 def run_lines(runner: Runner, lines: Iterable[str]) -> None:
-    """Run each statement as soon as its semicolon is read; raises the errors of ``run_text``."""
+    """Run each statement as soon as its semicolon is read."""
     pending, line_number = "", 1  # text that has not run yet, and the number of its first line
     for line in lines:
         pending += line
@@ -117,7 +97,7 @@ def _unreadable(path: str, cause: object) -> str:
 
 
 def run_file(runner: Runner, path: str) -> None:
-    """Run a file, or standard input for ``-``; raises the errors of ``run_text``."""
+    """Run a file, or standard input for ``-``."""
     if path == "-":
         try:
             run_lines(runner, sys.stdin)
@@ -137,11 +117,7 @@ def _fail(runner: Runner, source: str, error: OSError | UnicodeDecodeError) -> N
 
 
 def run_statement(runner: Runner, statement: str, location: str | None = None) -> None:
-    """Run a statement or a command (``quit``, ``source``, ``!``, ``help``); raises the errors of ``run_text``.
-
-    Args:
-        location: ``file:line``, for error messages.
-    """
+    """Run a statement or a command (``quit``, ``source``, ``!``, ``help``). The location is for error messages."""
     command, _, argument = statement.partition(" ")
     try:
         if command.lower() in ("quit", "exit") and not argument.strip():

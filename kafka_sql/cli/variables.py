@@ -37,15 +37,7 @@ def substitute(spark: SparkSession, statement: str, warn: Callable[[str], None])
 
 
 def expand(text: str, lookup: Callable[[str], str | None], enclosing: frozenset[str] = frozenset()) -> str:
-    """Replace variables, including those in their values.
-
-    Args:
-        lookup: returns the value of a variable; None if it is unknown, and stays unchanged.
-        enclosing: the variables whose values contain ``text``.
-
-    Raises:
-        StatementError: see ``substitute``.
-    """
+    """Replace variables, including those in their values. ``enclosing`` are those whose values contain the text."""
 
     def replace(match: re.Match[str]) -> str:
         name = match[1]

@@ -89,11 +89,7 @@ OPTIONS: Final = (
 
 
 def check_streams(options: Options) -> None:
-    """Check which streams a table reads.
-
-    Raises:
-        OptionError: the first violation.
-    """
+    """Check which streams a table reads; raise an OptionError for the first violation."""
     pattern, ids = options.get(STREAM_PATTERN), options.get(STREAM_IDS)
     if ids is not None and pattern is not None:
         raise ConflictingOptionsError(
@@ -114,14 +110,7 @@ def check_streams(options: Options) -> None:
 
 
 def check_metadata_service(options: Options, has_servers: bool) -> None:
-    """Check the form of 'metadata-service', and what 'single-cluster' requires.
-
-    Args:
-        has_servers: whether 'properties.bootstrap.servers' is set.
-
-    Raises:
-        OptionError: the first violation.
-    """
+    """Check the form of 'metadata-service', and what 'single-cluster' requires, in the same way."""
     service = options[METADATA_SERVICE]
     if service == SINGLE_CLUSTER:
         for key, is_set in (

@@ -1,6 +1,7 @@
 """Select the columns of a record's key and of its value.
 
 Follows Flink's createKeyFormatProjection and createValueFormatProjection, including their error messages.
+Each function raises an OptionError if the options that select its columns do not fit each other or the table.
 """
 
 from __future__ import annotations
@@ -14,12 +15,7 @@ from kafka_sql.suggestions import did_you_mean
 
 
 def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
-    """Return the key's columns in the order of 'key.fields'; empty for a table without a key.
-
-    Raises:
-        OptionError: only one of 'key.format' and 'key.fields' is set, or a field is not a physical column or does not
-            have the prefix.
-    """
+    """Return the key's columns in the order of 'key.fields'; empty for a table without a key."""
     fields = options.get(opt.KEY_FIELDS)
     if not options.is_set(opt.KEY_FORMAT):
         if fields is not None:
@@ -39,11 +35,7 @@ def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence[str]) -> tuple[str, ...]:
-    """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields.
-
-    Raises:
-        InvalidOptionError: a field is not such a column.
-    """
+    """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields."""
     prefix = options.get(opt.KEY_FIELDS_PREFIX) or ""
     for field in fields:
         if field not in physical:
@@ -63,11 +55,7 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
 
 
 def project_value(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
-    """Return the value's columns, in the table's order.
-
-    Raises:
-        ConflictingOptionsError: 'key.fields-prefix' is set, but the value includes the key's columns.
-    """
+    """Return the value's columns, in the table's order."""
     if options[opt.VALUE_FIELDS_INCLUDE] == opt.EXCEPT_KEY:
         return tuple(name for name in physical if name not in key)
     if options.get(opt.KEY_FIELDS_PREFIX):

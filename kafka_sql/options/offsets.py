@@ -22,9 +22,6 @@ COMMITTED: Final = -3
 def parse_specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], int]:
     """Parse specific offsets. If a partition is listed twice, the last offset applies.
 
-    Args:
-        key: the option's key, for errors.
-
     Returns:
         offsets by topic and partition; the topic is None if the entries do not name it.
 
@@ -59,11 +56,7 @@ def fill_in_topic(offsets: Mapping[tuple[str | None, int], int], topics: tuple[s
 
 
 def parse_partitions(text: str) -> tuple[tuple[str, int], ...]:
-    """Parse partitions such as ``orders:0,1;returns:3``, and return them sorted.
-
-    Raises:
-        ValueError: the text has another format.
-    """
+    """Parse partitions such as ``orders:0,1;returns:3``, and return them sorted; raise ValueError for other text."""
     partitions: set[tuple[str, int]] = set()
     for part in text.split(";"):
         match = _SET.fullmatch(part)

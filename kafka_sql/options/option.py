@@ -20,31 +20,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option(Generic[T]):
-    """One option.
+    """One option."""
 
-    Attributes:
-        key: the key in WITH.
-        parse: converts text to a value; raises ValueError with what was expected.
-        type: the type's name, for documentation.
-        doc: one paragraph of documentation for users.
-        default: the default value as text; None if the option has no default.
-        required: whether the option must be set.
-        allowed: the values of an enumeration.
-        deprecated_keys: former keys, which are accepted with a warning.
-        aliases: other accepted keys.
-        is_destination: whether the option decides where secrets beside it are sent, or what protects them on the way.
-            A statement that changes it does not inherit these secrets from a table (``inherited_secrets``).
-    """
-
-    key: str
-    parse: Callable[[str], T]
-    type: str
-    doc: str
-    default: str | None = None
-    required: bool = False
-    allowed: tuple[str, ...] = ()
-    deprecated_keys: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    key: str  # the key in WITH
+    parse: Callable[[str], T]  # converts text to a value; raises ValueError with what was expected
+    type: str  # the type's name, for documentation
+    doc: str  # one paragraph of documentation for users
+    default: str | None = None  # the default value as text; None if the option has no default
+    required: bool = False  # whether the option must be set
+    allowed: tuple[str, ...] = ()  # the values of an enumeration
+    deprecated_keys: tuple[str, ...] = ()  # former keys, which are accepted with a warning
+    aliases: tuple[str, ...] = ()  # other accepted keys
+    # whether the option decides where secrets beside it are sent, or what protects them on the way. A statement that
+    # changes it does not inherit these secrets from a table (``inherited_secrets``).
     is_destination: bool = False
 
     @property
@@ -157,11 +145,7 @@ _SIZE_FACTORS = {unit: factor for factor, units in _SIZE_UNITS.items() for unit 
 
 
 def parse_memory_size(text: str) -> int:
-    """Parse a size such as ``64 mb`` to bytes.
-
-    Raises:
-        ValueError: the text is not a size, or is 0.
-    """
+    """Parse a size such as ``64 mb`` to bytes; raise ValueError for other text, and for 0."""
     size = _parse_amount(text, _SIZE_FACTORS)
     if not size:
         raise ValueError("expected a size such as '500 kb', '64 mb' or '1 gb'")
@@ -180,11 +164,7 @@ _DURATION_FACTORS = {unit: factor for factor, units in _DURATION_UNITS.items() f
 
 
 def parse_duration(text: str) -> int:
-    """Parse a duration such as ``10 s`` to milliseconds.
-
-    Raises:
-        ValueError: the text is not a duration.
-    """
+    """Parse a duration such as ``10 s`` to milliseconds; raise ValueError for other text."""
     amount = _parse_amount(text, _DURATION_FACTORS)
     if amount is None:
         raise ValueError("expected a duration such as '500 ms', '10 s' or '5 min'")

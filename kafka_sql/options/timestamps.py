@@ -19,15 +19,10 @@ _ISO = re.compile(
 
 @dataclass(frozen=True)
 class TimestampSpec:
-    """A timestamp as an option specifies it.
+    """A timestamp as an option specifies it."""
 
-    Attributes:
-        millis: milliseconds since 1970-01-01 UTC; if relative, since the start of the query (negative: before it).
-        relative: whether ``millis`` is relative to the start of the query.
-    """
-
-    millis: int
-    relative: bool = False
+    millis: int  # milliseconds since 1970-01-01 UTC; if relative, since the start of the query (negative: before it)
+    relative: bool = False  # whether ``millis`` is relative to the start of the query
 
     def resolve(self, now: int) -> int:
         """Return milliseconds since 1970-01-01 UTC, for a query that starts at ``now``."""
@@ -40,11 +35,7 @@ def timestamp(key: str, doc: str, **attributes: Any) -> Option[TimestampSpec]:
 
 
 def parse_timestamp(text: str) -> TimestampSpec:
-    """Parse a timestamp. The default time zone is UTC, the default time 00:00.
-
-    Raises:
-        ValueError: the text is not a timestamp.
-    """
+    """Parse a timestamp; raise ValueError for other text. The default time zone is UTC, the default time 00:00."""
     if _MILLIS.fullmatch(text) and -(1 << 63) <= int(text) < 1 << 63:
         return TimestampSpec(int(text))
     relative = _RELATIVE.fullmatch(text)

@@ -2,6 +2,7 @@
 
 Source: KafkaConnectorOptionsUtil, KafkaDynamicTableFactory and UpsertKafkaDynamicTableFactory of Flink's connector.
 Flink checks source options when a table is read and sink options when it is written. Here, CREATE TABLE checks both.
+Each function raises an OptionError for the first violation.
 """
 
 from __future__ import annotations
@@ -83,11 +84,7 @@ def _related_options(key: str, known: Collection[str]) -> set[str]:
 
 
 def check_kafka_options(options: Options) -> None:
-    """Check the options of 'kafka': those of the source, then those of the sink.
-
-    Raises:
-        OptionError: the first violation.
-    """
+    """Check the options of 'kafka': those of the source, then those of the sink."""
     _check_topic(options)
     _check_mode(options, opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, opt.STARTUP_OFFSETS, "startup")
     _check_initializer(options)
@@ -100,11 +97,7 @@ def check_kafka_options(options: Options) -> None:
 
 
 def check_upsert_options(options: Options) -> None:
-    """Check the options of 'upsert-kafka': those of the source, then those of the sink.
-
-    Raises:
-        OptionError: the first violation.
-    """
+    """Check the options of 'upsert-kafka': those of the source, then those of the sink."""
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_topic(options)
     _check_error_handling(options)
@@ -120,11 +113,7 @@ def check_upsert_options(options: Options) -> None:
 
 
 def check_dynamic_options(options: Options) -> None:
-    """Check the options of 'dynamic-kafka', which is only a source.
-
-    Raises:
-        OptionError: the first violation.
-    """
+    """Check the options of 'dynamic-kafka', which is only a source."""
     check_streams(options)
     check_metadata_service(options, options.is_set(opt.BOOTSTRAP_SERVERS))
     for mode, timestamp, name in (
@@ -275,14 +264,7 @@ def _check_creation(options: Options) -> None:
 
 
 def check_topic_config(options: Options, raw: Mapping[str, str]) -> None:
-    """Check that topic configurations are only set together with 'sink.topic.create'.
-
-    Args:
-        raw: the statement's options as text.
-
-    Raises:
-        ConflictingOptionsError: the first such option without 'sink.topic.create'.
-    """
+    """Check that topic configurations are only set together with 'sink.topic.create'."""
     config = [key for key in raw if key.startswith(opt.TOPIC_CONFIG_PREFIX)]
     if config and not options[opt.TOPIC_CREATE]:
         raise _requires_creation(config[0])
@@ -302,11 +284,7 @@ def _check_guarantee(options: Options) -> None:
 
 
 def check_watermarks(options: Options) -> None:
-    """Reject the way of emitting watermarks that Spark does not have, and log which options have no effect.
-
-    Raises:
-        UnsupportedOptionError: the watermark is to be emitted for each event.
-    """
+    """Reject the way of emitting watermarks that Spark does not have, and log which options have no effect."""
     strategy = options[opt.WATERMARK_EMIT]
     if strategy != opt.ON_PERIODIC:
         raise UnsupportedOptionError(

@@ -77,11 +77,7 @@ def _has_rules(zone: str) -> bool:
 
 
 def _replace_later(converted: pa.Array, times: pa.TimestampArray, zone: str, is_local: bool) -> pa.Array:
-    """Return the converted times, with those after 2036 converted by the rules of the zone.
-
-    Args:
-        is_local: whether ``times`` are local times, and ``converted`` are instants.
-    """
+    """Return the converted times, with those after 2036 converted by the rules of the zone."""
     per_second = _UNITS_PER_SECOND[times.type.unit]
     last = pc.max(times.cast(pa.int64())).as_py()
     if last is None or last < _LAST * per_second or not _has_rules(zone):

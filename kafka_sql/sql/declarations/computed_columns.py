@@ -50,10 +50,7 @@ def translate_column(
     """Translate a computed column.
 
     Args:
-        column: a column with an expression.
         column_types: types of the physical and metadata columns by name.
-        options: the table's options.
-        expressions: what the session knows; None without a session.
 
     Raises:
         UnsupportedSqlError, SchemaError: see ``translate_expression``.
@@ -104,11 +101,7 @@ def warn_of_nanoseconds(type: FlinkType, column: str) -> None:
 def _warn_of_semantic_differences(
     node: exp.Expr, column: str, column_types: Mapping[str, FlinkType], expressions: SparkExpressions | None
 ) -> None:
-    """Log a warning for each expression that has another meaning in Spark's queries, once per column name.
-
-    Args:
-        node: the expression of a computed column, which can be translated.
-    """
+    """Warn once per column name of each expression that has another meaning in Spark's queries."""
     for part in node.walk():
         if isinstance(part, exp.Div):
             types = [

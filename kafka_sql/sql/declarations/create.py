@@ -74,14 +74,7 @@ def _to_watermark_declaration(watermark: Watermark) -> WatermarkDeclaration:
 
 
 def to_table(declaration: Declaration, expressions: SparkExpressions | None = None) -> Table:
-    """Validate a declaration and return its table. LIKE and AS must have been resolved.
-
-    Args:
-        expressions: the session's functions, which computed columns may call.
-
-    Raises:
-        UnsupportedSqlError, SchemaError, OptionError: see ``parse_create``.
-    """
+    """Validate a declaration and return its table, as ``parse_create``. LIKE and AS must have been resolved."""
     _check_clauses(declaration)
     options = _collect_options(declaration)
     key = _primary_key_columns(declaration)

@@ -11,17 +11,12 @@ from kafka_sql.table.table import Table
 
 
 def add_inferred_columns(declaration: Declaration) -> Declaration:
-    """Add the inferred columns.
+    """Add the inferred columns: key columns, then value columns, then the declared metadata and computed columns.
 
-    The declaration is unchanged if it has physical columns, or if its value's format cannot infer columns. Key columns
-    come first, then value columns, then the declared metadata and computed columns.
+    The declaration is unchanged if it has physical columns, or if its value's format cannot infer columns.
 
     Raises:
-        SchemaRegistryError: the schema registry has no schema for the table, or does not respond.
-        SchemaError: a field of the schema has no equivalent column type, or there are no records.
-        DecodeError: a record is not of the format.
-        BrokerError: the records are unavailable.
-        OptionError: an option is invalid.
+        KafkaSqlError: the registry's schema or the records are unavailable, or have no equivalent columns.
     """
     options = dict(declaration.options or ())
     if any(column.is_physical for column in declaration.columns) or declaration.unsupported is not None:

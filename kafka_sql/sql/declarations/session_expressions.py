@@ -16,11 +16,7 @@ from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 
 def session_expressions(spark: SparkSession, spark_sql: Callable[[str], DataFrame]) -> SparkExpressions:
-    """Return the functions and types of a session.
-
-    Args:
-        spark_sql: executes a statement of Spark's, without this package.
-    """
+    """Return the functions and types of a session, by its own ``sql()``, without this package."""
 
     def find_function(name: str) -> str | None:
         rows = spark_sql(f"SHOW USER FUNCTIONS LIKE {string_literal(like_pattern(name.lower()))}").collect()

@@ -35,12 +35,7 @@ class StatementParser(TableParser):
     """Grammar of all statements: CREATE TABLE (``TableParser``), and here ALTER TABLE."""
 
     def read_alter_table(self) -> Alteration:
-        """Read one ALTER TABLE statement.
-
-        Raises:
-            SqlSyntaxError: the statement does not parse.
-            UnsupportedSqlError: a partition or distribution clause, which Kafka tables do not support.
-        """
+        """Read one ALTER TABLE statement."""
         self.expect_words("ALTER", "TABLE", message="expected ALTER TABLE")
         if_exists = self.take_words("IF", "EXISTS")
         alteration = Alteration(self.read_table_name(), if_exists, self._read_change())

@@ -1,4 +1,8 @@
-"""Parse Flink's CREATE TABLE and ALTER TABLE, types and expressions, without validating them."""
+"""Parse Flink's CREATE TABLE and ALTER TABLE, types and expressions, without validating them.
+
+What does not parse raises a SqlSyntaxError, whose message never contains option values. Clauses of a statement that
+Kafka tables do not support raise an UnsupportedSqlError.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,7 @@ TOO_DEEP: Final = "brackets, operators or types are nested too deeply"
 
 
 def parse_declaration(sql: str) -> Declaration:
-    """Parse one CREATE TABLE statement. The query after AS is Spark SQL, and not parsed.
-
-    Raises:
-        SqlSyntaxError: the statement does not parse. The message never contains option values.
-        UnsupportedSqlError: an unsupported clause inside the column list.
-    """
+    """Parse one CREATE TABLE statement. The query after AS is Spark SQL, and not parsed."""
     query_start: int | None = None
     depth, last = 0, ""
 
@@ -43,30 +42,17 @@ def parse_declaration(sql: str) -> Declaration:
 
 
 def parse_alteration(sql: str) -> Alteration:
-    """Parse one ALTER TABLE statement.
-
-    Raises:
-        SqlSyntaxError: the statement does not parse. The message never contains option values.
-        UnsupportedSqlError: a clause that Kafka tables do not support.
-    """
+    """Parse one ALTER TABLE statement."""
     return _parse(sql, lexer.tokenize_flink(sql), StatementParser.read_alter_table)
 
 
 def parse_type(text: str) -> FlinkType:
-    """Parse a type with its [NOT] NULL.
-
-    Raises:
-        SqlSyntaxError: the text does not parse.
-    """
+    """Parse a type with its [NOT] NULL."""
     return _parse(text, lexer.tokenize_flink(text), lambda parser: parser.read_type("the column"))
 
 
 def parse_expression(text: str) -> exp.Expr:
-    """Parse the expression of a computed column or a watermark.
-
-    Raises:
-        SqlSyntaxError: the text does not parse.
-    """
+    """Parse the expression of a computed column or a watermark."""
     return _parse(text, lexer.tokenize_flink(text), StatementParser.read_expression)
 
 

@@ -38,15 +38,7 @@ class TableParser(ExpressionParser):
     """Grammar of types, expressions and CREATE TABLE."""
 
     def read_create_table(self, query: str | None) -> Declaration:
-        """Read one CREATE TABLE statement.
-
-        Args:
-            query: the query after AS, which is not among the tokens.
-
-        Raises:
-            SqlSyntaxError: the statement does not parse.
-            UnsupportedSqlError: an unsupported clause inside the column list.
-        """
+        """Read one CREATE TABLE statement. The query after AS is not among the tokens."""
         has_create = self.take_words("CREATE")
         replace = self.take_words("OR", "REPLACE") if has_create else self.take_words("REPLACE")
         if not (has_create or replace):

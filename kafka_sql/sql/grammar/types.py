@@ -65,22 +65,14 @@ class Field:
 
 @dataclass(frozen=True)
 class FlinkType:
-    """A parsed type.
+    """A parsed type."""
 
-    Attributes:
-        name: Flink's name in upper case, with synonyms and Spark's names resolved; as written if the type is unknown.
-        sizes: length, or precision and scale, as far as specified.
-        elements: the element type of ARRAY and MULTISET, or the key and value types of MAP.
-        fields: the fields of ROW.
-        nullable: False if NOT NULL.
-        text: the source text without the outermost [NOT] NULL; in Flink's syntax if the source used Spark's.
-    """
-
-    name: str
-    sizes: tuple[int, ...] = ()
-    elements: tuple[FlinkType, ...] = ()
-    fields: tuple[Field, ...] = ()
-    nullable: bool = True
+    name: str  # Flink's name in upper case, with synonyms and Spark's names resolved; as written if the type is unknown
+    sizes: tuple[int, ...] = ()  # length, or precision and scale, as far as specified
+    elements: tuple[FlinkType, ...] = ()  # the element type of ARRAY and MULTISET, or the key and value types of MAP
+    fields: tuple[Field, ...] = ()  # the fields of ROW
+    nullable: bool = True  # False if NOT NULL
+    # the source text without the outermost [NOT] NULL; in Flink's syntax if the source used Spark's
     text: str = field(default="", compare=False)
 
     @property
