@@ -9,8 +9,7 @@ from typing import Final
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.secret_patterns import PAIR_PARTS, secrets_pattern, values_pattern
-from kafka_sql.options.secrets import MASK, is_secret, mask_value
+from kafka_sql.options.secrets import MASK, PAIR_PARTS, is_secret, mask_value, secrets_pattern, values_pattern
 
 _PUBLIC: Final = ("execution.", "pipeline.", "table.", "sql-client.", "parallelism.", "sink.topic.config.")
 _HARMLESS: Final = re.compile(r"\d{1,3} ?(?:ms|s|min|h|d|[kmg]?b)?|true|false", re.IGNORECASE)

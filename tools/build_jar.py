@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 from kafka_sql.embedded.jars import Jar, cache_folder, ivy_settings, read_lockfile
 from kafka_sql.embedded.java import find_java
 from kafka_sql.errors import EmbeddedKafkaError
-from kafka_sql.options.secret_patterns import secrets_pattern
+from kafka_sql.options.secrets import secrets_pattern
 from kafka_sql.runtime.private_files import create_private_folder
 from kafka_sql.sql.recognize.first_words import starts_python_pattern
 

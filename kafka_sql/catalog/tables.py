@@ -298,7 +298,7 @@ class Tables:
     def _update_tables_of_views(self, entry: CatalogTable) -> None:
         """Recreate the tables of hints in views after the table that the hints are on has changed."""
         hints = self._permanent.view_hints
-        for name in view_hints.derived_names(entry.name, iter(hints)):
+        for name in [name for name in hints if view_hints.base_of(name) == entry.name]:
             derived = self._get(name)
             try:
                 table = replace(_with_hint(entry, hints[name]), name=name, if_not_exists=False)

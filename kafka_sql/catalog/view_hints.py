@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 from kafka_sql.catalog.file_store import TableName
@@ -41,8 +41,3 @@ def merge_options(table: Table, options: Mapping[str, str]) -> dict[str, str]:
 def hint_of(base: Table, derived: Table) -> dict[str, str]:
     """Return the options in which a hidden table differs from its base: those of the hint."""
     return {key: value for key, value in derived.options.items() if base.options.get(key) != value}
-
-
-def derived_names(base: TableName, names: Iterator[TableName]) -> list[TableName]:
-    """Return the names of the tables with the options of hints on ``base``."""
-    return [name for name in names if base_of(name) == base]

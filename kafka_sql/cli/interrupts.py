@@ -8,12 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
-T = TypeVar("T")
 _TICK_SECONDS = 0.2  # between two progress updates
 
 
@@ -40,12 +39,12 @@ def handle_signals(on_signal: Callable[[int], None]) -> Iterator[None]:
 
 def run_interruptible(
     spark: SparkSession,
-    work: Callable[[], T],
+    work: Callable[[], object],
     cancel: Callable[[], None],
     tick: Callable[[], None],
     print_line: Callable[[str], None],
-) -> T:
-    """Run ``work`` in a separate thread and return its result.
+) -> None:
+    """Run ``work`` in a separate thread, and wait for it.
 
     Args:
         cancel: called at the first signal, and repeatedly until ``work`` ends: at the first call, Spark may not have
@@ -57,12 +56,11 @@ def run_interruptible(
         Interrupted: a signal was received, even if ``work`` then returned a result.
     """
     events: SimpleQueue[int] = SimpleQueue()  # signal numbers, and 0 when ``work`` has ended
-    results: list[T] = []
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            results.append(work())
+            work()
         except BaseException as e:  # noqa: BLE001  raised in the main thread
             errors.append(e)
         finally:
@@ -87,7 +85,6 @@ def run_interruptible(
         raise Interrupted(first_signal) from (errors[0] if errors else None)
     if errors:
         raise errors[0]
-    return results[0]
 
 
 def _next_event(events: SimpleQueue[int]) -> int | None:

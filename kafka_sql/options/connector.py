@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.options import dynamic
-from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
     Options,
@@ -24,7 +23,7 @@ from kafka_sql.options.option import (
     string,
     string_list,
 )
-from kafka_sql.options.timestamps import timestamp
+from kafka_sql.options.positions import parse_partitions, timestamp
 
 PROPERTIES_PREFIX: Final = "properties."
 TOPIC_CONFIG_PREFIX: Final = "sink.topic.config."

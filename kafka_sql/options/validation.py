@@ -22,8 +22,8 @@ from kafka_sql.errors import (
 from kafka_sql.options import connector as opt
 from kafka_sql.options.dynamic import check_metadata_service, check_streams
 from kafka_sql.options.java_pattern import compile_java_pattern
-from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
+from kafka_sql.options.positions import parse_specific_offsets
 from kafka_sql.options.secrets import mask_user_info
 from kafka_sql.suggestions import did_you_mean, find_similar_name
 

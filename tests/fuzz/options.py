@@ -19,7 +19,7 @@ from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
 from kafka_sql.kafka.config.properties import resolve_config
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.options.positions import fill_in_topic, parse_specific_offsets
 from kafka_sql.options.secrets import is_secret
 from kafka_sql.table.table import Column, Table
 from tests.fuzz.harness import require

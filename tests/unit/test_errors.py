@@ -48,6 +48,10 @@ class TestEveryClass:
         own = [name for name in cls.facts if name in vars(cls)]
         assert [name for name in own if not any(re.match(rf"    {name}: .* = .*  # ", line) for line in lines)] == []
 
+    def test_attributes_are_documented(self, cls: type[KafkaSqlError]) -> None:
+        page = (Path(errors.__file__).parent.parent / "docs" / "api.md").read_text()
+        assert [name for name in cls.facts if f"`{name}`" not in page] == []
+
     def test_pickling_and_copying_keep_message_attributes_and_notes(self, cls: type[KafkaSqlError]) -> None:
         error = cls(**_facts(cls))
         error.__dict__["__notes__"] = ["at file.sql:3"]  # what add_note does, since Python 3.11

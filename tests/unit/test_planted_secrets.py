@@ -41,8 +41,7 @@ from kafka_sql.formats.confluent.options import declare_registry_options, regist
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.options.connector import PREFIXES
-from kafka_sql.options.secret_patterns import secret_options_pattern
-from kafka_sql.options.secrets import is_secret, is_url
+from kafka_sql.options.secrets import is_secret, is_url, secret_options_pattern
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
 from kafka_sql.sql.declarations.alter import apply_alteration

@@ -11,7 +11,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.callables import import_callable
-from kafka_sql.options.offsets import COMMITTED
+from kafka_sql.options.positions import COMMITTED
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options import offsets as sentinels
-from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.options import positions as sentinels
+from kafka_sql.options.positions import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
 from kafka_sql.source.enumerator.offsets_initializer import call_offsets_initializer
 

@@ -7,7 +7,7 @@ from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.options.positions import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.dynamic.clusters import open_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import (

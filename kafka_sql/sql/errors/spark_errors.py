@@ -14,8 +14,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.options.secret_patterns import find_options_start, has_options
-from kafka_sql.options.secrets import MASK
+from kafka_sql.options.secrets import MASK, find_options_start, has_options
 from kafka_sql.runtime.error_trailer import find_error
 from kafka_sql.spark.jvm import JavaException
 from kafka_sql.statement_masking import find_secrets, mask_prose, mask_statement

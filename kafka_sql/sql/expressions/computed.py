@@ -46,7 +46,7 @@ from kafka_sql.sql.expressions.functions.similar import translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
 from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
-from kafka_sql.sql.grammar.json_calls import JsonBehavior, JsonCall, JsonConstructor
+from kafka_sql.sql.grammar.call_parser import JsonBehavior, JsonCall, JsonConstructor
 from kafka_sql.sql.grammar.types import FlinkType
 from kafka_sql.suggestions import did_you_mean
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from kafka_sql.errors import SqlSyntaxError
-from kafka_sql.options.secret_patterns import find_options_start
-from kafka_sql.options.secrets import MASK
+from kafka_sql.options.secrets import MASK, find_options_start
 
 _MAX_WIDTH = 160  # of the shown part of a line, in characters
 _EQUALS = re.compile(r"=\s*(?=')")

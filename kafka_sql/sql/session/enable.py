@@ -21,7 +21,7 @@ from kafka_sql.catalog.options_source import KafkaSource
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warmup import start_planners
-from kafka_sql.options.secret_patterns import secret_options_pattern
+from kafka_sql.options.secrets import secret_options_pattern
 from kafka_sql.spark import patches
 from kafka_sql.spark.context import is_connect, is_pipeline, spark_context
 from kafka_sql.spark.data_sources import data_source_exists, register_data_source

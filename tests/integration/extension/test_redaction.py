@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.options.secret_patterns import secrets_pattern
+from kafka_sql.options.secrets import secrets_pattern
 from tests.planted_secrets import planted_secrets
 
 pytestmark = pytest.mark.integration

@@ -15,8 +15,6 @@ def test_names() -> None:
     assert name == ("default", "t__view_options_2")
     assert view_hints.base_of(name) == ("default", "t")
     assert view_hints.base_of(("default", "t__view_options_")) is None
-    names = [("default", "t"), name, ("other", "t__view_options_2"), ("default", "tt__view_options_1")]
-    assert view_hints.derived_names(("default", "t"), iter(names)) == [name]
 
 
 def test_options() -> None:

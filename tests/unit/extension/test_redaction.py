@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from kafka_sql.options.secret_patterns import secrets_pattern
-from kafka_sql.options.secrets import SECRET_ENDINGS, is_secret
+from kafka_sql.options.secrets import SECRET_ENDINGS, is_secret, secrets_pattern
 
 SECRETS = re.compile(secrets_pattern())
 

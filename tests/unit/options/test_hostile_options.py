@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 from kafka_sql.errors import InvalidOptionError, OptionError, TransactionError
 from kafka_sql.kafka.config.jaas import parse_jaas
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import parse_duration, parse_memory_size
+from kafka_sql.options.positions import parse_specific_offsets
 from kafka_sql.options.secret_references import has_reference, is_reference, resolve
 from kafka_sql.sink.exactly_once.records import parse_claims, parse_decisions
 from kafka_sql.stores.errors import UnreadableStore

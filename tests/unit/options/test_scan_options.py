@@ -9,8 +9,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KafkaSqlError, MissingOptionError
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import parse_partitions, parse_specific_offsets
-from kafka_sql.options.timestamps import TimestampSpec, parse_timestamp
+from kafka_sql.options.positions import TimestampSpec, parse_partitions, parse_specific_offsets, parse_timestamp
 from kafka_sql.table.table import Column, Table
 
 OPTIONS = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}

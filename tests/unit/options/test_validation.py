@@ -21,8 +21,8 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.admin.topics import TopicSettings
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option
+from kafka_sql.options.positions import parse_specific_offsets
 from kafka_sql.sink.topics import topic_settings
 from kafka_sql.table.table import Column, Table
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.topic_partition import Offsets
-from kafka_sql.options import offsets as sentinels
+from kafka_sql.options import positions as sentinels
 from kafka_sql.source.enumerator import starting_offsets
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets
 from kafka_sql.table.table import Column, Table
