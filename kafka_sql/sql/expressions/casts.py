@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from kafka_sql.sql.expressions import string_casts, timestamp_format
+from kafka_sql.catalog.sql_literals import string_constant
 from kafka_sql.sql.expressions.arithmetic import wrap_decimal, wrap_integer
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
-from kafka_sql.sql.expressions.session_zone import to_instant, to_local, to_utc
+from kafka_sql.sql.expressions.functions.signature import call_java
+from kafka_sql.sql.expressions.timestamps import (
+    UTC,
+    format_timestamp,
+    local_time,
+    parse_timestamp,
+    reject_before_1970,
+    to_instant,
+    to_local,
+    truncate_fraction,
+)
 from kafka_sql.sql.expressions.typed import (
     NUMERIC,
     STRING,
@@ -18,6 +28,8 @@ from kafka_sql.sql.expressions.typed import (
 from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType, to_spark_type
 
 _DATES = ("date", "timestamp", "timestamp_ltz")
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+_BOOLEAN_WORDS = {"TRUE": ("true", "t", "yes", "y", "1"), "FALSE": ("false", "f", "no", "n", "0")}
 _INVALID_UTF8 = raise_error_sql("the bytes are not valid UTF-8")
 
 
@@ -56,9 +68,9 @@ def _translate_cast(
     source_family, target_family = type_family(source), type_family(target)
     families = (source_family, target_family)
     if source_family == "string":
-        return string_casts.cast_string(value.sql, target, spark_type, is_try)
+        return _cast_string(value.sql, target, spark_type, is_try)
     if target_family == "string":
-        return _cast_to_string(value.sql, source)
+        return _cast_to_string(value, source)
     if source_family in NUMERIC and target_family in NUMERIC:
         return _cast_number(value.sql, source, target, spark_type)
     if families == ("boolean", "decimal"):
@@ -76,6 +88,36 @@ def _translate_cast(
     if source.elements or source.fields:
         return value.sql if source == target else None
     return None
+
+
+def _cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> str | None:
+    """Translate a CAST of a string; invalid text is an error, or NULL for TRY_CAST. Return None without such a cast."""
+    match type_family(target):
+        case "string":
+            return sql
+        case "binary":
+            return f"CAST({sql} AS BINARY)"
+        case "boolean":
+            return bind(sql, lambda x: _string_to_boolean(x, is_try))
+        case "integer":
+            return f"CAST({call_java('cast_to_integer', sql, str(_BITS[target.name]), str(is_try))} AS {spark_type})"
+        case "approximate" | "date":
+            return call_java(f"cast_to_{spark_type}", sql, str(is_try))
+        case "decimal":
+            return call_java("cast_to_decimal", sql, f"CAST(NULL AS {spark_type})", str(is_try))
+        case "timestamp" | "timestamp_ltz":
+            local = parse_timestamp(sql, target.precision, None if is_try else "DateTimeException: invalid timestamp")
+            return local if target.name == "TIMESTAMP" else to_instant(local)
+    return None
+
+
+def _string_to_boolean(x: str, is_try: bool) -> str:
+    conditions = " ".join(
+        f"WHEN lower({x}) IN ({', '.join(map(string_constant, words))}) THEN {value}"
+        for value, words in _BOOLEAN_WORDS.items()
+    )
+    invalid = "" if is_try else f" WHEN {x} IS NOT NULL THEN {raise_error_sql('Cannot parse as BOOLEAN', x)}"
+    return f"CASE {conditions}{invalid} END"
 
 
 def _cast_number(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
@@ -127,8 +169,8 @@ def _float_to_integer(sql: str, target: FlinkType) -> str:
     return integral if is_bigint or target.name == "INT" else wrap_integer(f"CAST({integral} AS BIGINT)", target)
 
 
-def _cast_to_string(sql: str, source: FlinkType) -> str | None:
-    family = type_family(source)
+def _cast_to_string(value: TypedExpression, source: FlinkType) -> str | None:
+    sql, family = value.sql, type_family(source)
     if family == "decimal" and source.decimal[1] > 6:
         raise UntranslatableError(
             f"CAST of {describe_type(source)} to {describe_type(STRING)} may have an exponent in Spark; CAST it to a "
@@ -137,8 +179,7 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
     if family == "boolean":
         return f"upper(CAST({sql} AS STRING))"  # TRUE in Flink, true in Spark
     if family in TIMESTAMPS:
-        local = to_local(sql) if family == "timestamp_ltz" else sql
-        return timestamp_format.format_timestamp(local, source.precision)
+        return format_timestamp(local_time(value), source.precision)
     if family == "binary":
         return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_INVALID_UTF8})")
     if family == "date":  # a cast of the DATE would use the calendar of spark.sql.legacy.timeParserPolicy
@@ -160,24 +201,22 @@ def _fit_length(sql: str, target: FlinkType) -> str:
 def _cast_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
     """Truncate a timestamp to a date or to the type's fractional digits, like Flink. (Spark keeps all six digits.)"""
     if source.name == "TIMESTAMP" and target.name == "DATE":
-        return bind(sql, lambda x: timestamp_format.reject_before_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
+        return f"CAST({reject_before_1970(sql, 'CAST to DATE')} AS DATE)"
     value = _convert_datetime(sql, source, target, spark_type)
     if source.name == "DATE" or target.name == "DATE" or target.precision >= 6 or source.precision <= target.precision:
         return value
-
-    def truncate(x: str) -> str:
-        time = to_utc(x) if target.name == "TIMESTAMP_LTZ" else x
-        truncated = timestamp_format.truncate_fraction(x, target.precision)
-        return timestamp_format.reject_before_1970(time, f"CAST to {describe_type(target)}", truncated)
-
-    return bind(value, truncate)
+    is_ltz = target.name == "TIMESTAMP_LTZ"  # truncated in UTC
+    time = reject_before_1970(to_local(value, UTC) if is_ltz else value, f"CAST to {describe_type(target)}")
+    time = truncate_fraction(time, target.precision)
+    return to_instant(time, UTC) if is_ltz else time
 
 
 def _convert_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
-    if source.name == "TIMESTAMP_LTZ" and target.name != "TIMESTAMP_LTZ":
-        sql = to_local(sql)
-    if target.name != "TIMESTAMP_LTZ":
-        return f"CAST({sql} AS {spark_type})"
     if source.name == "TIMESTAMP_LTZ":
-        return sql
-    return bind(sql if source.name == "TIMESTAMP" else f"CAST({sql} AS TIMESTAMP_NTZ)", to_instant)
+        if target.name == "TIMESTAMP_LTZ":
+            return sql
+        sql = to_local(sql)
+        return f"CAST({sql} AS DATE)" if target.name == "DATE" else sql
+    if target.name == "TIMESTAMP_LTZ":
+        return to_instant(sql if source.name == "TIMESTAMP" else f"CAST({sql} AS TIMESTAMP_NTZ)")
+    return f"CAST({sql} AS {spark_type})"

@@ -9,6 +9,7 @@ from kafka_sql.sql.expressions.functions import (
     arrays,
     collections,
     conditional,
+    date_texts,
     datetime,
     encodings,
     json_construction,
@@ -17,7 +18,6 @@ from kafka_sql.sql.expressions.functions import (
     math,
     regex,
     strings,
-    time_zones,
     transcendental,
 )
 from kafka_sql.sql.expressions.functions.signature import Function
@@ -36,8 +36,8 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
     **encodings.FUNCTIONS,
+    **date_texts.FUNCTIONS,
     **datetime.FUNCTIONS,
-    **time_zones.FUNCTIONS,
 }
 # functions with keywords between their arguments have nodes of their own
 _WITH_KEYWORDS: Final = ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "JSON_OBJECT", "JSON_ARRAY")

@@ -15,7 +15,7 @@ from kafka_sql.sql.expressions.binding import bind, new_variable, raise_error_sq
 from kafka_sql.sql.expressions.functions.json import with_document
 from kafka_sql.sql.expressions.functions.json_numbers import mark_numbers, unmark_document, write_number
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
-from kafka_sql.sql.expressions.session_zone import to_utc
+from kafka_sql.sql.expressions.timestamps import UTC, to_local
 from kafka_sql.sql.expressions.typed import STRING, TypedExpression, UntranslatableError, describe_type, type_family
 from kafka_sql.sql.grammar.types import FlinkType
 
@@ -75,7 +75,7 @@ def _to_json(x: str, type: FlinkType) -> str:
 def _timestamp_to_json(x: str, family: str) -> str:
     if family == "timestamp":
         return f"concat('\"', replace(CAST({x} AS STRING), ' ', 'T'), '\"')"
-    return f"concat('\"', replace(CAST({to_utc(x)} AS STRING), ' ', 'T'), 'Z\"')"
+    return f"concat('\"', replace(CAST({to_local(x, UTC)} AS STRING), ' ', 'T'), 'Z\"')"
 
 
 def _array_to_json(x: str, element: FlinkType) -> str:

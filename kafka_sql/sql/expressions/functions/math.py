@@ -9,6 +9,7 @@ from kafka_sql.sql.expressions.arithmetic import MAX_EXACT_NEGATION, coerce, tra
 from kafka_sql.sql.expressions.binding import bind, raise_error_sql
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
+    call_java,
     checked,
     require_integer_literal,
     simple_function,
@@ -59,7 +60,6 @@ def _sign(value: TypedExpression) -> TypedExpression:
 
 def _floor_or_ceil(name: str) -> Function:
     """Return the translation of FLOOR or CEIL of numbers, which keep their type in Flink."""
-    is_zero = "{0} >= 0 AND {0} < 1" if name == "FLOOR" else "{0} > -1 AND {0} <= 0"
 
     @checked(name, "")
     def function(value: TypedExpression) -> TypedExpression:
@@ -69,15 +69,7 @@ def _floor_or_ceil(name: str) -> Function:
         if type.name == "DECIMAL":
             result = FlinkType("DECIMAL", (type.decimal[0], 0))
             return TypedExpression(f"CAST({name.lower()}({value.sql}) AS {to_spark_type(result, '')})", result)
-
-        # Spark returns BIGINT, so large values (which are integral anyway) and negative zero need special treatment.
-        sql = bind(
-            f"CAST({value.sql} AS DOUBLE)",
-            lambda x: (
-                f"CASE WHEN {is_zero.format(x)} THEN {x} * 0 "
-                f"WHEN abs({x}) < 4503599627370496 THEN CAST({name.lower()}({x}) AS DOUBLE) ELSE {x} END"
-            ),
-        )
+        sql = call_java(name, coerce(value, DOUBLE))
         return TypedExpression(f"CAST({sql} AS FLOAT)" if type.name == "FLOAT" else sql, type)
 
     return function

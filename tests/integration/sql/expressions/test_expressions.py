@@ -21,7 +21,7 @@ import pytest
 from kafka_sql.catalog.source_catalog import add_source_catalog
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.expressions.computed import translate_expression
-from kafka_sql.sql.expressions.timestamp_format import format_timestamp, translate_date_format
+from kafka_sql.sql.expressions.timestamps import format_timestamp
 from kafka_sql.sql.expressions.typed import TypedExpression
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type

@@ -63,7 +63,7 @@ public final class DecimalText {
     }
 
     /** Returns a number rounded half up; null if it is too large. */
-    static Decimal toDecimal(String text, DecimalType type) {
+    public static Decimal toDecimal(String text, DecimalType type) {
         BigDecimal number = text.length() <= MAX_LENGTH ? new BigDecimal(text) : new DecimalText(text).toBigDecimal();
         long kept = (long) number.precision() - number.scale() + type.scale(); // digits that are not rounded off
         if (number.signum() == 0 || kept < 0) number = BigDecimal.ZERO;

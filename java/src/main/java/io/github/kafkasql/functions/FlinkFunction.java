@@ -24,6 +24,7 @@ abstract class FlinkFunction implements UnboundFunction, ScalarFunction<Object> 
     static final DataType BOOLEAN = DataTypes.BooleanType;
     static final DataType INT = DataTypes.IntegerType;
     static final DataType BIGINT = DataTypes.LongType;
+    static final DataType FLOAT = DataTypes.FloatType;
     static final DataType DOUBLE = DataTypes.DoubleType;
     static final DataType BYTES = DataTypes.BinaryType;
     static final DataType DATE = DataTypes.DateType;

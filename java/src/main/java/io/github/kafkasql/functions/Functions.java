@@ -1,5 +1,6 @@
 package io.github.kafkasql.functions;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
@@ -9,10 +10,13 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 
 /** The functions of computed columns by name. */
 public final class Functions {
-    private static final Map<String, FlinkFunction> BY_NAME = Stream.of(
+    private static final List<FlinkFunction> OTHERS = List.of(
         new ParseUrl(),
-        new Printf()
-    ).collect(Collectors.toMap(FlinkFunction::name, Function.identity()));
+        new Printf());
+    private static final Map<String, FlinkFunction> BY_NAME =
+        Stream.of(DateTimes.ALL, Rounding.ALL, StringCasts.ALL, OTHERS)
+            .flatMap(List::stream)
+            .collect(Collectors.toMap(FlinkFunction::name, Function.identity()));
 
     private Functions() {}
 
