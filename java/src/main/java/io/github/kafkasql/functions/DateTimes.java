@@ -92,8 +92,9 @@ public final class DateTimes {
 
     /** {@code to_date(text)}. */
     public static final class ToDate extends FlinkFunction {
-        private static final Pattern INCOMPLETE =
-            Pattern.compile(" *[0-9]+(?:-[0-9 ]*+){0,2}(?: .*)?", Pattern.DOTALL);
+        private static final String COMPLETE = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}";
+        private static final Pattern INCOMPLETE = Pattern.compile(
+            "(?! *" + COMPLETE + " *\\z|" + COMPLETE + " ) *[0-9]+(?:-[0-9 ]*){0,2}(?: .*)?", Pattern.DOTALL);
 
         ToDate() {
             super("to_date", DATE, STRING);
