@@ -40,11 +40,7 @@ class LineageRun:
     """One run of a job.
 
     Attributes:
-        job: the job's name.
         id: a UUID.
-        sources: the Kafka tables that the job reads.
-        targets: the Kafka tables that it writes.
-        is_streaming: whether it is a continuous query.
     """
 
     job: str
@@ -76,10 +72,6 @@ def start_run(
     """Report that a job starts; return None if lineage is not enabled.
 
     Args:
-        job: its name.
-        sources: the Kafka tables that it reads.
-        targets: the Kafka tables that it writes.
-        is_streaming: whether it is a continuous query.
         run_id: the UUID of the run; a new one if empty.
     """
     if not is_enabled():

@@ -82,8 +82,6 @@ class Metric:
 
     Attributes:
         name: Flink's name.
-        description: what the metric measures.
-        labels: the names of the labels.
         values: the values with their label values. Unknown values are omitted.
     """
 
@@ -97,7 +95,6 @@ def all_metrics(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[Metric]:
     """Yield all metrics of queries.
 
     Args:
-        jobs: the queries' metrics by query id.
         now: milliseconds since 1970-01-01 UTC.
     """
     tables = [((id, job.name or "", s.table), s) for id, job in jobs.items() for s in job.sources]

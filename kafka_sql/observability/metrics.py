@@ -26,7 +26,6 @@ class SourceMetrics:
     """The metrics of one Kafka table of a query.
 
     Attributes:
-        table: the table's name.
         current: currentOffset: the next offset of each partition.
         latest: the end of each partition.
         committed: committedOffset: the offsets last committed to Kafka.
@@ -61,8 +60,6 @@ class JobMetrics:
     """The metrics of a query since its start, or since it was first observed.
 
     Attributes:
-        name: the query's name, or None.
-        sources: the query's Kafka tables.
         num_records_in: rows read from all sources.
         records_without_row: offsets read that gave no row: skipped records, dead letters, tombstones, and the gaps that
             transactions and compaction leave.

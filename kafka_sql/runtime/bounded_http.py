@@ -31,9 +31,7 @@ def create_client(
     """Return a client for ``send_request``. It opens a connection for each request.
 
     Args:
-        verify: the TLS context.
         seconds: the timeout to connect and for the next bytes of a response.
-        headers: of all requests.
     """
     return httpx.Client(
         verify=verify, timeout=seconds, headers=headers, limits=httpx.Limits(max_keepalive_connections=0)
@@ -46,7 +44,6 @@ def send_request(
     """Send a request and return the response with its decompressed body. Redirects are returned, not followed.
 
     Args:
-        client: as ``create_client`` returns it.
         deadline: when the response must be complete, in seconds of ``time.monotonic``.
         max_size: maximum bytes of the body, compressed and decompressed.
         arguments: as for ``httpx.Client.stream``: headers, auth, json, data.

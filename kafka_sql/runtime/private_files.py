@@ -25,7 +25,6 @@ def create_private_folder(folder: Path) -> None:
 
     Raises:
         PermissionError: other users can write to it.
-        OSError: it cannot be created, or is not a folder.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_writable_by_others(folder.stat()):

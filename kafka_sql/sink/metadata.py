@@ -24,8 +24,6 @@ class WritableMetadataColumn:
     """A declared metadata column that INSERT INTO writes.
 
     Attributes:
-        name: name of the column.
-        key: Flink's metadata key.
         cast: converts the column to the type of the key.
         needs_time_zone: whether the cast depends on the session's time zone.
     """
@@ -149,9 +147,6 @@ def _unsupported_timestamp(name: str, problem: str, alternative: str = "") -> En
 
 def cast_column(column: WritableMetadataColumn, array: pa.Array, zone: str) -> pa.Array:
     """Return the column converted to the type of its metadata key.
-
-    Args:
-        zone: the session's time zone.
 
     Raises:
         EncodeError: a local time does not exist in the session's time zone, because clocks were set forward.

@@ -114,7 +114,6 @@ def choose_partitions(
     """Return the partition of each row of a batch. Calls the partitioner once per topic.
 
     Args:
-        partition_count: returns the number of partitions of a topic.
         topics: the topic of each row, or of all rows.
 
     Raises:

@@ -33,7 +33,6 @@ class TaskCommitMessage(WriterCommitMessage):
     """Commit message of an at-least-once task.
 
     Attributes:
-        stats: what the task has written.
         query: id of the streaming query; None for a batch write.
         batch: id of the micro-batch; None for a batch write.
     """
@@ -50,7 +49,6 @@ class _TableWriter(QuickAckMixin):
         """Look up the transaction timeout if the table is written exactly-once.
 
         Args:
-            definition: the table to write.
             statement_id: unique id of a batch write; None for a stream.
             time_zone: the session's time zone, for tasks to which Spark does not pass it.
         """
@@ -130,7 +128,6 @@ def check_sink(definition: Definition, schema: pa.Schema, is_stream: bool = Fals
     """Check a sink on the driver, so that a wrong address, topic or column fails once, and before a task starts.
 
     Args:
-        schema: schema of the rows to write.
         is_stream: see ``ensure_topics_exist``.
 
     Raises:

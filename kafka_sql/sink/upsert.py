@@ -52,11 +52,7 @@ def keep_updates_together(definition: Definition, batches: Iterator[pa.RecordBat
 
 
 def is_replaced(kinds: pa.StringArray, keys: pa.BinaryArray) -> npt.NDArray[np.bool_]:
-    """Return which rows are the -U row of an update whose +U row follows and has the same key.
-
-    Args:
-        keys: the encoded keys.
-    """
+    """Return which rows are the -U row of an update whose +U row follows and has the same key."""
     replaced = np.zeros(len(kinds), np.bool_)
     if len(kinds) > 1:
         is_update = pc.and_(pc.equal(kinds[:-1], KINDS[UPDATE_BEFORE]), pc.equal(kinds[1:], KINDS[UPDATE_AFTER]))

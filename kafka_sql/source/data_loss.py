@@ -64,7 +64,6 @@ def clamp_to_log_start(
     """Return the start offsets, moved to the beginning of the log if they are before it.
 
     Args:
-        starts: the next offset to read of each partition.
         stops: where the read ends. Records removed at or after the end do not count as lost.
         earliest: the first offsets of the log, if the caller has them. They are requested if a partition is missing.
 

@@ -137,9 +137,6 @@ def _check_shared_columns(
 
     Args:
         is_named: whether the records or the statement name the key's columns.
-
-    Raises:
-        ConflictingOptionsError: names the column.
     """
     for name, type in key_columns:
         other = columns.get(name, type)

@@ -37,7 +37,6 @@ class TaskPartition(InputPartition):
     """The splits of one Spark task.
 
     Attributes:
-        splits: the splits.
         is_in_first_batch: whether they belong to the first micro-batch since a streaming query started.
     """
 
@@ -52,11 +51,7 @@ class BatchReader(QuickAckMixin, DataSourceReader):
     """A batch read: from the startup position to the bounded end, or to the end at planning time."""
 
     def __init__(self, definition: Definition, schema: pa.Schema, time_zone: str | None = None) -> None:
-        """Store what tasks need. Does not connect to the cluster.
-
-        Args:
-            time_zone: the session's time zone, for tasks to which Spark does not pass it.
-        """
+        """Store what tasks need. Does not connect to the cluster."""
         self._definition, self._schema, self._time_zone = definition, schema, time_zone
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -95,9 +90,6 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
 
     def __init__(self, definition: Definition, schema: pa.Schema, time_zone: str | None = None) -> None:
         """Store what tasks need. Does not connect to the cluster.
-
-        Args:
-            time_zone: the session's time zone, for tasks to which Spark does not pass it.
 
         Raises:
             UnsupportedOptionError: an admission control option, which this version of Spark does not support.

@@ -37,7 +37,6 @@ def read(data: bytes, password: str | None) -> Entries:
     """Return the entries of a store.
 
     Args:
-        data: content of the file.
         password: password of the store. With None, the digest is not checked, as in Java.
 
     Raises:

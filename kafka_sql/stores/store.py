@@ -31,10 +31,6 @@ class Identity:
 def trusted_certificates(data: bytes, password: str | None) -> str:
     """Return the certificates of a trust store as PEM.
 
-    Args:
-        data: content of the file.
-        password: password of the store; None if not set.
-
     Raises:
         UnreadableStore: it is not a store, the password is wrong, or it has no certificate.
     """
@@ -61,8 +57,6 @@ def read_identity(data: bytes, password: str | None, key_password: str | None) -
     """Return the key and certificates of a key store.
 
     Args:
-        data: content of the file.
-        password: password of the store; None if not set.
         key_password: password of the key; None if it is the same as the store's.
 
     Raises:

@@ -20,10 +20,6 @@ class Backoff:
 
 
 def backoff_setting(config: Mapping[str, str], key: str, first_ms: int, longest_ms: int) -> Backoff:
-    """Return the setting of ``key`` with the suffixes ``.ms`` and ``.max.ms``.
-
-    Args:
-        first_ms, longest_ms: the defaults.
-    """
+    """Return the setting of ``key`` with the suffixes ``.ms`` and ``.max.ms``."""
     first, longest = (int(config.get(f"{key}{end}", ms)) for end, ms in ((".ms", first_ms), (".max.ms", longest_ms)))
     return Backoff(first / 1000, longest / 1000)

@@ -45,9 +45,6 @@ class Compression(NamedTuple):
 def compression_settings(config: Mapping[str, str]) -> Compression:
     """Return the compression in a producer's configuration.
 
-    Args:
-        config: librdkafka's configuration.
-
     Raises:
         InvalidOptionError: the codec is unknown, or the level is not a number.
     """
@@ -108,7 +105,6 @@ def decompress(codec: int, content: memoryview, max_size: int) -> bytes:
     """Return the decompressed records of a batch.
 
     Args:
-        codec: the codec in the batch's attributes.
         content: the batch without its header.
         max_size: maximum bytes of the result.
 

@@ -21,7 +21,6 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
 
     Raises:
         TransactionError: see ``Committer.commit``.
-        BrokerError: the brokers do not respond.
     """
     prepared = [m for m in messages if isinstance(m, PreparedTransaction)]
     if not prepared:

@@ -21,11 +21,7 @@ _ENDED: Final = FENCED | {
 
 
 def find_lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
-    """Return the tasks' open transactions under a prefix: the run of each, by transactional id.
-
-    Raises:
-        BrokerError: the brokers do not respond.
-    """
+    """Return the tasks' open transactions under a prefix: the run of each, by transactional id."""
     ids = transactions.list_ongoing(task_prefix(prefix))
     return {key: run for key in ids if (run := parse_run(prefix, key)) is not None}
 

@@ -25,8 +25,6 @@ class PrefixOwner:
     """The owner of a prefix, until a newer run claims it.
 
     Attributes:
-        writer: the owner.
-        log: writes the decisions.
         prefixes: this prefix, and those under which the query wrote before.
         decisions: decisions under this prefix, and of this query under its earlier prefixes.
         superseded_runs: runs that can no longer commit, so their open transactions may be aborted. Transactions of
@@ -60,7 +58,6 @@ def claim_prefix(
     open transactions but never claimed the prefix are superseded, too.
 
     Args:
-        batch: the batch to commit.
         active_runs: returns the runs that have open transactions under the prefix.
 
     Raises:

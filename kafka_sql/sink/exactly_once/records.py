@@ -34,7 +34,6 @@ class PreparedTransaction(WriterCommitMessage):
         run: id of the query's or statement's run: 16 hexadecimal digits.
         query: id of the streaming query; None for a statement.
         batch: id of the micro-batch; None for a statement.
-        stats: statistics of the write.
         hint: the coordinator and first record, so that the driver need not ask the brokers for them.
     """
 
@@ -54,10 +53,8 @@ class Writer:
     """A run of a query or statement that wants to commit.
 
     Attributes:
-        name: name of the table, for errors.
         prefix: 'sink.transactional-id-prefix'.
         topics: the table's topics, as in its option.
-        run, query: as in ``PreparedTransaction``.
         allows_new_checkpoint: whether it may write although another query has written the topics under the prefix.
     """
 
@@ -78,10 +75,6 @@ class DecidedTransaction:
     """A task's transaction that the driver has decided to commit.
 
     Attributes:
-        partition, rows, digest: as in ``PreparedTransaction``.
-        id: the transactional id.
-        producer: the producer id.
-        epoch: the producer epoch.
         witness: location of one of its records. Reading it shows whether the transaction was committed.
     """
 
@@ -99,11 +92,7 @@ class Decision:
     """The decision to commit a batch or statement.
 
     Attributes:
-        prefix: 'sink.transactional-id-prefix'.
         run: the run that decided.
-        query: id of the streaming query; None for a statement.
-        topics: the table's topics, as in its option.
-        batch: id of the micro-batch; None for a statement.
         transactions: transactions of the tasks that had rows.
         accepted: whether a user accepted missing rows (``kafka-sql transactions commit --accept-missing``).
     """
@@ -131,7 +120,6 @@ class Claim:
     """A writer's claim of a prefix.
 
     Attributes:
-        prefix: 'sink.transactional-id-prefix'.
         run: the run of the newest writer.
         query, topics: its query and topics; None for a statement.
         who: description for errors: table, host, process and time.
@@ -176,11 +164,7 @@ def _record_type(key: str) -> str:
 
 
 def _decode(decode: Callable[[A], B], key: str, value: A) -> B:
-    """Decode a record.
-
-    Raises:
-        TransactionError: this package did not write the record, so the log cannot be relied on.
-    """
+    """Decode a record."""
     try:
         return decode(value)
     except (ValueError, TypeError, LookupError, AttributeError, zlib.error, RecursionError) as e:

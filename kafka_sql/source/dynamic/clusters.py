@@ -41,12 +41,7 @@ class Clusters(Cluster):
     def __init__(
         self, definition: Definition, open_cluster: OpenCluster, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Set up the clusters. Calls the metadata service only with the first ``refresh``.
-
-        Args:
-            open_cluster: returns a client for a configuration.
-            clock: returns monotonic seconds.
-        """
+        """Set up the clusters. Calls the metadata service only with the first ``refresh``."""
         self._definition, self._open, self._clock = definition, open_cluster, clock
         self._read_committed = True  # where each cluster's own properties say so
         self._interval = definition.options[dynamic.METADATA_INTERVAL] / 1000
@@ -58,9 +53,6 @@ class Clusters(Cluster):
 
     def refresh(self, force: bool = False) -> bool:
         """Call the metadata service if its interval has passed, and return whether clusters or topics have changed.
-
-        Args:
-            force: whether to call it in any case.
 
         Raises:
             KafkaSqlError: the service has failed more often than the table's options allow; see ``look_up_streams``.

@@ -31,7 +31,6 @@ class ClusterMetadata:
     """A cluster of a table, as its metadata service describes it.
 
     Attributes:
-        topics: the topics to read.
         config: librdkafka's configuration of its clients. May contain secrets, or references to them.
     """
 
@@ -44,7 +43,6 @@ class StreamMetadata:
     """The result of a metadata service.
 
     Attributes:
-        clusters: the clusters of the table's streams by id.
         missing: streams of 'stream-ids' that the service does not know.
     """
 

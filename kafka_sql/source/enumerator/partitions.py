@@ -68,11 +68,7 @@ class Discovery:
     """
 
     def __init__(self, definition: Definition, clock: Callable[[], float] = time.monotonic) -> None:
-        """Set up discovery. Does not connect to the cluster.
-
-        Args:
-            clock: returns monotonic seconds.
-        """
+        """Set up discovery. Does not connect to the cluster."""
         self._definition, self._clock = definition, clock
         is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         self._is_bounded = is_bounded
@@ -86,9 +82,6 @@ class Discovery:
 
         Args:
             force: whether to call the metadata service of a 'dynamic-kafka' table even before its interval has passed.
-
-        Raises:
-            TopicNotFoundError: as ``list_partitions``.
         """
         now = self._clock()
         is_due = self._partitions is None or (self._interval > 0 and now >= self._next_discovery)

@@ -52,7 +52,6 @@ class BadRecordHandler:
         """Count and log the records, or write them to the dead letter topic and wait for the acknowledgments.
 
         Args:
-            records: the records that were decoded.
             errors: one per undecodable record; ``row`` is the record's index in ``records``.
 
         Raises:

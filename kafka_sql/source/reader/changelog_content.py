@@ -60,7 +60,6 @@ def reduce_changes(
     """Yield the rows of one partition that remain after all changes; in the order of their records if in memory.
 
     Args:
-        schema: the columns of the rows.
         max_unreduced: bytes of changes that are collected before those without effect on the result are dropped.
         max_content: bytes of the content, before it is moved to temporary files.
     """
@@ -136,11 +135,7 @@ def latest_rows(changes: Changes, key: Sequence[str]) -> Changes:
 
 
 def remaining_copies(changes: Changes, columns: Sequence[str]) -> Changes:
-    """Return the rows that no later deletion of an equal row removes. The deletion of a missing row has no effect.
-
-    Args:
-        columns: the columns by which rows are compared.
-    """
+    """Return the rows that no later deletion of an equal row removes. The deletion of a missing row has no effect."""
     if not len(changes):
         return changes
     identity = comparable_columns(changes, columns).append_column(ROW_INDEX, pa.array(np.arange(len(changes))))
@@ -160,18 +155,9 @@ def remaining_copies(changes: Changes, columns: Sequence[str]) -> Changes:
 
 
 class SpilledChanges:
-    """Changes in temporary files, in Spark's local folder. All changes of a row are in one part, in order.
-
-    Attributes:
-        folder: the folder of the files.
-    """
+    """Changes in temporary files, in Spark's local folder. All changes of a row are in one part, in order."""
 
     def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
-        """
-        Args:
-            schema: the schema of the changes.
-            identity: the columns that identify a row.
-        """
         self._schema, self._identity = schema, tuple(identity)
         self._files = ExitStack()
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []

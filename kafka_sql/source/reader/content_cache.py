@@ -114,7 +114,6 @@ def apply_changes(
 
     Args:
         changes: columns and ``IS_DELETED``.
-        identity: what identifies a row.
         schema: the columns of the rows; those of deletions are nullable.
     """
     names = [name for name in identity.columns if _is_searchable(changes.schema.field(name).type)]

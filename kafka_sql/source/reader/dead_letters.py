@@ -38,11 +38,7 @@ _MAX_SEARCHED: Final = 100_000  # offsets per partition of a dead letter topic, 
 
 @dataclass
 class DeadLetterWriter:
-    """Writes the undecodable records of one split.
-
-    Attributes:
-        topic: the dead letter topic.
-    """
+    """Writes the undecodable records of one split."""
 
     _definition: Definition
     _split: Split
@@ -57,7 +53,6 @@ class DeadLetterWriter:
 
         Args:
             records: with keys, timestamps and headers.
-            errors: one per record.
 
         Raises:
             BrokerError: a record could not be written.
@@ -174,7 +169,6 @@ class DeadLetterTopic:
     """The topic to which a task writes the undecodable records that it reads.
 
     Attributes:
-        name: the topic.
         query: id of the streaming query; None for a batch read.
         is_repeat: whether the query may have read the same records before, so that the topic may have their dead
             letters.

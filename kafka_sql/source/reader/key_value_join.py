@@ -64,7 +64,6 @@ def join_key_and_value(record_count: int, keys: Decoded | None, values: Decoded)
     """Return the origins of the joined rows.
 
     Args:
-        record_count: the number of decoded records.
         keys: None for a table without a key.
     """
     if keys is None or (keys.payload_indices is None and values.payload_indices is None):

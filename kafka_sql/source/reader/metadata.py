@@ -38,7 +38,6 @@ class DeclaredMetadataColumn:
     Attributes:
         field: the column's name and its type for Spark.
         declared: its type in Flink's DDL.
-        key: Flink's metadata key.
         cast: converts the key's type to the column's type.
         needs_time_zone: whether the cast depends on the session's time zone.
         from_format: whether the value comes from the format instead of the record.
@@ -58,9 +57,6 @@ class DeclaredMetadataColumn:
 
     def convert(self, values: pa.Array, zone: str) -> tuple[pa.Array, list[DecodeError]]:
         """Convert values of the key to the column's type.
-
-        Args:
-            zone: the session's time zone.
 
         Returns:
             the converted values, with null for each one that the column cannot have, and an error for each of these;

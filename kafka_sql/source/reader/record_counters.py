@@ -25,12 +25,7 @@ Counts = dict[tuple[str, ...], int]  # by query id and what is counted
 
 @dataclass(frozen=True)
 class BadRecordCounts:
-    """The number of undecodable records of a query.
-
-    Attributes:
-        skipped: records that were skipped.
-        dead_lettered: records that were written to the dead letter topic.
-    """
+    """The number of undecodable records of a query."""
 
     skipped: int
     dead_lettered: int

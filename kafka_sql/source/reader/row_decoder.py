@@ -35,8 +35,6 @@ class DecodedRows:
     """The rows of a batch of records.
 
     Attributes:
-        batch: the source columns.
-        origins: the record of each row.
         row_kinds: the row kinds (``+I``, ``-U``, ``+U``, ``-D``); None if all rows are inserts.
     """
 
@@ -49,11 +47,7 @@ class RowDecoder:
     """Decodes records to rows. A column in both key and value is read from the value, as in Flink.
 
     Attributes:
-        schema: the source columns.
-        split: the split of the records.
-        metadata: the metadata columns.
         time_zone: the session's time zone if a metadata column depends on it, else empty.
-        record_fields: the record fields to fetch.
     """
 
     def __init__(self, definition: Definition, schema: pa.Schema, split: Split) -> None:
@@ -105,14 +99,7 @@ class RowDecoder:
         return DecodedRows(self._batch(columns), origins, row_kinds)
 
     def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        """Decode records of an upsert table without values to rows that only have the key and the record's metadata.
-
-        Args:
-            errors: as in ``decode``.
-
-        Raises:
-            DecodeError: a record does not match the declaration, and ``errors`` is None.
-        """
+        """Decode records of an upsert table without values to rows that only have the key and the record's metadata."""
         keys, _, origins, columns = self._join(
             records, self._decode_keys(records, errors), Decoded([records.values]), errors
         )
@@ -236,10 +223,6 @@ class TolerantRowDecoder(RowDecoder):
     """Decodes the decodable records, and passes the others to a handler."""
 
     def __init__(self, definition: Definition, schema: pa.Schema, split: Split, handler: BadRecordHandler) -> None:
-        """
-        Raises:
-            SchemaError: a column's type is not supported by the format or the metadata key.
-        """
         super().__init__(definition, schema, split)
         self._handler, self._emits_error_rows = handler, definition.has_error_column
         if handler.needs_whole_records:

@@ -37,7 +37,6 @@ class EventTimes:
     """The event times of consecutive records of a partition.
 
     Attributes:
-        offsets: the records' offsets.
         times: microseconds since 1970-01-01, or another number that grows with the time; ``UNKNOWN_TIME`` for none.
         sizes: bytes of key and value.
     """
@@ -56,9 +55,6 @@ class _Partition:
         end: the offset up to which records have been read.
         ends: the offset after each record.
         keys: the latest event time up to each record, in units of the allowed drift.
-        sizes: bytes of each record.
-        latest: the latest event time of all records.
-        next_read: the number of offsets to read next.
     """
 
     start: int
@@ -107,7 +103,6 @@ class EventTimeOrder:
     def __init__(self, read: Callable[[Split], Iterable[EventTimes]], max_drift: int = 0) -> None:
         """
         Args:
-            read: reads the event times of a split.
             max_drift: by how much a partition may be ahead of another one, in the unit of the event times. Records
                 within it are read from all partitions in proportion.
         """
@@ -127,7 +122,6 @@ class EventTimeOrder:
         At least one offset is admitted, at most ``max_offsets``, and about ``max_bytes``.
 
         Args:
-            starts: the next offset of each partition.
             stops: the offsets up to which records exist.
         """
         backlogs = compute_backlogs(starts, stops)

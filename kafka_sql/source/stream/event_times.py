@@ -37,11 +37,7 @@ _INTEGER: Final = r"^-?\d{1,18}$"
 
 
 def event_time_order(definition: Definition, schema: pa.Schema) -> EventTimeOrder | None:
-    """Return what orders a stream's micro-batches by event time; None if the table's options do not ask for it.
-
-    Args:
-        schema: the source columns, with the types that Spark expects.
-    """
+    """Return what orders a stream's micro-batches by event time; None if the table's options do not ask for it."""
     options, watermark = definition.options, definition.table.watermark
     is_limited = options.get(opt.MAX_OFFSETS) is not None or options.get(opt.MAX_BYTES) is not None
     if watermark is None or not is_limited or not options[opt.WATERMARK_ALIGNMENT]:

@@ -41,11 +41,7 @@ _FINAL_COMMIT_TIMEOUT: Final = 10.0  # seconds
 
 
 class MicroBatchStream:
-    """One query's streaming read of a table, on the driver. Methods mirror those of Spark's MicroBatchStream.
-
-    Attributes:
-        limits: the limits of a micro-batch.
-    """
+    """One query's streaming read of a table, on the driver. Methods mirror those of Spark's MicroBatchStream."""
 
     def __init__(self, definition: Definition, order: EventTimeOrder | None = None) -> None:
         """Set up the stream. Does not connect to the cluster.

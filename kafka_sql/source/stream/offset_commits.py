@@ -16,13 +16,7 @@ _LOG = logging.getLogger("kafka_sql.source")
 
 
 class OffsetCommitter:
-    """Commits the offsets of one stream.
-
-    Attributes:
-        succeeded: the number of successful commits.
-        failed: the number of failed commits.
-        committed: the offsets of the last successful commit.
-    """
+    """Commits the offsets of one stream."""
 
     def __init__(self, send: Callable[[Offsets], Future[None]]) -> None:
         """

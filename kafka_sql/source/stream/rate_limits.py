@@ -34,7 +34,6 @@ class Limits:
     """The limits of a micro-batch; None for no limit.
 
     Attributes:
-        max_offsets: the maximum number of offsets.
         min_offsets: the number of offsets to wait for, at most ``max_delay``.
         max_delay: seconds after the last batch.
         max_bytes: the approximate maximum number of bytes.

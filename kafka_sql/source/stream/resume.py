@@ -44,8 +44,6 @@ def resolve_resume(
     """Resolve how a stream continues from the offsets of its checkpoint.
 
     Args:
-        offsets: the checkpoint's offsets.
-        ends: the ends of the current partitions.
         recreated_topics: topics whose ids differ from those of the checkpoint.
 
     Returns:
@@ -136,9 +134,6 @@ def check_checkpoint(
     """Check that the checkpoint's offsets are of the table's topics, and still valid.
 
     With 'scan.missing-topics' = 'ignore', partitions may be gone, but at least one must still be the table's.
-
-    Args:
-        recreated_topics: topics whose ids differ from those of the checkpoint.
 
     Raises:
         OffsetError: the checkpoint belongs to another query; or a topic was deleted or recreated, so that its offsets

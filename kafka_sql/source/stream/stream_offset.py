@@ -24,14 +24,7 @@ Offsets = Mapping[TopicPartition, int]  # read-only, unlike kafka.topic_partitio
 
 @dataclass(frozen=True)
 class StreamOffset:
-    """A stream's offset, such as ``StreamOffset({("orders", 0): 42}, starts={("orders", 0): 0})``.
-
-    Attributes:
-        offsets: the next offset of each partition.
-        starts: the first offset of partitions that are new in this offset.
-        stops: the stop offsets of a bounded read; a partition without one is unbounded.
-        ids: topic ids, if known.
-    """
+    """A stream's offset, such as ``StreamOffset({("orders", 0): 42}, starts={("orders", 0): 0})``."""
 
     offsets: Offsets
     starts: Offsets = field(default_factory=dict)
@@ -45,11 +38,7 @@ class StreamOffset:
 
 
 def to_json(offset: StreamOffset, **details: Any) -> dict[str, Any]:
-    """Return the JSON that Spark stores. Equal offsets give equal JSON text, which Spark compares.
-
-    Args:
-        details: additional entries.
-    """
+    """Return the JSON that Spark stores. Equal offsets give equal JSON text, which Spark compares."""
     parts = {"offsets": offset.offsets, "starts": offset.starts, "stops": offset.stops}
     content: dict[str, Any] = {
         name: nest_by_topic(value) for name, value in parts.items() if value or name == "offsets"

@@ -26,8 +26,6 @@ class FetchSettings:
     """How to fetch.
 
     Attributes:
-        committed: whether to read with isolation level ``read_committed``.
-        check_crcs: whether to verify the checksums of batches.
         rack: the client's rack; empty to read from leaders only.
         max_response: bytes of records per response.
         max_batch: bytes of a decompressed batch.

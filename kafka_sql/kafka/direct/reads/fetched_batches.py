@@ -34,11 +34,7 @@ class FetchedBatches:
     """
 
     def __init__(self, records: memoryview) -> None:
-        """Find the batches.
-
-        Args:
-            records: as in ``FetchResult.records``.
-        """
+        """Find the batches."""
         self._bytes = np.frombuffer(records, np.uint8)
         self._bytes.setflags(write=False)
         start = self._bytes.ctypes.data
@@ -72,9 +68,7 @@ class FetchedBatches:
         The addresses are valid until the next part is requested.
 
         Args:
-            aborted: as in ``FetchResult.aborted``.
             max_batch: maximum bytes of a decompressed batch.
-            fields: as for ``to_records``.
 
         Raises:
             MalformedResponse: a batch is damaged. The records before it were yielded.
@@ -104,11 +98,7 @@ class FetchedBatches:
         return int(np.argmax(is_after)) if is_after.any() else len(is_after)
 
     def _parts(self, count: int, max_batch: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield runs of the first batches, with compressed ones decompressed until the next run is requested.
-
-        Raises:
-            MalformedResponse: a batch cannot be decompressed. Those before it were yielded.
-        """
+        """Yield runs of the first batches, with compressed ones decompressed until the next run is requested."""
         start, size, buffers = 0, 0, list[npt.NDArray[np.uint8]]()
         for i in np.flatnonzero(self._batches[:count, kernels.CODEC]).tolist():
             try:

@@ -41,7 +41,6 @@ class UnsupportedReadError(Exception):
 
     Attributes:
         offset: the first offset that was not read.
-        reason: why.
         is_lasting: whether the next read of the topic would fail, too.
     """
 
@@ -103,7 +102,6 @@ class PartitionFetcher:
 
         Args:
             wait_ms, min_bytes: as in ``protocol.fetch``, if the request has not been sent ahead.
-            seconds: the timeout for a response.
 
         Returns:
             the result with code NONE or OFFSET_OUT_OF_RANGE.
@@ -151,10 +149,6 @@ class PartitionFetcher:
 
         Args:
             offset: the offset that was requested, for error messages.
-            seconds: the timeout for a response.
-
-        Raises:
-            as ``fetch``.
         """
         self.discard_response()
         try:
@@ -196,16 +190,11 @@ class PartitionFetcher:
         return first
 
     def _raise_for_code(self, code: int, offset: int, api: ApiKey) -> None:
-        """Raise for an error code.
-
-        Raises:
-            RetriableError: the code is retriable, as UNKNOWN_SERVER_ERROR is for Java's consumer too (tiered storage
-                that fails for a moment), or a replica returned it, and the leader may not.
-            UnsupportedReadError: the broker does not support what is requested.
-            AuthorizationError, FetchError: any other code.
-        """
+        """Raise for an error code."""
         if code == ErrorCode.NONE:
             return
+        # UNKNOWN_SERVER_ERROR is retriable for Java's consumer, too: tiered storage may fail for a moment. After an
+        # error of a replica, the leader may not return one.
         if self.is_at_replica or code == ErrorCode.UNKNOWN_SERVER_ERROR or is_retriable(code, api):
             raise RetriableError(code)
         if code in _UNSUPPORTED:

@@ -152,10 +152,6 @@ def _wait_for_batches(
 
     Returns:
         None if the partition's leader does not have the offset.
-
-    Raises:
-        FetchError: nothing arrived for the stall timeout, or a batch is damaged.
-        UnsupportedReadError: a batch has an unsupported format.
     """
     wait = FetchWait(split, position, settings)
     while True:
@@ -184,12 +180,7 @@ def _wait_for_batches(
 def _skip_deleted(
     fetcher: PartitionFetcher, split: Split, position: int, settings: FetchSettings, on_data_loss: DataLossHandler
 ) -> int:
-    """Report the deleted records at ``position``, and return the first offset that the partition has.
-
-    Raises:
-        DataLossError: by ``on_data_loss``.
-        OffsetError: no records were deleted; the offset does not exist yet.
-    """
+    """Report the deleted records at ``position``, and return the first offset that the partition has."""
     wait = FetchWait(split, position, settings)
     while True:
         try:

@@ -65,9 +65,6 @@ class RecordAccumulator:
     def reserve(self, index: int, record_size: int) -> bool:
         """Make space for a record in the open batch of a partition, or in a new one if no batch is open.
 
-        Args:
-            record_size: the maximum size of the record in bytes.
-
         Returns:
             false if the open batch is full and must be closed first.
         """

@@ -48,13 +48,10 @@ class Batch:
     """A closed batch.
 
     Attributes:
-        records: number of records.
         content: space for the header, then the records, which no longer change.
-        codec: the number of the compression codec.
         first_timestamp, max_timestamp: of its records, in milliseconds since 1970.
         created: when its first record was added, in seconds of ``time.monotonic``.
         sequence: the sequence number of its first record; -1 until ``write_header`` is called, or without one.
-        sends: how often it was sent.
         tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
         may_be_written: whether a leader may have written it although it was not acknowledged.
         head: the first ``CHECKED`` bytes of the encoded batch; empty until ``write_header`` is called.

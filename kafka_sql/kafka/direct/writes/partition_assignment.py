@@ -18,9 +18,7 @@ class ProducerTopic:
     """A topic that a producer writes to.
 
     Attributes:
-        partitions: how many it has.
         first_index: the index of its first partition in the accumulator.
-        has_leader: returns whether a partition has a leader.
         next_sticky: the sticky partition, or the first candidate for it if this one has no leader. At first a random
             one, so that short tasks do not all write to the first partition.
     """
@@ -62,7 +60,6 @@ class PartitionAssignment:
     """The partitions of the rows of one call to ``DirectProducer.produce``.
 
     Attributes:
-        topics: the topics of the rows.
         topic_indices: int32, the index in ``topics`` of each row's topic; None if there is only one topic.
         indices: int32, the accumulator's index of each row's partition.
         is_free: whether each row may go to any partition of its topic.
@@ -94,12 +91,8 @@ def assign_partitions(
     """Assign rows to partitions.
 
     Args:
-        topics, topic_indices: see ``PartitionAssignment``.
         partitions: the partition of each row; -1 or None for the one of the row's key, as the Java client chooses it.
             Rows without a key may go to any.
-
-    Raises:
-        UnknownPartitionError: a partition does not exist.
     """
     count = len(keys[2])  # the number of rows
     counts = _per_row([topic.partitions for topic in topics], topic_indices, count)

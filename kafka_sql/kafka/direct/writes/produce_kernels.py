@@ -157,7 +157,6 @@ def append_records(
         headers: None for none in all rows.
         now: int64 milliseconds since 1970.
         indices: int32, the batch of each row.
-        row: the first row to append.
 
     Returns:
         the first row that does not fit into its batch; the number of rows if all were appended.
@@ -193,6 +192,5 @@ def max_record_size(key: int, value: int, headers: int = 0, header_count: int = 
     Args:
         key, value: sizes in bytes.
         headers: the bytes of all names and values of its headers.
-        header_count: how many there are.
     """
     return key + value + headers + 10 * header_count + 36

@@ -54,10 +54,6 @@ class DirectProducer:
 
         Args:
             topic: None if each record names its topic.
-            table: the table's name, for error messages.
-
-        Raises:
-            BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
         self.topic = topic
         self._label = f"Table '{table}': " if table else ""
@@ -216,11 +212,7 @@ class DirectProducer:
             raise self._row_error(KafkaError._UNKNOWN_PARTITION, e.topic.name, e.row) from None
 
     def _make_space(self, columns: ProducedColumns, assignment: PartitionAssignment, row: int) -> None:
-        """Make space for a row that does not fit into the open batch of its partition.
-
-        Raises:
-            RecordTooLargeError: the row exceeds the maximum size of a record.
-        """
+        """Make space for a row that does not fit into the open batch of its partition."""
         topic = assignment.topic_of(row)
         payload, record_size = columns.record_sizes(row)
         if payload > self._max_record:
@@ -253,8 +245,6 @@ def cached_direct_producer(
 
     Args:
         config: librdkafka's configuration, for which ``eligibility.find_write_obstacle`` returns None.
-        topic: None if each record names its topic.
-        table: the table's name, for error messages.
     """
     with _CACHE.lease(config) as state, closing(DirectProducer(state, topic, table)) as producer:
         yield producer

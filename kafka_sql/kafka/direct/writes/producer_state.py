@@ -32,7 +32,6 @@ class ProducerState(CachedClient):
         connections: to the leaders of partitions.
         any_broker: for other requests while responses of leaders are awaited.
         transaction: None outside of transactions.
-        queues: of the partitions that were written to.
         pending: number of batches that are not acknowledged.
     """
 
@@ -77,11 +76,7 @@ class ProducerState(CachedClient):
 
 
 def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> ProducerState:
-    """Return a producer outside of transactions, with a new id if it is idempotent.
-
-    Raises:
-        BrokerError: as ``ProducerState.producer_id_and_epoch``.
-    """
+    """Return a producer outside of transactions, with a new id if it is idempotent."""
     state = ProducerState(config, open_connections(config), open_connections(config))
     stack.callback(state.connections.close)
     stack.callback(state.any_broker.close)

@@ -111,11 +111,7 @@ class Sender:
         return self._errors + self._leaders.errors
 
     def partition_count(self, topic: str) -> int:
-        """Return the number of a topic's partitions. The first call requests it.
-
-        Raises:
-            BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
-        """
+        """Return the number of a topic's partitions. The first call requests it."""
         if not self._leaders.is_loaded(topic):
             self._load(topic)
         return self._leaders.partition_count(topic)
@@ -143,19 +139,11 @@ class Sender:
             self._run(_MAX_WAIT)
 
     def poll(self) -> None:
-        """Handle the responses that arrived, and send what can be sent, without waiting.
-
-        Raises:
-            DeliveryError: as ``send``.
-        """
+        """Handle the responses that arrived, and send what can be sent, without waiting."""
         self._run(0)
 
     def flush(self) -> None:
-        """Send all accepted batches, and wait until they are acknowledged.
-
-        Raises:
-            DeliveryError: as ``send``.
-        """
+        """Send all accepted batches, and wait until they are acknowledged."""
         while self._state.pending:
             self._run(_MAX_WAIT)
 
@@ -313,11 +301,7 @@ class Sender:
                 self._complete(queue, batch, results[batch.topic, batch.partition])
 
     def _complete(self, queue: SendQueue, batch: Batch, result: produce.ProduceResult) -> None:
-        """Handle the result of a batch.
-
-        Raises:
-            BrokerError: it was rejected.
-        """
+        """Handle the result of a batch."""
         code, now = result.code, time.monotonic()
         queue.end()
         # DUPLICATE_SEQUENCE_NUMBER (Kafka 0.11): it was written, and the first response was lost, as in Java's producer
@@ -379,12 +363,7 @@ class Sender:
             self._try_later(queue, error, now)
 
     def _try_later(self, queue: SendQueue, error: Exception, now: float) -> None:
-        """Send the oldest batch of a partition again after a pause.
-
-        Raises:
-            DeliveryError: ``delivery.timeout.ms`` expired for it, and it was sent again at least once; or it was sent
-                again as often as ``retries`` allows.
-        """
+        """Send the oldest batch of a partition again after a pause."""
         oldest = queue.batches[0]
         if oldest.sends > self._retries:
             code: int = error.code if isinstance(error, RetriableError) else KafkaError._TRANSPORT
@@ -406,9 +385,6 @@ class Sender:
 
         A leader that knows a later epoch could mistake batches of the next epoch for duplicates, because their sequence
         numbers begin at 0 too, and acknowledge them without writing them. Then a new producer id is used.
-
-        Raises:
-            DeliveryError: sending batches again could change their order.
         """
         where, code = f"{queue.topic}[{queue.partition}]", error_text(queue.lost_sequence_code)
         if not queue.can_restart():

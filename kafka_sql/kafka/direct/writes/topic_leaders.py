@@ -41,17 +41,11 @@ class TopicLeaders:
     """The leaders of the topics that a producer writes to.
 
     Attributes:
-        errors: the number of failed requests.
         retry_at: when ``refresh`` continues even if no response arrived, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, config: Mapping[str, str], label: str, backoff: Backoff) -> None:
-        """Configure the requests. This sends none.
-
-        Args:
-            label: the beginning of error messages.
-            backoff: the wait before a failed request is repeated.
-        """
+        """Configure the requests. This sends none."""
         self._request_timeout, self._connect_timeout = request_timeout(config), connect_timeout(config)
         self._limit = block_limit(config)
         self._label = label

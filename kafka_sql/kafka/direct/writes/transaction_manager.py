@@ -29,7 +29,6 @@ class TransactionManager:
 
         Args:
             connections: for requests to the coordinator only.
-            table: the table's name, for error messages.
         """
         self._config, self._id = config, transactional_id
         self._label = f"Table '{table}': " if table else ""
