@@ -39,7 +39,6 @@ class LateRecords(StreamingQueryListener):
     """Counts the late rows of a session's queries."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Create a listener. It counts nothing until it is added to the session's listeners."""
         self._spark = spark
         self._counts: dict[str, int] = {}  # by run id
         self._lock = threading.Lock()
@@ -50,14 +49,12 @@ class LateRecords(StreamingQueryListener):
             return self._counts.get(run_id)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Count a query that starts."""
         with self._lock:
             self._counts[str(event.runId)] = 0
             if len(self._counts) > _MAX_RUNS:
                 del self._counts[next(iter(self._counts))]
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Add the rows that a batch has dropped."""
         progress = json.loads(event.progress.json)
         dropped = late_rows(self._spark, progress)
         if not dropped:

@@ -36,7 +36,6 @@ class Observer(StreamingQueryListener):
     """The metrics of the running queries, by query id."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Create an observer. It observes nothing until it is added to the session's listeners."""
         self._spark = spark
         self._jobs: dict[str, JobMetrics] = {}
         self._runs: dict[str, str] = {}  # the last run of each query
@@ -48,7 +47,6 @@ class Observer(StreamingQueryListener):
             return dict(self._jobs)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Reset the metrics of a query that starts."""
         remove_report(str(event.id))
         record_counters.reset_counts(self._spark, str(event.id))
         with self._lock:
@@ -56,7 +54,6 @@ class Observer(StreamingQueryListener):
             self._runs[str(event.id)] = str(event.runId)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Add a batch that has ended."""
         progress = json.loads(event.progress.json)
         query = self._spark.streams.get(progress["id"])
         self._add_progress(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)

@@ -208,7 +208,6 @@ def source_metrics(progress: Json) -> list[SourceMetrics]:
 
 
 def _spark_source_metrics(source: Json, known: SparkSource) -> SourceMetrics:
-    """Return the metrics of a table that Spark's own source reads."""
     end, latest = (parse_offset(source.get(key)) or {} for key in ("endOffset", "latestOffset"))
     committer = known.committer
     counts = (0, 0) if committer is None else (committer.succeeded, committer.failed)

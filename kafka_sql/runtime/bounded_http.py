@@ -71,7 +71,6 @@ class _Connections:
         self._lock, self._sockets, self.is_over = threading.Lock(), list[socket.socket](), False
 
     def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        """Receive an event of httpcore."""
         if event.endswith(_CONNECTED):
             with self._lock:
                 # a duplicate: TLS moves the connection to another socket object
@@ -86,7 +85,6 @@ class _Connections:
             self._shut_down()
 
     def close(self) -> None:
-        """Release the sockets."""
         with self._lock:
             for duplicate in self._sockets:
                 duplicate.close()

@@ -55,7 +55,6 @@ def _truncate(array: pa.Array, type: DeclaredType) -> pa.Array:
 
 
 def _truncate_values(array: pa.Array, precision: int) -> pa.Array:
-    """Truncate times or timestamps."""
     validity, buffer = array.buffers()
     values = np.frombuffer(buffer, np.int64)
     if pt.is_time(array.type):  # nanoseconds

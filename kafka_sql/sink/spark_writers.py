@@ -87,11 +87,9 @@ class BatchWriter(_TableWriter, DataSourceArrowWriter):
     """Writes the rows of an INSERT statement or of ``df.write``."""
 
     def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
-        """Assign an id to the statement."""
         super().__init__(definition, uuid.uuid4().hex, time_zone)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of a task and return after the last acknowledgement."""
         return self._write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -108,11 +106,9 @@ class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
     """Writes the rows of each micro-batch."""
 
     def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
-        """Prepare a streaming write."""
         super().__init__(definition, None, time_zone)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of a task and return after the last acknowledgement."""
         return self._write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

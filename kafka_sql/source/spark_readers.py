@@ -41,7 +41,6 @@ class TaskPartition(InputPartition):
     """
 
     def __init__(self, splits: Task, is_in_first_batch: bool = False) -> None:
-        """Wrap the splits."""
         super().__init__(splits)
         self.splits, self.is_in_first_batch = splits, is_in_first_batch
 
@@ -51,7 +50,6 @@ class BatchReader(QuickAckMixin, DataSourceReader):
     """A batch read: from the startup position to the bounded end, or to the end at planning time."""
 
     def __init__(self, definition: Definition, schema: pa.Schema, time_zone: str | None = None) -> None:
-        """Store what tasks need. Does not connect to the cluster."""
         self._definition, self._schema, self._time_zone = definition, schema, time_zone
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -104,11 +102,9 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         return {"_definition": self._definition, "_schema": self._schema, "_time_zone": self._time_zone}
 
     def initialOffset(self) -> Json:
-        """Return the startup position."""
         return to_json(self._stream.initial_offset())
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit that the options set."""
         return default_limit(self._stream.limits)
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -131,14 +127,12 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         return self._stream.report()
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
-        """Plan the tasks of one micro-batch."""
         splits = self._stream.plan_splits(from_json(start), from_json(end))
         if self._first_end is None:
             self._first_end = end
         return _input_partitions(self._definition, splits, is_first_batch=end == self._first_end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the rows of one task."""
         from kafka_sql.source.reader.dead_letters import stream_dead_letter_topic  # lazy, as above
         from kafka_sql.source.reader.split_reader import SplitReader
 
@@ -154,7 +148,6 @@ class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailab
         self._stream.commit(from_json(end))
 
     def stop(self) -> None:
-        """Wait for a pending commit."""
         self._stream.stop()
 
 

@@ -61,7 +61,6 @@ class Committer:
         self._first_offsets_fetched = False
 
     def close(self) -> None:
-        """Close the connections."""
         for transactions in (self._transactions, self._cleanup_transactions):
             transactions.close()
         self._release_prefix()
@@ -196,7 +195,6 @@ class Committer:
                 _LOG.info("aborted lingering transactions: %s", ", ".join(aborted))
 
     def _active_runs(self) -> set[str]:
-        """Return the runs that have open transactions under the prefix."""
         return set(find_lingering(self._cleanup_transactions, self.writer.prefix).values())
 
     def _check_prepared(

@@ -135,7 +135,6 @@ class Claim:
 
     @property
     def key(self) -> str:
-        """Key of the record."""
         return json.dumps(["claim", self.prefix])
 
     def encode(self) -> bytes:
@@ -164,7 +163,6 @@ def _record_type(key: str) -> str:
 
 
 def _decode(decode: Callable[[A], B], key: str, value: A) -> B:
-    """Decode a record."""
     try:
         return decode(value)
     except (ValueError, TypeError, LookupError, AttributeError, zlib.error, RecursionError) as e:

@@ -111,7 +111,6 @@ class Clusters(Cluster):
         return result
 
     def partitions(self, names: tuple[str, ...], topics: Topics | None = None) -> list[TopicPartition]:
-        """Return all partitions of the topics ``names``, sorted."""
         result: list[TopicPartition] = []
         for cluster_id, cluster in self._clusters.items():
             own = tuple(_without(cluster_id, name) for name in names if cluster_of(name) == cluster_id)
@@ -133,16 +132,13 @@ class Clusters(Cluster):
         return requests
 
     def newest_timestamp(self, partitions: Collection[TopicPartition]) -> Callable[[], int | None]:
-        """Request the newest record's timestamp in these partitions, without waiting."""
         requests = [self._clusters[c].newest_timestamp(own) for c, own in self._by_cluster(partitions)]
         return lambda: max((t for request in requests if (t := request()) is not None), default=None)
 
     def committed(self, group: str | None, partitions: Collection[TopicPartition]) -> Offsets:
-        """Return the committed offsets of ``group`` in each cluster."""
         return self._collect(partitions, lambda cluster, own: cluster.committed(group, own))
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
-        """Commit offsets for ``group`` in each cluster, without waiting."""
         commits = []
         for cluster_id, own in self._by_cluster(offsets):
             own_offsets = {(t, p): offsets[f"{cluster_id}/{t}", p] for t, p in own}
@@ -151,15 +147,12 @@ class Clusters(Cluster):
         return _all_done(commits)
 
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
-        """Return the ids of topics."""
         return self._describe(topics, lambda cluster, own: cluster.topic_ids(own))
 
     def describe_topics(self, topics: Collection[str]) -> dict[str, TopicState]:
-        """Return the state of existing topics."""
         return self._describe(topics, lambda cluster, own: cluster.describe_topics(own))
 
     def bytes_per_offset(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
-        """Return the average bytes of key and value per offset, from ``starts`` on."""
         sizes: dict[TopicPartition, float] = {}
         for cluster_id, own in self._by_cluster(starts):
             own_starts = {(t, p): starts[f"{cluster_id}/{t}", p] for t, p in own}

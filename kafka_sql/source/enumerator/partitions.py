@@ -68,7 +68,6 @@ class Discovery:
     """
 
     def __init__(self, definition: Definition, clock: Callable[[], float] = time.monotonic) -> None:
-        """Set up discovery. Does not connect to the cluster."""
         self._definition, self._clock = definition, clock
         is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         self._is_bounded = is_bounded

@@ -93,7 +93,6 @@ class BadRecordHandler:
         return f"skipped. A batch read writes no dead letters, except with the hint {hint}"
 
     def _log_fields(self) -> dict[str, str | int]:
-        """Return the fields of structured logs."""
         return {
             "table": self._definition.name,
             "topic": self._split.qualified_topic,

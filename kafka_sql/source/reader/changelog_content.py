@@ -163,7 +163,6 @@ class SpilledChanges:
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
 
     def __enter__(self) -> SpilledChanges:
-        """Create the files."""
         local_folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None  # set by Spark for its workers
         self.folder = self._files.enter_context(tempfile.TemporaryDirectory(prefix="kafka_sql-", dir=local_folder))
         self._paths = [Path(self.folder, str(part)) for part in range(_PARTS)]
@@ -175,11 +174,9 @@ class SpilledChanges:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete the files."""
         self._files.close()
 
     def append(self, changes: pa.Table) -> None:
-        """Write changes to their parts."""
         parts = _part_of_each_row(comparable_columns(changes, self._identity))
         by_part = changes.take(pa.array(np.argsort(parts, kind="stable")))
         ends = np.cumsum(np.bincount(parts, minlength=_PARTS)).tolist()

@@ -37,11 +37,9 @@ class RowOrigins:
         return self._records
 
     def take_keys(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Return the columns of decoded keys, aligned with the rows."""
         return _take(columns, self._key_rows)
 
     def take_values(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Return the columns of decoded values, aligned with the rows."""
         return _take(columns, self._value_rows)
 
     def order_rows(self, offsets: pa.Array) -> pa.Array:

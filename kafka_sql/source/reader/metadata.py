@@ -52,7 +52,6 @@ class DeclaredMetadataColumn:
 
     @property
     def name(self) -> str:
-        """The column's name."""
         return str(self.field.name)
 
     def convert(self, values: pa.Array, zone: str) -> tuple[pa.Array, list[DecodeError]]:

@@ -243,7 +243,6 @@ class TolerantRowDecoder(RowDecoder):
         return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
 
     def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        """Decode the decodable records without values."""
         new_errors: list[DecodeError] = []
         rows = super().decode_tombstones(records, new_errors)
         self._handler.handle(records, new_errors)

@@ -66,13 +66,11 @@ class _Partition:
     next_read: int = _FIRST_READ
 
     def skip_to(self, start: int) -> None:
-        """Forget the records before an offset."""
         count = int(np.searchsorted(self.ends, start, "right"))
         self.ends, self.keys, self.sizes = self.ends[count:], self.keys[count:], self.sizes[count:]
         self.start = start
 
     def append(self, records: EventTimes, max_drift: int) -> None:
-        """Add the records that follow."""
         times = np.maximum(np.maximum.accumulate(records.times), self.latest)
         self.latest = int(times[-1])
         keys = times // max_drift if max_drift else times

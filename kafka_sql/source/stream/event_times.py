@@ -57,7 +57,6 @@ class EventTimeReader:
     """
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
-        """Choose what to read. Does not connect to the cluster."""
         watermark = definition.table.watermark
         assert watermark is not None
         self._definition, self._schema = definition, schema

@@ -162,7 +162,6 @@ class MicroBatchStream:
         return list(map(self._client().locate, make_splits(starts, end.offsets)))
 
     def commit(self, offset: StreamOffset) -> None:
-        """Commit the offsets to Kafka, if enabled."""
         if self._committer is not None:
             self._committer.commit(offset.offsets)
 

@@ -28,7 +28,6 @@ class FetchWait:
     """
 
     def __init__(self, split: Split, offset: int, settings: FetchSettings) -> None:
-        """Begin to wait."""
         self._split, self._offset, self._settings = split, offset, settings
         self._began = self._requested = time.monotonic()
         self._deadline = self._began + settings.stall_timeout

@@ -34,7 +34,6 @@ class FetchedBatches:
     """
 
     def __init__(self, records: memoryview) -> None:
-        """Find the batches."""
         self._bytes = np.frombuffer(records, np.uint8)
         self._bytes.setflags(write=False)
         start = self._bytes.ctypes.data

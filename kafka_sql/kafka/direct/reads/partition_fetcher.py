@@ -91,7 +91,6 @@ class PartitionFetcher:
     """
 
     def __init__(self, brokers: Brokers, split: Split, settings: FetchSettings) -> None:
-        """Create a fetcher. This sends no request."""
         self._brokers, self._split, self._settings = brokers, split, settings
         self._partition: TopicPartition = (split.topic, split.partition)
         self._sent_request: _SentRequest | None = None
@@ -190,7 +189,6 @@ class PartitionFetcher:
         return first
 
     def _raise_for_code(self, code: int, offset: int, api: ApiKey) -> None:
-        """Raise for an error code."""
         if code == ErrorCode.NONE:
             return
         # UNKNOWN_SERVER_ERROR is retriable for Java's consumer, too: tiered storage may fail for a moment. After an
@@ -219,7 +217,6 @@ class PartitionFetcher:
             raise
 
     def _connect(self, offset: int, seconds: float) -> Connection:
-        """Connect to the partition's leader, or to its preferred replica."""
         replica = self._read_replica()
         self.is_at_replica = replica is not None and replica.node is not None
         if replica is None or replica.node is None:

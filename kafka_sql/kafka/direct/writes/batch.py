@@ -73,7 +73,6 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
         return len(self.content)
 
     @property

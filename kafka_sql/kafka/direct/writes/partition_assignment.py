@@ -30,7 +30,6 @@ class ProducerTopic:
     next_sticky: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Choose the first sticky partition."""
         self.next_sticky = random.randrange(self.partitions)
 
     def sticky_partition(self) -> int:
@@ -71,7 +70,6 @@ class PartitionAssignment:
     is_free: npt.NDArray[np.bool_]
 
     def topic_of(self, row: int) -> ProducerTopic:
-        """Return the topic of a row."""
         return self.topics[0 if self.topic_indices is None else int(self.topic_indices[row])]
 
     def assign_free_rows(self, topic: ProducerTopic, start: int = 0) -> None:
@@ -110,7 +108,6 @@ def assign_partitions(
 
 
 def _per_row(values: Sequence[int], topic_indices: npt.NDArray[np.int32] | None, count: int) -> npt.NDArray[np.int32]:
-    """Return the value of each row's topic."""
     if topic_indices is None:
         return np.full(count, values[0], np.int32)
     per_row: npt.NDArray[np.int32] = np.array(values, np.int32)[topic_indices]

@@ -196,7 +196,6 @@ class DirectProducer:
     def _assign(
         self, keys: ColumnView, topics: pa.StringArray | None, partitions: npt.NDArray[np.int32] | None
     ) -> PartitionAssignment:
-        """Return the partitions of the rows."""
         topic_indices = None
         if topics is None:
             assert self.topic is not None
@@ -212,7 +211,6 @@ class DirectProducer:
             raise self._row_error(KafkaError._UNKNOWN_PARTITION, e.topic.name, e.row) from None
 
     def _make_space(self, columns: ProducedColumns, assignment: PartitionAssignment, row: int) -> None:
-        """Make space for a row that does not fit into the open batch of its partition."""
         topic = assignment.topic_of(row)
         payload, record_size = columns.record_sizes(row)
         if payload > self._max_record:

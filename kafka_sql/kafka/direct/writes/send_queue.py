@@ -53,7 +53,6 @@ class SendQueue:
     _acknowledged_at: float = -math.inf
 
     def append(self, batch: Batch) -> None:
-        """Number a batch and add it."""
         assert self.producer is not None
         if self.producer == NO_PRODUCER:
             batch.write_header(NO_PRODUCER, -1)
@@ -82,7 +81,6 @@ class SendQueue:
         return self.batches[self.in_flight] if can_pipeline and self.in_flight < MAX_IN_FLIGHT else None
 
     def start(self, batch: Batch, connection: Connection) -> None:
-        """Note that a batch is being sent."""
         batch.sends += 1
         batch.tries += 1
         self.in_flight += 1
@@ -160,7 +158,6 @@ class SendQueue:
         return next_sequence(self.batches[0].sequence, records) == self._next_sequence
 
     def restart(self, producer: ProducerIdAndEpoch) -> None:
-        """Renumber all batches, with another producer id or epoch."""
         self.producer, self._next_sequence, self.lost_sequence_code, self.probe = producer, 0, 0, 0
         self._acknowledged_by = None  # the leader does not know the new id or epoch
         batches = list(self.batches)

@@ -107,7 +107,6 @@ class Sender:
 
     @property
     def errors(self) -> int:
-        """How often a broker was unreachable or returned a retriable error."""
         return self._errors + self._leaders.errors
 
     def partition_count(self, topic: str) -> int:
@@ -284,7 +283,6 @@ class Sender:
         return True
 
     def _receive(self, connection: Connection) -> None:
-        """Handle the responses of a connection that have arrived."""
         while (requests := self._in_flight.get(connection)) and connection.has_response():
             sent = requests[0]
             assert sent.request is not None
@@ -301,7 +299,6 @@ class Sender:
                 self._complete(queue, batch, results[batch.topic, batch.partition])
 
     def _complete(self, queue: SendQueue, batch: Batch, result: produce.ProduceResult) -> None:
-        """Handle the result of a batch."""
         code, now = result.code, time.monotonic()
         queue.end()
         # DUPLICATE_SEQUENCE_NUMBER (Kafka 0.11): it was written, and the first response was lost, as in Java's producer
@@ -363,7 +360,6 @@ class Sender:
             self._try_later(queue, error, now)
 
     def _try_later(self, queue: SendQueue, error: Exception, now: float) -> None:
-        """Send the oldest batch of a partition again after a pause."""
         oldest = queue.batches[0]
         if oldest.sends > self._retries:
             code: int = error.code if isinstance(error, RetriableError) else KafkaError._TRANSPORT

@@ -45,7 +45,6 @@ class TopicLeaders:
     """
 
     def __init__(self, config: Mapping[str, str], label: str, backoff: Backoff) -> None:
-        """Configure the requests. This sends none."""
         self._request_timeout, self._connect_timeout = request_timeout(config), connect_timeout(config)
         self._limit = block_limit(config)
         self._label = label
@@ -76,7 +75,6 @@ class TopicLeaders:
         self._stale[topic] = None
 
     def is_loaded(self, topic: str) -> bool:
-        """Return whether the leaders of a topic are known."""
         return topic in self._topics
 
     def must_refresh(self) -> bool:
