@@ -7,7 +7,7 @@ with an open transaction, which ``commit`` commits.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -42,6 +42,7 @@ class TaskCommitMessage(WriterCommitMessage):
     batch: int | None = None
 
 
+@raises_attributes
 class _TableWriter(QuickAckMixin):
     """Implements batch and streaming writes. Instances are pickled and sent to the tasks."""
 
@@ -55,9 +56,10 @@ class _TableWriter(QuickAckMixin):
         self._definition, self._statement_id, self._time_zone = definition, statement_id, time_zone
         self._timeout = transaction_timeout(definition) if definition.is_exactly_once else None  # milliseconds
 
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of a task and return after the last acknowledgement."""
         start_task(self._time_zone)
-        message = self._write_rows(batches)
+        message = self._write_rows(iterator)
         freeze_modules()
         return message
 
@@ -71,53 +73,34 @@ class _TableWriter(QuickAckMixin):
 
         return prepare(self._definition, current_task(self._statement_id), batches, self._timeout)
 
-    def _commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int | None = None) -> None:
+        """Commit a write after all tasks succeeded. Exactly-once: either all its rows become visible or none."""
         if self._timeout is not None:
             driver.commit(self._definition, messages)
         report_batch(self._definition, messages)
         freeze_modules()
 
-    def _abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int | None = None) -> None:
+        """Clean up after a job that failed. At-least-once: acknowledged records stay.
+
+        A micro-batch is written again when the query restarts.
+        """
         if self._timeout is not None:
             driver.abort(self._definition, messages)
 
 
-@raises_attributes
 class BatchWriter(_TableWriter, DataSourceArrowWriter):
     """Writes the rows of an INSERT statement or of ``df.write``."""
 
     def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
         super().__init__(definition, uuid.uuid4().hex, time_zone)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self._write(iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Commit the write after all tasks succeeded. Exactly-once: either all rows become visible or none."""
-        self._commit(messages)
-
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Clean up after a job that failed. At-least-once: acknowledged records stay."""
-        self._abort(messages)
-
-
-@raises_attributes
 class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
     """Writes the rows of each micro-batch."""
 
     def __init__(self, definition: Definition, time_zone: str | None = None) -> None:
         super().__init__(definition, None, time_zone)
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self._write(iterator)
-
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Commit a batch after all tasks succeeded. Exactly-once: either all its rows become visible or none."""
-        self._commit(messages)
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Clean up after a batch that failed or was interrupted. It is written again when the query restarts."""
-        self._abort(messages)
 
 
 def check_sink(definition: Definition, schema: pa.Schema, is_stream: bool = False) -> None:
