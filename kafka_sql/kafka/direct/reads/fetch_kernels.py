@@ -33,6 +33,7 @@ COLUMNS: Final = 8
 COLUMNS_WITH_HEADERS: Final = COLUMNS + 2
 OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH, HEADERS, END = range(COLUMNS_WITH_HEADERS)
 _MIN_HEADER: Final = 2  # bytes of the smallest header
+_INCOMPLETE: Final = 1 << 62  # an address
 
 
 @helper
@@ -58,7 +59,10 @@ def _read_int64(address: int) -> int:
 
 @helper
 def _read_varint(cursor: int, end: int) -> tuple[int, int]:
-    """Read a VARLONG before ``end``. Return it and the next address; address 0 if it is incomplete."""
+    """Read a VARLONG before ``end``. Return it and the next address; 0 and ``_INCOMPLETE`` if it is incomplete.
+
+    That is beyond every address, so what is read after it is incomplete, too: one check at the end suffices.
+    """
     value, shift = types.uint64(0), types.uint64(0)
     while cursor < end and shift < types.uint64(64):
         byte = load(cursor, types.uint8)
@@ -67,17 +71,17 @@ def _read_varint(cursor: int, end: int) -> tuple[int, int]:
         if byte < types.uint8(0x80):
             return types.int64(value >> types.uint64(1)) ^ -types.int64(value & types.uint64(1)), cursor
         shift += types.uint64(7)
-    return types.int64(0), 0
+    return types.int64(0), _INCOMPLETE
 
 
 @helper
 def _read_bytes(cursor: int, end: int) -> tuple[int, int, int]:
     """Read bytes with a length prefix before ``end``. Return their address (0 for null), their size (-1 for null) and
-    the next address; all 0 if they are incomplete.
+    the next address, ``_INCOMPLETE`` if they are incomplete.
     """
     size, cursor = _read_varint(cursor, end)
-    if cursor == 0 or size > end - cursor:
-        return 0, 0, 0
+    if size > end - cursor:
+        return 0, 0, _INCOMPLETE
     if size < 0:
         return 0, -1, cursor
     return cursor, size, cursor + size
@@ -157,16 +161,10 @@ def _is_abort(batch: int, end: int) -> bool:
     type.
     """
     _, cursor = _read_varint(batch + HEADER, end)
-    if cursor == 0:
-        return False
     _, cursor = _read_varint(cursor + 1, end)
-    if cursor == 0:
-        return False
     _, cursor = _read_varint(cursor, end)
-    if cursor == 0:
-        return False
-    key, size, cursor = _read_bytes(cursor, end)
-    return cursor != 0 and size >= 4 and _read_int16(key + 2) == _ABORT
+    key, size, _ = _read_bytes(cursor, end)
+    return size >= 4 and _read_int16(key + 2) == _ABORT
 
 
 @compiled
@@ -209,20 +207,14 @@ def locate_records(
                 timestamp = _read_int64(batch + _LAST_TIME)
             for _ in range(_read_int32(batch + _COUNT)):
                 size, cursor = _read_varint(cursor, end)
-                if cursor == 0 or size < MIN_RECORD - 1 or size > end - cursor:
+                if size < MIN_RECORD - 1 or size > end - cursor:
                     return rows_before, position, MALFORMED
                 record_end = cursor + size
                 time_delta, cursor = _read_varint(cursor + 1, record_end)
-                if cursor == 0:
-                    return rows_before, position, MALFORMED
                 offset_delta, cursor = _read_varint(cursor, record_end)
-                if cursor == 0:
-                    return rows_before, position, MALFORMED
                 key, key_size, cursor = _read_bytes(cursor, record_end)
-                if cursor == 0:
-                    return rows_before, position, MALFORMED
                 value, value_size, cursor = _read_bytes(cursor, record_end)
-                if cursor == 0:
+                if cursor == _INCOMPLETE:
                     return rows_before, position, MALFORMED
                 offset = base + offset_delta
                 if first <= offset < stop:
@@ -257,14 +249,12 @@ def count_headers(starts: np.ndarray, ends: np.ndarray, header_offsets: np.ndarr
     for row in range(len(starts)):
         header_offsets[row] = total
         count, cursor = _read_varint(starts[row], ends[row])
-        if cursor == 0 or count < 0 or count > (ends[row] - cursor) // _MIN_HEADER:
+        if count < 0 or count > (ends[row] - cursor) // _MIN_HEADER:
             return MALFORMED
         for _ in range(count):
             _, name_size, cursor = _read_bytes(cursor, ends[row])
-            if cursor == 0 or name_size < 0:
-                return MALFORMED
             _, _, cursor = _read_bytes(cursor, ends[row])
-            if cursor == 0:
+            if name_size < 0:
                 return MALFORMED
         if cursor != ends[row]:
             return MALFORMED
