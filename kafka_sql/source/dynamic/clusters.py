@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -27,6 +27,7 @@ from kafka_sql.source.dynamic.metadata_service import ClusterMetadata, StreamMet
 _LOG = logging.getLogger("kafka_sql.source")
 
 T = TypeVar("T")
+R = TypeVar("R")
 OpenCluster = Callable[[Mapping[str, str]], Cluster]
 
 
@@ -46,7 +47,6 @@ class Clusters(Cluster):
         self._read_committed = True  # where each cluster's own properties say so
         self._interval = definition.options[dynamic.METADATA_INTERVAL] / 1000
         self._clusters: dict[str, Cluster] = {}
-        self._configs: dict[str, Mapping[str, str]] = {}  # of the clients
         self._metadata: StreamMetadata | None = None
         self._next_refresh = 0.0
         self._failures = 0
@@ -71,7 +71,6 @@ class Clusters(Cluster):
             _LOG.warning("table '%s': %s", self._definition.name, e, extra={"table": self._definition.name})
             return False
         self._failures, self._metadata, self._clusters = 0, new, clusters
-        self._configs = {c: metadata.config for c, metadata in new.clusters.items()}
         old_topics = set() if old is None else _qualified_topics(old)
         new_topics = _qualified_topics(new)
         if old is not None:
@@ -114,37 +113,27 @@ class Clusters(Cluster):
         result: list[TopicPartition] = []
         for cluster_id, cluster in self._clusters.items():
             own = tuple(_without(cluster_id, name) for name in names if cluster_of(name) == cluster_id)
-            existing = None if topics is None else _of_cluster(cluster_id, topics.items())
+            existing = topics and {_without(cluster_id, t): topics[t] for t in topics if cluster_of(t) == cluster_id}
             with _naming(cluster_id):
                 result += [(f"{cluster_id}/{topic}", p) for topic, p in cluster.partitions(own, existing)]
         return sorted(result)
 
     def request_offsets(self, specs: OffsetSpecs, read_committed: bool) -> Mapping[TopicPartition, Callable[[], int]]:
         """Request the offsets of all clusters at the same time."""
-        requests: dict[TopicPartition, Callable[[], int]] = {}
-        for cluster_id, own in self._by_cluster(specs):
-            cluster = self._clusters[cluster_id]
-            own_specs = {partition: specs[f"{cluster_id}/{partition[0]}", partition[1]] for partition in own}
-            with _naming(cluster_id):
-                results = cluster.request_offsets(own_specs, read_committed and cluster.reads_committed)
-            for (topic, partition), result in results.items():
-                requests[f"{cluster_id}/{topic}", partition] = _named(cluster_id, result)
-        return requests
+        responses = self._ask(
+            specs, lambda cluster, own: cluster.request_offsets(own, read_committed and cluster.reads_committed)
+        )
+        return {(f"{c}/{t}", p): _named(c, wait) for c, own in responses.items() for (t, p), wait in own.items()}
 
     def newest_timestamp(self, partitions: Collection[TopicPartition]) -> Callable[[], int | None]:
-        requests = [self._clusters[c].newest_timestamp(own) for c, own in self._by_cluster(partitions)]
-        return lambda: max((t for request in requests if (t := request()) is not None), default=None)
+        requests = self._ask(dict.fromkeys(partitions), lambda cluster, own: cluster.newest_timestamp(list(own)))
+        return lambda: max((t for request in requests.values() if (t := request()) is not None), default=None)
 
     def committed(self, group: str | None, partitions: Collection[TopicPartition]) -> Offsets:
-        return self._collect(partitions, lambda cluster, own: cluster.committed(group, own))
+        return self._collect(dict.fromkeys(partitions), lambda cluster, own: cluster.committed(group, list(own)))
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
-        commits = []
-        for cluster_id, own in self._by_cluster(offsets):
-            own_offsets = {(t, p): offsets[f"{cluster_id}/{t}", p] for t, p in own}
-            with _naming(cluster_id):
-                commits.append(self._clusters[cluster_id].commit(group, own_offsets))
-        return _all_done(commits)
+        return _all_done(self._ask(offsets, lambda cluster, own: cluster.commit(group, own)).values())
 
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
         return self._describe(topics, lambda cluster, own: cluster.topic_ids(own))
@@ -153,13 +142,7 @@ class Clusters(Cluster):
         return self._describe(topics, lambda cluster, own: cluster.describe_topics(own))
 
     def bytes_per_offset(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
-        sizes: dict[TopicPartition, float] = {}
-        for cluster_id, own in self._by_cluster(starts):
-            own_starts = {(t, p): starts[f"{cluster_id}/{t}", p] for t, p in own}
-            with _naming(cluster_id):
-                own_sizes = self._clusters[cluster_id].bytes_per_offset(own_starts)
-            sizes |= {(f"{cluster_id}/{t}", p): size for (t, p), size in own_sizes.items()}
-        return sizes
+        return self._collect(starts, lambda cluster, own: cluster.bytes_per_offset(own))
 
     def locate(self, split: Split) -> Split:
         """Return a split of ``cluster/topic`` with its cluster and the topic's own name."""
@@ -180,40 +163,43 @@ class Clusters(Cluster):
 
     def _client(self, cluster_id: str, metadata: ClusterMetadata) -> Cluster:
         """Return the client of a cluster, a new one if its properties have changed."""
-        if self._configs.get(cluster_id) == metadata.config:
+        known = self._metadata.clusters.get(cluster_id) if self._metadata is not None else None
+        if known is not None and known.config == metadata.config:
             return self._clusters[cluster_id]
         source = SourceCluster(cluster_id, metadata.config)
         with _naming(cluster_id):
             return self._open(client_config(self._definition, ENUMERATOR, source))
 
-    def _by_cluster(self, partitions: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
-        """Return the partitions of each cluster, with the topics' own names. Those of removed clusters are absent."""
+    def _ask(
+        self, items: Mapping[TopicPartition, T], request: Callable[[Cluster, dict[TopicPartition, T]], R]
+    ) -> dict[str, R]:
+        """Send a request to each cluster that still exists, for its partitions with the topics' own names."""
         self._known()
-        groups: dict[str, list[TopicPartition]] = {}
-        for name, partition in partitions:
+        groups: dict[str, dict[TopicPartition, T]] = {}
+        for (name, partition), item in items.items():
             cluster_id = cluster_of(name)
-            groups.setdefault(cluster_id, []).append((_without(cluster_id, name), partition))
-        return [(cluster_id, own) for cluster_id, own in groups.items() if cluster_id in self._clusters]
+            groups.setdefault(cluster_id, {})[_without(cluster_id, name), partition] = item
+        responses: dict[str, R] = {}
+        for cluster_id, own in groups.items():
+            if cluster_id in self._clusters:
+                with _naming(cluster_id):
+                    responses[cluster_id] = request(self._clusters[cluster_id], own)
+        return responses
 
     def _collect(
-        self, partitions: Collection[TopicPartition], request: Callable[[Cluster, list[TopicPartition]], Offsets]
-    ) -> Offsets:
-        offsets: Offsets = {}
-        for cluster_id, own in self._by_cluster(partitions):
-            with _naming(cluster_id):
-                response = request(self._clusters[cluster_id], own)
-            offsets |= {(f"{cluster_id}/{t}", p): offset for (t, p), offset in response.items()}
-        return offsets
+        self,
+        items: Mapping[TopicPartition, T],
+        request: Callable[[Cluster, dict[TopicPartition, T]], Mapping[TopicPartition, R]],
+    ) -> dict[TopicPartition, R]:
+        responses = self._ask(items, request)
+        return {(f"{c}/{t}", p): value for c, own in responses.items() for (t, p), value in own.items()}
 
     def _describe(
-        self, topics: Collection[str], request: Callable[[Cluster, list[str]], Mapping[str, T]]
-    ) -> dict[str, T]:
-        result: dict[str, T] = {}
-        for cluster_id, own in self._by_cluster((topic, 0) for topic in topics):
-            with _naming(cluster_id):
-                response = request(self._clusters[cluster_id], [topic for topic, _ in own])
-            result |= {f"{cluster_id}/{topic}": value for topic, value in response.items()}
-        return result
+        self, topics: Collection[str], request: Callable[[Cluster, list[str]], Mapping[str, R]]
+    ) -> dict[str, R]:
+        partitions = {(topic, 0): None for topic in topics}
+        responses = self._ask(partitions, lambda cluster, own: request(cluster, [topic for topic, _ in own]))
+        return {f"{c}/{topic}": value for c, own in responses.items() for topic, value in own.items()}
 
     def _log_changes(self, old: set[str], new: set[str]) -> None:
         for topics, event in ((new - old, "are new"), (old - new, "are no longer read")):
@@ -259,10 +245,6 @@ def _without(cluster_id: str, name: str) -> str:
     return name.removeprefix(f"{cluster_id}/")
 
 
-def _of_cluster(cluster_id: str, topics: Iterable[tuple[str, T]]) -> dict[str, T]:
-    return {_without(cluster_id, name): value for name, value in topics if cluster_of(name) == cluster_id}
-
-
 @contextmanager
 def _naming(cluster_id: str) -> Iterator[None]:
     """Name the cluster in errors."""
@@ -287,11 +269,9 @@ def _all_done(futures: Collection[Future[None]]) -> Future[None]:
     errors: list[BaseException] = []
 
     def on_done(future: Future[None]) -> None:
-        error = future.exception()
         with lock:
-            if error is not None:
-                errors.append(error)
             pending[0] -= 1
+            errors.extend(filter(None, [future.exception()]))
             is_last = pending[0] == 0
         if is_last and errors:
             result.set_exception(errors[0])
