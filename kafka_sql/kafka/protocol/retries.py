@@ -11,6 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_sql.errors import BrokerUnreachableError
@@ -29,8 +30,29 @@ from kafka_sql.kafka.protocol.errors import RetriableError
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
-_BACKOFF: Final = 0.02  # seconds
-_MAX_BACKOFF: Final = 1.0
+
+@dataclass(frozen=True)
+class Backoff:
+    """How long to wait before a retry, in seconds. The wait doubles with each failure.
+
+    It varies by a fifth, so that clients that failed together do not retry together.
+    """
+
+    first: float
+    longest: float
+
+    def seconds(self, failures: int) -> float:
+        """Return the wait after so many failures in a row."""
+        return min(self.first * 2.0 ** min(failures - 1, 30), self.longest) * random.uniform(0.8, 1.2)
+
+
+_BACKOFF: Final = Backoff(0.02, 1.0)
+
+
+def backoff_setting(config: Mapping[str, str], key: str, first_ms: int, longest_ms: int) -> Backoff:
+    """Return the setting of ``key`` with the suffixes ``.ms`` and ``.max.ms``, or else these defaults."""
+    first, longest = (int(config.get(f"{key}{end}", ms)) for end, ms in ((".ms", first_ms), (".max.ms", longest_ms)))
+    return Backoff(first / 1000, longest / 1000)
 
 
 class TimeLimit(NamedTuple):
@@ -88,7 +110,7 @@ class Retries:
             limit: returns the time limit, which may grow when a broker responds.
         """
         self._request, self._servers, self._limit = request, servers, limit
-        self._began, self._backoff = time.monotonic(), _BACKOFF
+        self._began, self._failures = time.monotonic(), 0
 
     def remaining(self) -> float:
         """Return the seconds until the request is given up; negative after that."""
@@ -106,9 +128,8 @@ class Retries:
         if self.remaining() <= 0:
             raise self.error(reason) from error
         _LOG.debug("%s: retrying: %s", self._request, reason)
-        # clients that failed together do not retry together
-        time.sleep(min(self._backoff * random.uniform(0.8, 1.2), max(self.remaining(), 0)))
-        self._backoff = min(self._backoff * 2, _MAX_BACKOFF)
+        self._failures += 1
+        time.sleep(min(_BACKOFF.seconds(self._failures), max(self.remaining(), 0)))
 
     def error(self, reason: str) -> BrokerUnreachableError:
         """Return the error of a request that is given up."""

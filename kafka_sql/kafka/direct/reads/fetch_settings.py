@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, api_timeout
-from kafka_sql.kafka.direct.backoff import Backoff, backoff_setting
-from kafka_sql.kafka.protocol.retries import request_timeout
+from kafka_sql.kafka.protocol.retries import Backoff, backoff_setting, request_timeout
 
 _MAX_RESPONSE: Final = 4 << 20  # bytes of records per response; the next response arrives while one is decoded
 _MAX_BATCH: Final = 100_000_000

@@ -8,9 +8,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, Batch, ProducerIdAndEpoch, next_sequence
 from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.retries import Backoff
 
 MAX_IN_FLIGHT: Final = 5  # brokers remember the last five batches of a producer (KIP-98)
 _KNOWN_SECONDS: Final = 1.0  # after an acknowledgment, how long the leader is assumed to remember the producer

@@ -19,7 +19,6 @@ from confluent_kafka import KafkaError
 from kafka_sql.errors import BrokerError, DeliveryError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.direct.backoff import backoff_setting
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, Batch
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState
@@ -32,6 +31,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
 from kafka_sql.kafka.protocol.messages import Request
+from kafka_sql.kafka.protocol.retries import backoff_setting
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -12,7 +12,6 @@ from confluent_kafka import KafkaError
 
 from kafka_sql.kafka.config.properties import connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.addresses import Address
 from kafka_sql.kafka.protocol.codec import ApiKey
@@ -20,7 +19,7 @@ from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
 from kafka_sql.kafka.protocol.metadata import TopicMetadata
-from kafka_sql.kafka.protocol.retries import block_limit, request_timeout
+from kafka_sql.kafka.protocol.retries import Backoff, block_limit, request_timeout
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.kafka.direct.backoff import Backoff
 from kafka_sql.kafka.direct.writes import send_queue, sender
 from kafka_sql.kafka.direct.writes.batch import NO_PRODUCER, Batch, ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.writes.send_queue import SendQueue
@@ -20,6 +19,7 @@ from kafka_sql.kafka.direct.writes.transaction_manager import TransactionManager
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.produce import ProduceResult
+from kafka_sql.kafka.protocol.retries import Backoff
 from tests.model import transactions
 from tests.model.history import WRITTEN_AGAIN, History, Step, find_violation, generate, run
 
