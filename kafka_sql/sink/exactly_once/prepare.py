@@ -82,8 +82,16 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
         DeliveryError: a record was not acknowledged; the transaction is aborted.
         TransactionError: the brokers rejected the transaction.
     """
-    running_digest = _RunningDigest()
-    rows = running_digest.digest_batches(batch for batch in batches if batch.num_rows)
+    rows_digest = 0
+
+    def digested() -> Iterator[pa.RecordBatch]:
+        nonlocal rows_digest
+        for batch in batches:
+            if batch.num_rows:
+                rows_digest = digest(batch, rows_digest)
+                yield batch
+
+    rows = digested()
     empty = PreparedTransaction(task.partition, 0, None, 0, task.run, task.query, task.batch)
     if not can_use_direct(definition):  # librdkafka's producer may only be opened if there are rows
         first_batch = next(rows, None)
@@ -100,7 +108,7 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
     if not stats.rows:
         return empty
     return PreparedTransaction(
-        task.partition, stats.rows, transaction, running_digest.value, task.run, task.query, task.batch, stats, hint
+        task.partition, stats.rows, transaction, rows_digest, task.run, task.query, task.batch, stats, hint
     )
 
 
@@ -109,17 +117,6 @@ def _transactional_id(definition: Definition, task: Task) -> str:
     if definition.options[opt.TRANSACTION_NAMING] == opt.POOLING:
         return transactional_ids.pooling_id(prefix, task.run, task.batch)
     return transactional_ids.incrementing_id(prefix, task.run, task.batch, task.partition, task.attempt)
-
-
-class _RunningDigest:
-    """Computes the digest of batches while they are consumed."""
-
-    value = 0
-
-    def digest_batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self.value = digest(batch, self.value)
-            yield batch
 
 
 def digest(batch: pa.RecordBatch, previous: int = 0) -> int:
