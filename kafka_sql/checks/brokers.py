@@ -16,7 +16,7 @@ from kafka_sql.kafka.admin.descriptions import TopicState, describe_topics
 from kafka_sql.kafka.config import sasl
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.exactly_once.timeout import transaction_timeout
+from kafka_sql.sink.exactly_once.driver import transaction_timeout
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id, task_prefix
 from kafka_sql.source.enumerator.partitions import list_partitions
 

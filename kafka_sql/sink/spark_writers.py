@@ -21,7 +21,7 @@ from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.task import query_and_batch, start_task
 from kafka_sql.runtime.workers import QuickAckMixin, freeze_modules
 from kafka_sql.sink.exactly_once import driver
-from kafka_sql.sink.exactly_once.timeout import transaction_timeout
+from kafka_sql.sink.exactly_once.driver import transaction_timeout
 from kafka_sql.sink.metadata import resolve_metadata_columns
 from kafka_sql.sink.partitioner import load_partitioner
 from kafka_sql.sink.topics import ensure_topics_exist

@@ -255,23 +255,6 @@ class Committer:
             _LOG.warning("transactions stay open until the next start: %s", e)
 
 
-def abort_failed_job(config: Mapping[str, str], messages: Sequence[PreparedTransaction | None]) -> None:
-    """Abort the transactions of a job that failed.
-
-    If all tasks succeeded, the driver may already have decided, so nothing is aborted. No other writer is fenced.
-    """
-    ids = [m.transaction for m in messages if m is not None and m.transaction is not None]
-    if not ids or all(m is not None for m in messages):
-        return
-    transactions = TransactionAdmin(config)
-    try:
-        abort_all(transactions, ids)
-    except BrokerError as e:
-        _LOG.warning("transactions stay open until the next start: %s", e)
-    finally:
-        transactions.close()
-
-
 def _is_same_transaction(decided: DecidedTransaction, description: TransactionDescription | None) -> bool:
     """Return whether an open transaction is the decided one, not a later one with the same pooled id."""
     return description is not None and (description.producer_id, description.producer_epoch) == (

@@ -13,8 +13,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, InvalidOptionError, StatementError, UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import Cluster, cached_cluster
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.exactly_once.driver import check_query
-from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
+from kafka_sql.sink.exactly_once.driver import check_query, check_trigger_interval
 from kafka_sql.sink.spark_writers import check_sink
 from kafka_sql.source.changelog_checks import check_stream_read
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster

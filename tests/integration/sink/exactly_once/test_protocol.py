@@ -15,7 +15,8 @@ from kafka_sql.errors import WriterFencedError
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
 from kafka_sql.kafka.librdkafka.producer_clients import open_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
-from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
+from kafka_sql.sink.exactly_once.committer import Committer
+from kafka_sql.sink.exactly_once.driver import abort
 from tests.kills.simulated_query import ROWS, SimulatedQuery
 from tests.transaction_writers import (
     DriverDied,
@@ -170,7 +171,7 @@ def test_a_failed_job_of_a_zombie_aborts_only_its_transactions(sink: WriterHarne
     zombie, active = sink.driver(), sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     old, new = zombie.prepare_batch(0, 2), active.prepare_batch(0, 3)
-    abort_failed_job(zombie.sink.client_config, [*old, None])
+    abort(zombie.sink, [*old, None])
     assert sorted(sink.open()) == sorted(str(m.transaction) for m in new)
     active.committer.commit(0, new)
     assert sink.numbers(ROWS) == rows(1)
@@ -180,7 +181,7 @@ def test_a_job_whose_tasks_all_succeeded_is_not_aborted(sink: WriterHarness) -> 
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = driver.prepare_batch(0, 2)
-    abort_failed_job(driver.sink.client_config, prepared)  # Spark does this after commit() raised an error
+    abort(driver.sink, prepared)  # Spark does this after commit() raised an error
     assert len(sink.open()) == 2
 
 

@@ -19,7 +19,7 @@ from kafka_sql.kafka.protocol import metadata, transaction_admin, transactions
 from kafka_sql.kafka.protocol.metadata import Metadata, TopicMetadata
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transactions import ActiveProducer, Outcome, TransactionDescription
-from kafka_sql.sink.exactly_once import committer, driver, end_transactions, errors, prepare, timeout, transactional_ids
+from kafka_sql.sink.exactly_once import committer, driver, end_transactions, errors, prepare, transactional_ids
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 from kafka_sql.sink.exactly_once.records import DecidedTransaction, Decision, PreparedTransaction, Writer
 from kafka_sql.table.table import Column, Table
@@ -113,9 +113,9 @@ def table(**properties: str) -> Definition:
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     def set_limit(milliseconds: str | None) -> None:
-        monkeypatch.setattr(timeout, "_broker_limits", {})
-        monkeypatch.setattr(timeout, "broker_setting", lambda *_: milliseconds)
-        monkeypatch.setattr(timeout.TransactionAdmin, "require_support", lambda _: None)
+        monkeypatch.setattr(driver, "_broker_limits", {})
+        monkeypatch.setattr(driver, "broker_setting", lambda *_: milliseconds)
+        monkeypatch.setattr(driver.TransactionAdmin, "require_support", lambda _: None)
 
     return set_limit
 
@@ -134,20 +134,20 @@ def test_transaction_timeout_is_the_option_or_the_limit(
     limit: Callable[[str | None], None], brokers: str | None, option: str | None, expected: int
 ) -> None:
     limit(brokers)
-    assert timeout.transaction_timeout(table(**{"transaction_timeout_ms": option} if option else {})) == expected
+    assert driver.transaction_timeout(table(**{"transaction_timeout_ms": option} if option else {})) == expected
 
 
 def test_a_timeout_beyond_the_brokers_limit(limit: Callable[[str | None], None]) -> None:
     limit("60000")
     with pytest.raises(InvalidOptionError, match=r"'60001' exceeds the brokers' .* '60000'\. Lower it"):
-        timeout.transaction_timeout(table(transaction_timeout_ms="60001"))
+        driver.transaction_timeout(table(transaction_timeout_ms="60001"))
 
 
 def test_a_timeout_below_the_trigger_interval_is_rejected() -> None:
-    timeout.check_trigger_interval(table(transaction_timeout_ms="60000"), 60_000)
-    timeout.check_trigger_interval(table(), 10**9)
+    driver.check_trigger_interval(table(transaction_timeout_ms="60000"), 60_000)
+    driver.check_trigger_interval(table(), 10**9)
     with pytest.raises(InvalidOptionError, match=r"less than .*interval' = '60001 ms'"):
-        timeout.check_trigger_interval(table(transaction_timeout_ms="60000"), 60_001)
+        driver.check_trigger_interval(table(transaction_timeout_ms="60000"), 60_001)
 
 
 def context(monkeypatch: pytest.MonkeyPatch, **properties: str) -> None:
@@ -240,14 +240,14 @@ def test_failed_aborts_are_left_to_the_next_start(
     def unavailable(*_: object) -> None:
         raise BrokerError("away")
 
-    monkeypatch.setattr(committer, "abort_all", unavailable)
+    monkeypatch.setattr(driver, "abort_all", unavailable)
     monkeypatch.setattr(transaction_admin.TransactionAdmin, "close", lambda _: closed.append(1))
-    committer.abort_failed_job(table().client_config, [prepared_transaction(1), None])
+    driver.abort(table(), [prepared_transaction(1), None])
     assert "transactions stay open until the next start: [BROKER] away" in caplog.text
     assert len(closed) == 1
     # all tasks succeeded: the driver may have decided
-    committer.abort_failed_job(table().client_config, [prepared_transaction(1), prepared_transaction(1)])
-    committer.abort_failed_job(table().client_config, [None])
+    driver.abort(table(), [prepared_transaction(1), prepared_transaction(1)])
+    driver.abort(table(), [None])
     assert len(closed) == 1
 
 
