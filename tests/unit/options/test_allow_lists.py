@@ -26,7 +26,7 @@ from kafka_sql.options.callables import import_callable
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.sink.partitioner import load_partitioner
 from kafka_sql.source.client_config import task_client_config
-from kafka_sql.source.enumerator.offsets_initializer import call_offsets_initializer
+from kafka_sql.source.enumerator.starting_offsets import call_offsets_initializer
 from tests.batch_read import define_table
 from tests.topics import Topics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -70,7 +70,6 @@ class Brokers(CachedClient):
         replicas: the replica to fetch a partition from, if it is not the leader.
     """
 
-    config: Mapping[str, str] = field(repr=False)
     connections: ConnectionPool
     metadata: dict[str, tuple[Metadata, float]] = field(default_factory=dict)
     replicas: dict[TopicPartition, ReadReplica] = field(default_factory=dict)

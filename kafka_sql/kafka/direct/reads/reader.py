@@ -81,8 +81,33 @@ def read_columnar_or_raise(
     obstacle = find_read_obstacle(config)
     if obstacle is not None:
         raise UnsupportedReadError(split.start, obstacle, is_lasting=False)
+    settings = fetch_settings(config, size.max_bytes)
     with _CACHE.lease(config) as brokers:
-        yield from _read(brokers, split, fields, size, on_data_loss)
+        fetcher = PartitionFetcher(brokers, split, settings)
+        position = split.start
+        while position < split.stop:
+            response = _wait_for_batches(fetcher, split, position, settings)
+            if response is None:
+                position = _skip_deleted(fetcher, split, position, settings, on_data_loss)
+                continue
+            result, batches = response
+            _log_direct(split.topic)
+            try:
+                damaged = batches.find_wrong_checksum(split.stop) if settings.check_crcs else None
+                if damaged is not None:
+                    position = max(position, damaged)
+                    raise MalformedResponse("the checksum of a record batch is wrong")
+                is_readable = batches.is_supported and not batches.is_damaged
+                if is_readable and batches.next_offset < split.stop:
+                    fetcher.send_ahead(batches.next_offset, settings.short_wait_ms)
+                for columns, next_position in batches.locate(
+                    position, split.stop, result.aborted, settings.max_batch, fields
+                ):
+                    for start, end in split_runs(columns, size.max_rows, size.max_bytes):
+                        yield to_records(columns[:, start:end], fields)
+                    position = next_position
+            except MalformedResponse as e:
+                raise FetchError(f"{split.describe_offset(position)}: {e}.", **split.at(position)) from None
 
 
 def _log_fallback(split: Split, offset: int, reason: str) -> None:
@@ -106,43 +131,12 @@ def _remember(entries: dict[tuple[str, str], T], key: tuple[str, str], value: T)
 
 
 def _open_brokers(config: Mapping[str, str], stack: ExitStack) -> Brokers:
-    brokers = Brokers(config, ConnectionPool(config))
+    brokers = Brokers(ConnectionPool(config))
     stack.callback(brokers.connections.close)
     return brokers
 
 
 _CACHE: Final = ClientCache(_open_brokers)
-
-
-def _read(
-    brokers: Brokers, split: Split, fields: RecordFields, size: BatchSize, on_data_loss: DataLossHandler
-) -> Iterator[Records]:
-    settings = fetch_settings(brokers.config, size.max_bytes)
-    fetcher = PartitionFetcher(brokers, split, settings)
-    position = split.start
-    while position < split.stop:
-        response = _wait_for_batches(fetcher, split, position, settings)
-        if response is None:
-            position = _skip_deleted(fetcher, split, position, settings, on_data_loss)
-            continue
-        result, batches = response
-        _log_direct(split.topic)
-        try:
-            damaged = batches.find_wrong_checksum(split.stop) if settings.check_crcs else None
-            if damaged is not None:
-                position = max(position, damaged)
-                raise MalformedResponse("the checksum of a record batch is wrong")
-            is_readable = batches.is_supported and not batches.is_damaged
-            if is_readable and batches.next_offset < split.stop:
-                fetcher.send_ahead(batches.next_offset, settings.short_wait_ms)
-            for columns, next_position in batches.locate(
-                position, split.stop, result.aborted, settings.max_batch, fields
-            ):
-                for start, end in split_runs(columns, size.max_rows, size.max_bytes):
-                    yield to_records(columns[:, start:end], fields)
-                position = next_position
-        except MalformedResponse as e:
-            raise FetchError(f"{split.describe_offset(position)}: {e}.", **split.at(position)) from None
 
 
 def _wait_for_batches(

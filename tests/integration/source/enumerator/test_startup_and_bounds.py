@@ -12,8 +12,8 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
-from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
 from kafka_sql.source.enumerator.splits import plan_batch
+from kafka_sql.source.enumerator.starting_offsets import OffsetsRetriever
 from kafka_sql.source.reader.split_reader import SplitReader
 from kafka_sql.table.table import Column, Table
 from tests.batch_read import commit, define_table, offsets, planned_ranges
