@@ -5,7 +5,6 @@ Gaps inside the log are not data loss: compaction, aborted transactions and tran
 
 from __future__ import annotations
 
-import logging
 from typing import NamedTuple
 
 from kafka_sql.definition import Definition
@@ -14,8 +13,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.split import DataLossHandler
 from kafka_sql.kafka.topic_partition import Offsets
 from kafka_sql.options import connector as opt
-
-_LOG = logging.getLogger("kafka_sql.source")
+from kafka_sql.source.table_log import warn
 
 
 class LostRange(NamedTuple):
@@ -46,16 +44,17 @@ def report_data_loss(definition: Definition, ranges: list[LostRange]) -> None:
         f"{min(r.available, r.stop) - r.start} offsets are lost"
         for r in ranges
     )
-    message = f"Table '{definition.name}': records were deleted before they could be read (retention?). {details}."
+    message = f"records were deleted before they could be read (retention?). {details}."
     if definition.options[opt.FAIL_ON_DATA_LOSS]:
         raise DataLossError(
-            f"{message} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with the available records.",
+            f"Table '{definition.name}': {message} "
+            f"Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with the available records.",
             topic=ranges[0].topic,
             partition=ranges[0].partition,
             offset=ranges[0].start,
             table=definition.name,
         )
-    _LOG.warning("%s", message, extra={"table": definition.name})
+    warn(definition.name, "%s", message)
 
 
 def clamp_to_log_start(

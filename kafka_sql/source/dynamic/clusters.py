@@ -5,7 +5,6 @@ Kafka's topic names have no slash. So planners, limits and checkpoints work as w
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
@@ -23,8 +22,7 @@ from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import dynamic
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.dynamic.metadata_service import ClusterMetadata, StreamMetadata, look_up_streams
-
-_LOG = logging.getLogger("kafka_sql.source")
+from kafka_sql.source.table_log import warn
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,13 +66,15 @@ class Clusters(Cluster):
             self._failures += 1
             if old is None or self._failures > self._definition.options[dynamic.METADATA_FAILURES]:
                 raise e.with_prefix("Fetching subscribed Kafka streams failed. ") from e.__cause__
-            _LOG.warning("table '%s': %s", self._definition.name, e, extra={"table": self._definition.name})
+            warn(self._definition.name, "%s", e)
             return False
         self._failures, self._metadata, self._clusters = 0, new, clusters
         old_topics = set() if old is None else _qualified_topics(old)
         new_topics = _qualified_topics(new)
-        if old is not None:
-            self._log_changes(old_topics, new_topics)
+        for topics, event in ((new_topics - old_topics, "are new"), (old_topics - new_topics, "are no longer read")):
+            if topics and old is not None:
+                names = ", ".join(sorted(topics))
+                warn(self._definition.name, "topics %s of the metadata service %s", names, event)
         return old is None or old_topics != new_topics
 
     def configs(self) -> Mapping[str, Mapping[str, str]]:
@@ -200,17 +200,6 @@ class Clusters(Cluster):
         partitions = {(topic, 0): None for topic in topics}
         responses = self._ask(partitions, lambda cluster, own: request(cluster, [topic for topic, _ in own]))
         return {f"{c}/{topic}": value for c, own in responses.items() for topic, value in own.items()}
-
-    def _log_changes(self, old: set[str], new: set[str]) -> None:
-        for topics, event in ((new - old, "are new"), (old - new, "are no longer read")):
-            if topics:
-                _LOG.warning(
-                    "table '%s': topics %s of the metadata service %s",
-                    self._definition.name,
-                    ", ".join(sorted(topics)),
-                    event,
-                    extra={"table": self._definition.name},
-                )
 
 
 @contextmanager

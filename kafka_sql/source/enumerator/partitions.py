@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 
@@ -13,8 +12,7 @@ from kafka_sql.kafka.topic_partition import INTERNAL_TOPICS, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.source.dynamic.clusters import Clusters
-
-_LOG = logging.getLogger("kafka_sql.source")
+from kafka_sql.source.table_log import warn
 
 
 def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
@@ -32,12 +30,7 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
         pattern = compile_java_pattern(options.get(opt.TOPIC_PATTERN) or "")
         topics = tuple(t for t in existing_topics if pattern.fullmatch(t) and t not in INTERNAL_TOPICS)
         if not topics:
-            _LOG.warning(
-                "table '%s': no topic matches the pattern '%s'",
-                definition.name,
-                pattern.pattern,
-                extra={"table": definition.name},
-            )
+            warn(definition.name, "no topic matches the pattern '%s'", pattern.pattern)
     if ignores_missing:
         topics = tuple(t for t in topics if t in existing_topics)
     try:

@@ -4,7 +4,6 @@ the user-defined function of ``scan.startup.offsets-initializer`` = ``module:cal
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from kafka_sql.options import positions as sentinels
 from kafka_sql.options.callables import import_callable
 from kafka_sql.options.positions import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
+from kafka_sql.source.table_log import warn
 
-_LOG = logging.getLogger("kafka_sql.source")
 _EARLIEST = ("earliest", "smallest", "beginning")  # values of Java and of librdkafka
 _LATEST = ("latest", "largest", "end")
 
@@ -66,9 +65,7 @@ def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, 
         f"{topic}[{partition}]@{offset} (the log ends at {ends[topic, partition]})"
         for (topic, partition), offset in sorted(out_of_range.items())
     )
-    _LOG.warning(
-        "table '%s': start offsets are out of range: %s", definition.name, details, extra={"table": definition.name}
-    )
+    warn(definition.name, "start offsets are out of range: %s", details)
     return {**starts, **apply_offset_reset(definition, cluster, list(out_of_range), "earliest")}
 
 

@@ -18,6 +18,7 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic, DeadLetterWriter
 from kafka_sql.source.reader.record_counters import count_bad_records
+from kafka_sql.source.table_log import warn
 
 _LOG = logging.getLogger("kafka_sql.source")
 _MAX_LOGGED: Final = 10  # errors of a split that are logged individually
@@ -63,7 +64,7 @@ class BadRecordHandler:
             self._writer.write(records.take(np.array([e.row for e in errors], np.int64)), errors)
         elif self._definition.options[opt.ERROR_HANDLING] == opt.LOG:
             for error in errors[: max(0, _MAX_LOGGED - self._count)]:
-                _LOG.warning("table '%s': skipped a record: %s", self._definition.name, error, extra=self._log_fields())
+                warn(self._definition.name, "skipped a record: %s", error, **self._log_fields)
         self._count += len(errors)
         if not self._definition.has_error_column:
             count_bad_records(self._definition.accumulator_id, len(errors), dead_lettered=self._writer is not None)
@@ -71,16 +72,17 @@ class BadRecordHandler:
     def log_summary(self) -> None:
         """Log how many records of the split could not be decoded."""
         if self._count and not self._definition.has_error_column:
-            _LOG.warning(
-                "table '%s': %d records of %s[%d] between offsets %d and %d could not be decoded and were %s",
+            warn(
                 self._definition.name,
+                "%d records of %s[%d] between offsets %d and %d could not be decoded and were %s",
                 self._count,
                 self._split.qualified_topic,
                 self._split.partition,
                 self._split.start,
                 self._split.stop,
                 self._describe_outcome(),
-                extra={**self._log_fields(), "offset": self._split.start},
+                **self._log_fields,
+                offset=self._split.start,
             )
 
     def _describe_outcome(self) -> str:
@@ -92,12 +94,9 @@ class BadRecordHandler:
         hint = f"/*+ OPTIONS('{opt.ERROR_TARGET.key}' = '{name}') */"
         return f"skipped. A batch read writes no dead letters, except with the hint {hint}"
 
+    @property
     def _log_fields(self) -> dict[str, str | int]:
-        return {
-            "table": self._definition.name,
-            "topic": self._split.qualified_topic,
-            "partition": self._split.partition,
-        }
+        return {"topic": self._split.qualified_topic, "partition": self._split.partition}
 
 
 @contextmanager

@@ -7,7 +7,6 @@ statement sets the topic.
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -29,9 +28,9 @@ from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.task import query_id
+from kafka_sql.source.table_log import warn
 
 HEADER_PREFIX: Final = "__kafka_sql.errors."
-_LOG = logging.getLogger("kafka_sql.source")
 _MAX_SECONDS_AHEAD: Final = 1_800
 _MAX_SEARCHED: Final = 100_000  # offsets per partition of a dead letter topic, from its end
 
@@ -103,13 +102,11 @@ class DeadLetterWriter:
                     if expected.items() <= values.items():
                         self._written.append(int(values[HEADER_PREFIX + "offset"]))
         except BrokerError as e:
-            _LOG.warning(
-                "table '%s': dead letters that this query may have written are written again, because topic '%s' "
-                "cannot be read: %s",
+            reason = f"topic '{self.topic.name}' cannot be read: {e}"
+            warn(
                 self._definition.name,
-                self.topic.name,
-                e,
-                extra={"table": self._definition.name},
+                "dead letters that this query may have written are written again, because %s",
+                reason,
             )
 
 

@@ -29,12 +29,7 @@ class RowOrigins:
 
     _key_rows: pa.Array | None
     _value_rows: pa.Array | None
-    _records: pa.Array | None
-
-    @property
-    def record_indices(self) -> pa.Array | None:
-        """The index of each row's record; None if each record is one row."""
-        return self._records
+    records: pa.Array | None
 
     def take_keys(self, columns: list[pa.Array]) -> list[pa.Array]:
         return _take(columns, self._key_rows)
@@ -45,14 +40,14 @@ class RowOrigins:
     def order_rows(self, offsets: pa.Array) -> pa.Array:
         """Return a number per row that increases in reading order, for the offsets of the records."""
         order = np.asarray(self.take_records(offsets)) << _PLACE_BITS
-        if self._records is not None:
-            records = np.asarray(self._records)
+        if self.records is not None:
+            records = np.asarray(self.records)
             order += np.arange(len(records)) - np.searchsorted(records, records)  # the row's place in its record
         return pa.array(order, pa.int64())
 
     def take_records(self, column: pa.Array) -> pa.Array:
         """Return a column with one value per record, aligned with the rows."""
-        return _take([column], self._records)[0]
+        return _take([column], self.records)[0]
 
 
 EACH_RECORD: Final = RowOrigins(None, None, None)  # each record is one row

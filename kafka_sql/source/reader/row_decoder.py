@@ -146,8 +146,8 @@ class RowDecoder:
             if not c.from_format:
                 columns[c.name], misfits = c.convert(read_metadata(c.key, records, self.split), self.time_zone)
                 errors += misfits
-        if errors and origins.record_indices is not None:
-            with_rows = set(origins.record_indices.to_pylist())
+        if errors and origins.records is not None:
+            with_rows = set(origins.records.to_pylist())
             errors = [e for e in errors if e.row in with_rows]
         return errors
 
@@ -237,7 +237,7 @@ class TolerantRowDecoder(RowDecoder):
         self._handler.handle(records, new_errors)
         if not self._emits_error_rows:
             return rows
-        batch = _concat(self.schema, rows.batch, self._error_rows(records, new_errors))
+        batch = pa.concat_batches([rows.batch, self._error_rows(records, new_errors)])
         origins = rows.origins.take_records(pa.array(range(len(records.offsets)), pa.int64()))
         origins = pa.concat_arrays([origins, pa.array([e.row for e in new_errors], pa.int64())])
         return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
@@ -256,12 +256,7 @@ class TolerantRowDecoder(RowDecoder):
         for c in self.metadata:
             if c.key == ERROR:
                 columns[c.name] = pa.array([str(e) for e in errors], pa.string()).cast(self.schema.field(c.name).type)
-        return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-
-
-def _concat(schema: pa.Schema, *batches: pa.RecordBatch) -> pa.RecordBatch:
-    columns = [pa.concat_arrays(arrays) for arrays in zip(*(batch.columns for batch in batches), strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+        return self._batch(columns)
 
 
 def decode_in_parts(decode: Callable[[Records], T], records: Records) -> Iterator[T]:

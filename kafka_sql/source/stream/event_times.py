@@ -17,6 +17,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.runtime import arrow_compute as pc
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.stream.event_time_order import UNKNOWN_TIME, EventTimeOrder, EventTimes, Numbers
+from kafka_sql.source.table_log import warn
 from kafka_sql.table.table import Column
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class EventTimeReader:
         for name in self._source.path[1:]:
             values = pc.struct_field(values, name)
         times = to_microseconds(values, self._source.unit)
-        indices = rows.origins.record_indices
+        indices = rows.origins.records
         if indices is None:
             return times
         latest = np.full(len(records.offsets), UNKNOWN_TIME)
@@ -125,17 +126,15 @@ class EventTimeReader:
         self._is_logged = True
         name, watermark = self._definition.name, self._definition.table.watermark
         assert watermark is not None
-        log_fields = {"table": name}
         if self._column is not None:
-            _LOG.info("table '%s': partitions are read in the order of '%s'", name, watermark.column, extra=log_fields)
+            fields = {"table": name}
+            _LOG.info("table '%s': partitions are read in the order of '%s'", name, watermark.column, extra=fields)
             return
-        _LOG.warning(
-            "table '%s': partitions are read in the order of Kafka's timestamps, because the order of '%s' cannot be "
-            "determined from its expression. Rows can be late if it differs from them by more than the watermark's "
-            "delay",
+        warn(
             name,
+            "partitions are read in the order of Kafka's timestamps, because the order of '%s' cannot be determined "
+            "from its expression. Rows can be late if it differs from them by more than the watermark's delay",
             watermark.column,
-            extra=log_fields,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 
 from kafka_sql.definition import Definition
@@ -15,8 +14,7 @@ from kafka_sql.source.data_loss import clamp_to_log_start
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
 from kafka_sql.source.enumerator.starting_offsets import resolve_new_starts
 from kafka_sql.source.stream.stream_offset import StreamOffset
-
-_LOG = logging.getLogger("kafka_sql.source")
+from kafka_sql.source.table_log import warn
 
 
 def resolve_batch_starts(
@@ -71,9 +69,7 @@ def resolve_resume(
     ):
         if partitions:
             names = ", ".join(f"{t}[{p}]" for t, p in partitions)
-            _LOG.warning(
-                "table '%s': partitions %s %s", definition.name, names, event, extra={"table": definition.name}
-            )
+            warn(definition.name, "partitions %s %s", names, event)
     return ends, cluster.earliest(recreated)
 
 
@@ -96,12 +92,8 @@ def keep_subscribed(definition: Definition, cluster: Cluster, offset: StreamOffs
             topic=removed[0],
             table=definition.name,
         )
-    _LOG.warning(
-        "table '%s': the offsets of topics %s are dropped, because the metadata service no longer returns them",
-        definition.name,
-        ", ".join(removed),
-        extra={"table": definition.name},
-    )
+    reason = "because the metadata service no longer returns them"
+    warn(definition.name, "the offsets of topics %s are dropped, %s", ", ".join(removed), reason)
     return _keep_topics(offset, topics)
 
 

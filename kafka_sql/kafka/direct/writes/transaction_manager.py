@@ -40,7 +40,15 @@ class TransactionManager:
     def begin(self) -> None:
         """Request a producer id. The coordinator aborts the open transaction of the transactional id."""
         request = transactions.init_producer_id(self._id, int(self._config[TRANSACTION_TIMEOUT]))
-        self._wait = self._check_begun(self._coordinator.ask_async(request, transactions.read_init_producer_id))
+        wait = self._coordinator.ask_async(request, transactions.read_init_producer_id)
+
+        def check() -> None:
+            code, producer_id, epoch = wait()
+            if code != ErrorCode.NONE:
+                raise begin_transaction_error(self._id, code, error_text(code), self._config)
+            self._producer = ProducerIdAndEpoch(producer_id, epoch, self._id)
+
+        self._wait = check
 
     def is_idle(self) -> bool:
         """Return whether no response is outstanding."""
@@ -72,7 +80,15 @@ class TransactionManager:
             )
 
         request = transactions.add_partitions_to_txn(self._id, producer_id, epoch, topic, new_partitions)
-        self._wait = self._check_added(topic, self._coordinator.ask_async(request, read))
+        wait = self._coordinator.ask_async(request, read)
+
+        def check() -> None:
+            code, partition = wait()
+            if code != ErrorCode.NONE:
+                where = f"{self._label}{topic}[{partition}]"
+                raise delivery_error(code, where, f"Transaction '{self._id}'.", topic=topic, partition=partition)
+
+        self._wait = check
         self._added.update((topic, partition) for partition in new_partitions)
 
     def add_partitions(self, topic: str, partitions: Collection[int]) -> None:
@@ -121,24 +137,6 @@ class TransactionManager:
         with contextlib.suppress(OSError, EOFError, RetriableError, BrokerError):
             request = transactions.bump_producer_epoch(self._id, current)
             self._coordinator.ask_once(request, transactions.read_init_producer_id)
-
-    def _check_begun(self, wait: Callable[[], Codes]) -> Callable[[], None]:
-        def check() -> None:
-            code, producer_id, epoch = wait()
-            if code != ErrorCode.NONE:
-                raise begin_transaction_error(self._id, code, error_text(code), self._config)
-            self._producer = ProducerIdAndEpoch(producer_id, epoch, self._id)
-
-        return check
-
-    def _check_added(self, topic: str, wait: Callable[[], Codes]) -> Callable[[], None]:
-        def check() -> None:
-            code, partition = wait()
-            if code != ErrorCode.NONE:
-                where = f"{self._label}{topic}[{partition}]"
-                raise delivery_error(code, where, f"Transaction '{self._id}'.", topic=topic, partition=partition)
-
-        return check
 
 
 def _severity(code: int) -> int:
