@@ -42,17 +42,18 @@ def main(url: str, folder: str, options: str, sink: str) -> None:
 def call_functions(spark: Any, options: str) -> None:
     """Call functions of the session in permanent and temporary tables: to Spark, each is a temporary view."""
     columns = "a INT, b AS plus_ten(a), c AS twice(a), d AS named_struct('x', a)"
+    columns += ", e AS plus_ten(CAST(PRINTF('%d', a) AS INT))"
     fallback = options.replace("WITH (", "WITH ('computed-columns.fallback' = 'spark', ")
     for kind in ("TABLE", "TEMPORARY TABLE"):
         spark.sql(f"CREATE {kind} orders ({columns}) {fallback}")
         spark.sql("INSERT INTO orders VALUES (1)")
-        assert tuple(spark.sql("SELECT b, c, d.x FROM orders").first()) == (11, 2, 1)
+        assert tuple(spark.sql("SELECT b, c, d.x, e FROM orders").first()) == (11, 2, 1, 11)
         spark.sql(f"DROP {kind} orders")
 
 
 def write(spark: Any, folder: str, options: str, sink: str) -> None:
     """Write the result of a function in a batch and in a continuous query."""
-    spark.sql(f"CREATE TABLE orders (a INT, b AS plus_ten(a)) {options}")
+    spark.sql(f"CREATE TABLE orders (a INT, b AS plus_ten(CAST(PRINTF('%d', a) AS INT))) {options}")
     spark.sql(f"CREATE TABLE sink (b INT) {sink}")
     spark.sql("INSERT INTO sink SELECT b FROM orders")
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")

@@ -44,8 +44,8 @@ def main(url: str, folder: str, options: str, sink: str, extent: str = "") -> No
 
 def read_and_write(spark: Any, options: str) -> None:
     """Create a table, write rows and read them."""
-    columns = "a INT, b AS a + 1, h AS HOUR(TO_TIMESTAMP_LTZ(a, 0)), ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'"
-    columns += ", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+    columns = "a INT, b AS a + 1, h AS PRINTF('%02d', HOUR(TO_TIMESTAMP_LTZ(a, 0)))"
+    columns += ", ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
     assert spark.sql(f"CREATE TABLE orders ({columns}) {options}").collect() == []
     spark.sql("INSERT INTO orders (a) VALUES (1), (2)")
     assert rows(spark.sql("SELECT a, b FROM orders WHERE a = :x", {"x": 1})) == [(1, 2)]
@@ -56,7 +56,7 @@ def read_and_write(spark: Any, options: str) -> None:
     assert rows(spark.sql(f"SELECT max(b) FROM orders {hint}")) == [(4,)]
     assert spark.readStream.table("orders").isStreaming
     spark.sql("SET 'table.local-time-zone' = 'Asia/Tokyo'")
-    assert rows(spark.sql("SELECT DISTINCT h FROM orders")) == [(9,)]
+    assert rows(spark.sql("SELECT DISTINCT h FROM orders")) == [("09",)]
 
 
 def list_tables(spark: Any, options: str) -> None:

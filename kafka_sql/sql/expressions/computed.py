@@ -36,11 +36,13 @@ from kafka_sql.sql.expressions.functions.datetime import translate_ceil, transla
 from kafka_sql.sql.expressions.functions.function_table import is_flink_function, translate_call
 from kafka_sql.sql.expressions.functions.json import (
     Behavior,
+    Member,
+    translate_json_array,
     translate_json_exists,
+    translate_json_object,
     translate_json_query,
     translate_json_value,
 )
-from kafka_sql.sql.expressions.functions.json_construction import Member, translate_json_array, translate_json_object
 from kafka_sql.sql.expressions.functions.regex import translate_like
 from kafka_sql.sql.expressions.functions.similar import translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval

@@ -105,7 +105,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         DESCRIBE orders;
         SHOW CREATE TABLE orders;
         SHOW TABLES;
-        ALTER TABLE orders ADD hour_of AS HOUR(TO_TIMESTAMP_LTZ(id, 0));
+        ALTER TABLE orders ADD hour_of AS PRINTF('%02d', HOUR(TO_TIMESTAMP_LTZ(id, 0)));
         SET 'table.local-time-zone' = 'Asia/Tokyo';
         SELECT DISTINCT hour_of FROM orders;
         CREATE TABLE wrong (id INT) {topics.with_options(sums, topik="x", **{"value.api-key": SECRET})};
@@ -159,7 +159,7 @@ def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_
         "default\torders\tfalse",
         "default\tsums\tfalse",
         "table.local-time-zone\tAsia/Tokyo",
-        "9",
+        "09",
         "sums",  # nothing is hidden any more, so this is Spark's listing
         "SPARK'S OWN",
     ]
@@ -280,7 +280,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
     first = beeline(
         url,
         f"CREATE TABL t (id INT) {options}",
-        f"CREATE TABLE t (id INT, more AS id + 1) {options}",
+        f"CREATE TABLE t (id INT, more AS PRINTF('%02d', id + 1)) {options}",
         "SET 'execution.runtime-mode' = 'streaming'",
         "INSERT INTO t (id) VALUES (2)",
         "SET 'execution.runtime-mode' = 'sometimes'",
@@ -295,11 +295,14 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
         beeline(url, f"SELECT id, more FROM t WHERE id > {i} ORDER BY id", "DESCRIBE t", "SET `execution.runtime-mode`")
         for i in range(2)
     ]
-    described = ["id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL", "more\tINT\ttrue\tNULL\tAS id + 1\tNULL\tNULL"]
+    described = [
+        "id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL",
+        "more\tSTRING\ttrue\tNULL\tAS PRINTF('%02d', id + 1)\tNULL\tNULL",
+    ]
     other_settings = "execution.runtime-mode\t<undefined>"
     assert [output(client) for client in concurrent] == [
-        (["1\t2", "2\t3", *described, other_settings], []),
-        (["2\t3", *described, other_settings], []),
+        (["1\t02", "2\t03", *described, other_settings], []),
+        (["2\t03", *described, other_settings], []),
     ]
 
     zone = beeline(

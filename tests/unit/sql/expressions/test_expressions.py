@@ -75,7 +75,10 @@ def translate(expression: str) -> str | None:
         ("PRINTF('%05d|%-5s', i, s)", "kafka_sql.printf('%05d|%-5s', struct(`i`, `s`))"),
         ("PARSE_URL(s, 'HOST')", "kafka_sql.parse_url(`s`, 'HOST', NULL)"),
         ("JSON_ARRAY()", "'[]'"),
-        ("JSON_ARRAY(i NULL ON NULL)", "concat('[', concat_ws(',', coalesce(CAST(`i` AS STRING), 'null')), ']')"),
+        (
+            "JSON_ARRAY(i NULL ON NULL)",
+            "concat('[', concat_ws(',', coalesce(kafka_sql.json_string(struct(`i`)), 'null')), ']')",
+        ),
         ("JSON_OBJECT('k': (JSON_ARRAY()) ABSENT ON NULL)", "concat('{', concat_ws(',', concat('\"k\":', '[]')), '}')"),
         ("ELT(i, s, v)", "get(array(`s`, `v`), try_subtract(`i`, 1))"),
         ("ARRAY_REMOVE(arr, i)", "filter(`arr`, __1 -> NOT (__1 <=> `i`))"),

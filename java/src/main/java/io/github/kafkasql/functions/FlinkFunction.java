@@ -44,7 +44,11 @@ abstract class FlinkFunction implements UnboundFunction, ScalarFunction<Object> 
 
     /** Return the error that Spark's {@code raise_error} raises. */
     static RuntimeException error(String message, Object value) {
-        Tuple2<String, String> parameter = new Tuple2<>("errorMessage", message + ": " + value);
+        return error(message + ": " + value);
+    }
+
+    static RuntimeException error(String message) {
+        Tuple2<String, String> parameter = new Tuple2<>("errorMessage", message);
         return new SparkRuntimeException(
             "USER_RAISED_EXCEPTION", Map$.MODULE$.from(Seqs.of(parameter)), null, new QueryContext[0], "");
     }

@@ -11,6 +11,18 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 /** The functions of computed columns by name. */
 public final class Functions {
     private static final List<FlinkFunction> OTHERS = List.of(
+        new Json.Value(),
+        new Json.IntValue(),
+        new Json.BooleanValue(),
+        new Json.DoubleValue(),
+        new Json.Exists(),
+        new Json.Query(),
+        new Json.QueryArray(),
+        new JsonString(),
+        new JsonText.Document(),
+        new JsonText.IsJson(),
+        new JsonText.Quote(),
+        new JsonText.Unquote(),
         new ParseUrl(),
         new Printf());
     private static final Map<String, FlinkFunction> BY_NAME =
