@@ -11,15 +11,10 @@ from kafka_sql.options.option import Option
 
 
 class ClientChoice(NamedTuple):
-    """A client, and why it was chosen.
+    """A client, and why it was chosen."""
 
-    Attributes:
-        client: DIRECT or LIBRDKAFKA.
-        reason: a phrase for logs and reports.
-    """
-
-    client: str
-    reason: str
+    client: str  # DIRECT or LIBRDKAFKA
+    reason: str  # a phrase for logs and reports
 
 
 def choose_reader(setting: str, config: Mapping[str, str]) -> ClientChoice:

@@ -191,16 +191,11 @@ AUTHORIZATION_FAILED: Final = frozenset(
 
 
 class RetryRule(NamedTuple):
-    """One row of ``RETRY_RULES``.
-
-    Attributes:
-        apis: requests that are sent again after this error.
-        reason: why it is worth it there, and why not elsewhere.
-    """
+    """One row of ``RETRY_RULES``."""
 
     code: ErrorCode
-    apis: frozenset[ApiKey]
-    reason: str
+    apis: frozenset[ApiKey]  # requests that are sent again after this error
+    reason: str  # why it is worth it there, and why not elsewhere
 
 
 _LEADER: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.DESCRIBE_PRODUCERS})

@@ -21,17 +21,11 @@ HEADER_MAP: Final = pa.map_(pa.string(), pa.binary())
 
 @dataclass(frozen=True)
 class MetadataColumn:
-    """A metadata column.
+    """A metadata column."""
 
-    Attributes:
-        type: the type that is read.
-        flink_type: the same type in Flink SQL.
-        writable: whether INSERT INTO may set it.
-    """
-
-    type: pa.DataType
-    flink_type: str
-    writable: bool = False
+    type: pa.DataType  # the type that is read
+    flink_type: str  # the same type in Flink SQL
+    writable: bool = False  # whether INSERT INTO may set it
 
 
 METADATA: Final[dict[str, MetadataColumn]] = {

@@ -26,15 +26,10 @@ VALUES_ONLY: Final = RecordFields()
 
 @dataclass(frozen=True)
 class BatchSize:
-    """The largest batch of records; with librdkafka's queue, all that a reader holds in memory.
+    """The largest batch of records; with librdkafka's queue, all that a reader holds in memory."""
 
-    Attributes:
-        max_rows: records per batch.
-        max_bytes: bytes of their keys and values; a single larger record is still read.
-    """
-
-    max_rows: int = 20_000
-    max_bytes: int = 32 << 20
+    max_rows: int = 20_000  # records per batch
+    max_bytes: int = 32 << 20  # bytes of their keys and values; a single larger record is still read
 
 
 DEFAULT_SIZE: Final = BatchSize()
@@ -42,27 +37,17 @@ DEFAULT_SIZE: Final = BatchSize()
 
 @dataclass(frozen=True)
 class Records:
-    """A batch of records, as columns of equal length; None for fields that were not requested.
+    """A batch of records, as columns of equal length; None for fields that were not requested."""
 
-    Attributes:
-        values: payloads; null for a tombstone.
-        offsets: int64.
-        keys: binary; null for a record without a key.
-        timestamps: int64 milliseconds since 1970-01-01 UTC, -1 for a record without one.
-        timestamp_types: int32: 0 none, 1 CreateTime, 2 LogAppendTime.
-        headers: list<struct<key: string, value: binary>>, in the order of the record.
-        leader_epochs: int32, -1 if unknown.
-        unreadable: by index, why a record cannot be read completely; None if all can.
-    """
-
-    values: pa.BinaryArray
-    offsets: npt.NDArray[np.int64]
-    keys: pa.BinaryArray | None = None
+    values: pa.BinaryArray  # payloads; null for a tombstone
+    offsets: npt.NDArray[np.int64]  # int64
+    keys: pa.BinaryArray | None = None  # binary; null for a record without a key
+    # int64 milliseconds since 1970-01-01 UTC, -1 for a record without one
     timestamps: npt.NDArray[np.int64] | None = None
-    timestamp_types: npt.NDArray[np.int32] | None = None
-    headers: pa.ListArray | None = None
-    leader_epochs: npt.NDArray[np.int32] | None = None
-    unreadable: Mapping[int, str] | None = None
+    timestamp_types: npt.NDArray[np.int32] | None = None  # int32: 0 none, 1 CreateTime, 2 LogAppendTime
+    headers: pa.ListArray | None = None  # list<struct<key: string, value: binary>>, in the order of the record
+    leader_epochs: npt.NDArray[np.int32] | None = None  # int32, -1 if unknown
+    unreadable: Mapping[int, str] | None = None  # by index, why a record cannot be read completely; None if all can
 
     def take(self, indices: npt.NDArray[np.int64]) -> Records:
         """Return the records at ``indices``, copied."""

@@ -23,20 +23,13 @@ _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"  # sent by brokers before 2.8
 
 @dataclass(frozen=True)
 class TopicState:
-    """The current state of a topic.
+    """The current state of a topic."""
 
-    Attributes:
-        partitions: how many there are.
-        replication_factor: the lowest of all partitions.
-        leaderless: partitions without a leader.
-        under_replicated: partitions with a replica that is not in sync.
-        allowed_operations: what the user may do, in Kafka's names; None if the brokers do not report it.
-    """
-
-    partitions: int
-    replication_factor: int
-    leaderless: tuple[int, ...]
-    under_replicated: tuple[int, ...]
+    partitions: int  # how many there are
+    replication_factor: int  # the lowest of all partitions
+    leaderless: tuple[int, ...]  # partitions without a leader
+    under_replicated: tuple[int, ...]  # partitions with a replica that is not in sync
+    # what the user may do, in Kafka's names; None if the brokers do not report it
     allowed_operations: frozenset[str] | None
 
 

@@ -16,17 +16,11 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """The settings that a table requires of its topics.
+    """The settings that a table requires of its topics."""
 
-    Attributes:
-        partitions: None for the broker's default; an existing topic may then have any number.
-        replication: the replication factor; None as for partitions.
-        config: topic settings in Kafka's names. Other settings of an existing topic are not checked.
-    """
-
-    partitions: int | None
-    replication: int | None
-    config: Mapping[str, str]
+    partitions: int | None  # None for the broker's default; an existing topic may then have any number
+    replication: int | None  # the replication factor; None as for partitions
+    config: Mapping[str, str]  # topic settings in Kafka's names. Other settings of an existing topic are not checked.
 
 
 def ensure_topics(

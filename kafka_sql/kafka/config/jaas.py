@@ -52,15 +52,10 @@ _EXAMPLE: Final = (
 
 @dataclass(frozen=True)
 class LoginModule:
-    """The login module of a JAAS string.
+    """The login module of a JAAS string."""
 
-    Attributes:
-        name: the class name without its package.
-        options: by name.
-    """
-
-    name: str
-    options: Mapping[str, str] = field(repr=False)
+    name: str  # the class name without its package
+    options: Mapping[str, str] = field(repr=False)  # by name
 
 
 def parse_jaas(text: str) -> LoginModule:

@@ -26,23 +26,17 @@ class Handling(Enum):
 
 @dataclass(frozen=True)
 class Property:
-    """A property of Java's clients.
-
-    Attributes:
-        librdkafka_name: the name in librdkafka, if the property is only renamed.
-        reason: what it is converted to, or why it is ignored or rejected.
-        neutral_values: values without effect: they are ignored without a warning and not rejected.
-        values: the numbers that Java's clients accept, or BOOLEAN; None for text.
-        is_java_only: whether it is ignored, but Java's client of real-time mode honors it. None of these names a class,
-            command, file or address.
-    """
+    """A property of Java's clients."""
 
     key: str
     handling: Handling
-    librdkafka_name: str = ""
-    reason: str = ""
+    librdkafka_name: str = ""  # the name in librdkafka, if the property is only renamed
+    reason: str = ""  # what it is converted to, or why it is ignored or rejected
+    # values without effect: they are ignored without a warning and not rejected
     neutral_values: frozenset[str] = frozenset()
-    values: Values = None
+    values: Values = None  # the numbers that Java's clients accept, or BOOLEAN; None for text
+    # whether it is ignored, but Java's client of real-time mode honors it. None of these names a class, command, file
+    # or address.
     is_java_only: bool = False
 
 

@@ -40,23 +40,17 @@ class ClientErrors:
     """The errors that a client has reported.
 
     A client refers to this object and not the reverse, so that it is closed as soon as its user drops it.
-
-    Attributes:
-        settings: the client's settings, with references resolved.
-        mask: replaces secrets in a string.
-        recent: the last broker errors, newest last. The client itself retries, so these are the causes to report
-            when a wait times out.
-        count: how many broker errors were reported.
-        auth_failures: failed authentications, of the client or of the broker.
-        fatal: the error that ended the client.
     """
 
-    settings: Mapping[str, str] = field(repr=False)
-    mask: Mask = field(repr=False)
+    settings: Mapping[str, str] = field(repr=False)  # the client's settings, with references resolved
+    mask: Mask = field(repr=False)  # replaces secrets in a string
+    # the last broker errors, newest last. The client itself retries, so these are the causes to report when a wait
+    # times out.
     recent: deque[str] = field(default_factory=lambda: deque(maxlen=4))
-    count: int = 0
+    count: int = 0  # how many broker errors were reported
+    # failed authentications, of the client or of the broker
     auth_failures: AuthFailures = field(default_factory=AuthFailures, repr=False)
-    fatal: KafkaError | None = None
+    fatal: KafkaError | None = None  # the error that ended the client
 
     def record(self, error: KafkaError) -> None:
         """Record an error."""

@@ -97,23 +97,16 @@ class ProducerClient(CachedClient):
 
 @dataclass
 class Producer:
-    """An open producer; see ``producer_clients``.
+    """An open producer; see ``producer_clients``."""
 
-    Attributes:
-        topic: the topic of records that do not name one.
-        sent: rows queued so far.
-        sent_bytes: bytes of their keys and values.
-        send_time: milliseconds that the last flush waited for acknowledgements.
-    """
-
-    topic: str | None
+    topic: str | None  # the topic of records that do not name one
     _label: str
     _limit: TimeLimit
     _client: ProducerClient
     _partitions: dict[str, int] = field(default_factory=dict)
-    sent: int = 0
-    sent_bytes: int = 0
-    send_time: float = 0
+    sent: int = 0  # rows queued so far
+    sent_bytes: int = 0  # bytes of their keys and values
+    send_time: float = 0  # milliseconds that the last flush waited for acknowledgements
 
     @property
     def errors(self) -> int:

@@ -25,15 +25,10 @@ _SHORT_TIMEOUT: Final = 1.0  # seconds, for an address that did not respond in t
 
 
 class _Failure(NamedTuple):
-    """The failures of an address since its last success.
+    """The failures of an address since its last success."""
 
-    Attributes:
-        at: when it failed last, in seconds of ``time.monotonic``.
-        timeouts: how often it did not respond in time.
-    """
-
-    at: float
-    timeouts: int
+    at: float  # when it failed last, in seconds of ``time.monotonic``
+    timeouts: int  # how often it did not respond in time
 
 
 _failures: Final[dict[Address, _Failure]] = {}  # of this process
@@ -41,14 +36,10 @@ _NO_FAILURE: Final = _Failure(0.0, 0)
 
 
 class Endpoint(NamedTuple):
-    """An IP address of a broker.
-
-    Attributes:
-        socket_address: in the format of the address family.
-    """
+    """An IP address of a broker."""
 
     family: int
-    socket_address: Any
+    socket_address: Any  # in the format of the address family
 
     @property
     def address(self) -> Address:

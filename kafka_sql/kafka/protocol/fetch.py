@@ -13,25 +13,16 @@ _EARLIEST: Final = -2
 
 
 class FetchResult(NamedTuple):
-    """The part of the response about one partition.
+    """The part of the response about one partition."""
 
-    Attributes:
-        code: the error code.
-        high_watermark: the offset after the last record that consumers may read.
-        last_stable_offset: the same for isolation level ``read_committed``; -1 if the broker does not report it.
-        aborted: producer id and first offset of each aborted transaction that overlaps the records.
-        preferred_replica: the broker to fetch from instead; -1 for this one (KIP-392).
-        records: record batches. The last one may be incomplete; the first one may begin before the requested offset.
-        throttle_ms: for how long the client is throttled. If it is, the response has no records.
-    """
-
-    code: int
-    high_watermark: int
-    last_stable_offset: int
-    aborted: list[tuple[int, int]]
-    preferred_replica: int
+    code: int  # the error code
+    high_watermark: int  # the offset after the last record that consumers may read
+    last_stable_offset: int  # the same for isolation level ``read_committed``; -1 if the broker does not report it
+    aborted: list[tuple[int, int]]  # producer id and first offset of each aborted transaction that overlaps the records
+    preferred_replica: int  # the broker to fetch from instead; -1 for this one (KIP-392)
+    # record batches. The last one may be incomplete; the first one may begin before the requested offset.
     records: memoryview
-    throttle_ms: int
+    throttle_ms: int  # for how long the client is throttled. If it is, the response has no records.
 
 
 def fetch(

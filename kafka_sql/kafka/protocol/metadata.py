@@ -15,15 +15,10 @@ _NO_TOPIC_ID: Final = bytes(16)
 
 
 class TopicMetadata(NamedTuple):
-    """A topic as one broker knows it.
+    """A topic as one broker knows it."""
 
-    Attributes:
-        code: the error code.
-        leaders: the leader of each partition; None if it has no leader.
-    """
-
-    code: int
-    leaders: list[Address | None]
+    code: int  # the error code
+    leaders: list[Address | None]  # the leader of each partition; None if it has no leader
 
     def leader(self, partition: int) -> Address | None:
         """Return the leader of a partition; None if the partition does not exist or has no leader."""
@@ -42,15 +37,10 @@ class TopicMetadata(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """The response.
+    """The response."""
 
-    Attributes:
-        brokers: the addresses of all brokers, by node id.
-        topics: the requested topics by name.
-    """
-
-    brokers: dict[int, Address]
-    topics: dict[str, TopicMetadata]
+    brokers: dict[int, Address]  # the addresses of all brokers, by node id
+    topics: dict[str, TopicMetadata]  # the requested topics by name
 
     def topic(self, name: str) -> TopicMetadata:
         """Return a requested topic.

@@ -60,16 +60,11 @@ class TokenEndpointUnavailableError(ConnectionError):
 
 
 class Token(NamedTuple):
-    """A token of an endpoint or of a function.
-
-    Attributes:
-        lifetime: seconds from now until it expires; 0.0 if unknown.
-        extensions: SASL extensions in the format of RFC 7628.
-    """
+    """A token of an endpoint or of a function."""
 
     value: str
-    lifetime: float
-    extensions: str = ""
+    lifetime: float  # seconds from now until it expires; 0.0 if unknown
+    extensions: str = ""  # SASL extensions in the format of RFC 7628
 
 
 def uses_endpoint(config: Mapping[str, str]) -> bool:

@@ -20,17 +20,11 @@ _MAX_RECORD_ERRORS: Final = 3  # in a message
 
 
 class ProduceResult(NamedTuple):
-    """The part of the response about one partition.
+    """The part of the response about one partition."""
 
-    Attributes:
-        code: the error code.
-        offset: the offset of the batch's first record; -1 if it is unknown.
-        message: the broker's explanation of the error (KIP-467); may be empty.
-    """
-
-    code: int
-    offset: int
-    message: str = ""
+    code: int  # the error code
+    offset: int  # the offset of the batch's first record; -1 if it is unknown
+    message: str = ""  # the broker's explanation of the error (KIP-467); may be empty
 
 
 def produce(

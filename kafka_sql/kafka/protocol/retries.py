@@ -56,14 +56,10 @@ def backoff_setting(config: Mapping[str, str], key: str, first_ms: int, longest_
 
 
 class TimeLimit(NamedTuple):
-    """How long a request is retried.
-
-    Attributes:
-        option: the Java property that sets it.
-    """
+    """How long a request is retried."""
 
     seconds: float
-    option: str
+    option: str  # the Java property that sets it
 
 
 def api_limit(config: Mapping[str, str]) -> TimeLimit:

@@ -48,16 +48,11 @@ class _CachedToken:
 
 
 class ValidToken(NamedTuple):
-    """A token that can be sent now.
-
-    Attributes:
-        expires_at: in seconds of ``time.time``.
-        extensions: SASL extensions in the format of RFC 7628.
-    """
+    """A token that can be sent now."""
 
     value: str
-    expires_at: float
-    extensions: str
+    expires_at: float  # in seconds of ``time.time``
+    extensions: str  # SASL extensions in the format of RFC 7628
 
 
 _tokens: Final[dict[tuple[tuple[str, str], ...], _CachedToken]] = {}

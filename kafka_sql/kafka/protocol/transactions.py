@@ -33,34 +33,23 @@ _BATCH: Final = struct.Struct(">q4x4x1x4x2xi8x8xq")
 
 @dataclass(frozen=True)
 class TransactionDescription:
-    """The state of a transaction as its coordinator reports it.
+    """The state of a transaction as its coordinator reports it."""
 
-    Attributes:
-        state: 'Ongoing', 'PrepareCommit', 'CompleteCommit', 'PrepareAbort', 'CompleteAbort', 'Empty' or 'Dead'.
-        timeout_ms: milliseconds after which the broker aborts it.
-        start_time_ms: milliseconds since 1970; -1 if it contains nothing yet.
-        partitions: partitions to which it has written.
-    """
-
-    state: str
+    state: str  # 'Ongoing', 'PrepareCommit', 'CompleteCommit', 'PrepareAbort', 'CompleteAbort', 'Empty' or 'Dead'
     producer_id: int
     producer_epoch: int
-    timeout_ms: int
-    start_time_ms: int
-    partitions: tuple[TopicPartition, ...]
+    timeout_ms: int  # milliseconds after which the broker aborts it
+    start_time_ms: int  # milliseconds since 1970; -1 if it contains nothing yet
+    partitions: tuple[TopicPartition, ...]  # partitions to which it has written
 
 
 @dataclass(frozen=True)
 class ActiveProducer:
-    """The state of a producer as a partition's leader reports it.
-
-    Attributes:
-        txn_start_offset: the first offset of its open transaction in this partition; -1 if none is open.
-    """
+    """The state of a producer as a partition's leader reports it."""
 
     producer_id: int
     producer_epoch: int
-    txn_start_offset: int
+    txn_start_offset: int  # the first offset of its open transaction in this partition; -1 if none is open
 
 
 def find_coordinators(
