@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from kafka_sql.errors import UnsupportedVersionError
@@ -19,73 +19,46 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 AnyProducer = DirectProducer | Producer
 
 
+@contextmanager
 def open_producer(
-    setting: str, config: Mapping[str, str], topic: str | None, table: str
-) -> AbstractContextManager[AnyProducer]:
-    """Return a producer for a ``with`` block.
+    setting: str, config: Mapping[str, str], topic: str | None, table: str, transactional_id: str | None = None
+) -> Iterator[AnyProducer]:
+    """Open a producer for a ``with`` block.
 
     Args:
         setting: the value of 'sink.client'.
+        config: with ``transaction.timeout.ms`` for a transaction.
         topic: the topic of records that do not name one.
+        transactional_id: of a transaction that begins on entry and stays open on exit. A direct producer may be entered
+            before the first row is known; librdkafka's only if there are rows.
 
     Raises:
         UnsupportedOptionError: 'sink.client' is 'direct', and the direct client does not support the settings.
         UnsupportedVersionError: 'sink.client' is 'direct', and a broker does not support its requests.
         BrokerError: any other broker failure.
     """
-    return _open(
-        setting,
-        config,
-        table,
-        lambda: cached_direct_producer(config, topic, table),
-        lambda: cached_producer(config, topic, table),
-    )
-
-
-def open_producer_in_transaction(
-    setting: str, config: Mapping[str, str], transactional_id: str, topic: str | None, table: str
-) -> AbstractContextManager[AnyProducer]:
-    """Return a producer that begins a transaction on entry and leaves it open on exit.
-
-    A direct producer may be entered before the first row is known; librdkafka's only if there are rows.
-
-    Args:
-        setting, topic, table: as in ``open_producer``.
-        config: with ``transaction.timeout.ms``.
-
-    Raises:
-        as ``open_producer``.
-    """
-    return _open(
-        setting,
-        config,
-        table,
-        lambda: open_direct_transaction(config, transactional_id, topic, table),
-        lambda: open_transaction(config, transactional_id, topic, table),
-    )
-
-
-@contextmanager
-def _open(
-    setting: str,
-    config: Mapping[str, str],
-    table: str,
-    open_direct: Callable[[], AbstractContextManager[DirectProducer]],
-    open_librdkafka: Callable[[], AbstractContextManager[Producer]],
-) -> Iterator[AnyProducer]:
     client, reason = choose_writer(setting, config)
+    opened: AbstractContextManager[AnyProducer]
     with ExitStack() as stack:
         producer: AnyProducer | None = None
         if client == DIRECT:
+            if transactional_id is None:
+                opened = cached_direct_producer(config, topic, table)
+            else:
+                opened = open_direct_transaction(config, transactional_id, topic, table)
             try:
-                producer = stack.enter_context(open_direct())
+                producer = stack.enter_context(opened)
             except UnsupportedVersionError as e:  # before anything was written
                 if setting == DIRECT:
                     raise
                 reason = e.message
         if producer is None:
             _log_client(table, f"librdkafka: {reason}")
-            producer = stack.enter_context(open_librdkafka())
+            if transactional_id is None:
+                opened = cached_producer(config, topic, table)
+            else:
+                opened = open_transaction(config, transactional_id, topic, table)
+            producer = stack.enter_context(opened)
         else:
             _log_client(table, "the direct client")
         yield producer

@@ -15,7 +15,7 @@ from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
 from kafka_sql.kafka.client_choice import choose_writer
 from kafka_sql.kafka.direct.writes.producer import DirectProducer
-from kafka_sql.kafka.produce import AnyProducer, open_producer, open_producer_in_transaction
+from kafka_sql.kafka.produce import AnyProducer, open_producer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.task import session_time_zone
 from kafka_sql.sink.fractional_seconds import truncate_fractions
@@ -180,13 +180,13 @@ def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer
 def table_transaction(
     definition: Definition, config: Mapping[str, str], transactional_id: str
 ) -> AbstractContextManager[AnyProducer]:
-    """Return a producer in a transaction; see ``open_producer_in_transaction``.
+    """Return a producer in a transaction; see ``open_producer``.
 
     Args:
         config: the table's client configuration with ``transaction.timeout.ms``.
     """
     setting, topic = definition.options[opt.SINK_CLIENT], single_topic(definition)
-    return open_producer_in_transaction(setting, config, transactional_id, topic, definition.name)
+    return open_producer(setting, config, topic, definition.name, transactional_id)
 
 
 def can_use_direct(definition: Definition) -> bool:

@@ -23,9 +23,9 @@ from kafka_sql.errors import AuthenticationError
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.protocol import token_cache
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
-from kafka_sql.kafka.protocol.token_cache import get_token
 from kafka_sql.kafka.protocol.token_functions import call_provider
 from tests.http_server import serve
+from tests.token_values import get_token
 
 SECRET = "planted-4711"
 MSK = "b-1.shop.x.c2.kafka.eu-west-1.amazonaws.com:9098"
@@ -130,7 +130,7 @@ def test_aws_with_credentials_of_a_container(stub: Stub, monkeypatch: pytest.Mon
     assert request["X-Amz-Credential"].startswith("AKID/")
     assert request["X-Amz-Credential"].endswith("/eu-west-1/kafka-cluster/aws4_request")
     assert request["X-Amz-Security-Token"] == "session"
-    assert 800 < token.lifetime <= 900
+    assert 800 < token.expires_at - time.time() <= 900
     assert [path for _, path, _, _ in stub.requests] == ["/credentials"]
 
 

@@ -37,7 +37,13 @@ _POLL_SECONDS: Final = 0.03  # brokers do not notify clients of new topics
 
 
 class Cluster(CachedClient):
-    """The admin operations on one Kafka cluster."""
+    """The admin operations on one Kafka cluster.
+
+    Raises:
+        BrokerUnreachableError: by every request, if there is no response in time.
+        AuthenticationError: by every request, if a password, a token or a certificate is rejected.
+        BrokerError: by every request, for other errors.
+    """
 
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create the client. This sends no request.
@@ -68,12 +74,7 @@ class Cluster(CachedClient):
         return self._admin
 
     def topics(self) -> Topics:
-        """Return all topics by name.
-
-        Raises:
-            BrokerUnreachableError: no response in time.
-            AuthenticationError: a password, a token or a certificate is rejected.
-        """
+        """Return all topics by name."""
         while True:
             topics = self.admin().list_topics()
             if topics is not None:
@@ -83,9 +84,6 @@ class Cluster(CachedClient):
         """Return all topics by name as soon as ``names`` are among them, or after the timeout.
 
         Not all brokers learn of a new topic at the same time.
-
-        Raises:
-            BrokerError: as ``topics``.
         """
         deadline = time.monotonic() + seconds
         while True:

@@ -16,6 +16,7 @@ from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError, Uns
 from kafka_sql.kafka.direct.coordinator import Coordinator
 from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.protocol import groups
+from kafka_sql.kafka.protocol.addresses import run_in_thread
 from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.errors import check_complete
 from kafka_sql.kafka.protocol.messages import Request
@@ -34,7 +35,14 @@ _ALL, _READ = 1 << 2, 1 << 3
 
 
 class GroupOffsets:
-    """A client for the offsets of groups of one cluster. Several threads may use it."""
+    """A client for the offsets of groups of one cluster. Several threads may use it.
+
+    A group is its id, or a reference to it.
+
+    Raises:
+        BrokerError: by every request, if the coordinator returns an error or does not respond.
+        InvalidOptionError: by every request, if a security setting is not supported.
+    """
 
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create the client. This sends no request."""
@@ -44,15 +52,7 @@ class GroupOffsets:
         weakref.finalize(self, self._connections.close)
 
     def committed(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
-        """Return the committed offsets of a group; a partition without one is absent.
-
-        Args:
-            group: its id, or a reference to it.
-
-        Raises:
-            BrokerError: the coordinator returns an error or does not respond.
-            InvalidOptionError: a security setting is not supported.
-        """
+        """Return the committed offsets of a group; a partition without one is absent."""
         results: dict[TopicPartition, tuple[int, int]] = {}
 
         def read(response: Reader) -> tuple[int, None]:
@@ -69,13 +69,9 @@ class GroupOffsets:
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
         """Commit offsets without waiting.
 
-        Args:
-            group: its id, or a reference to it.
-
         Returns:
             done when the coordinator has responded; fails with BrokerError.
         """
-        result: Future[None] = Future()
 
         def read(response: Reader) -> tuple[int, None]:
             codes = groups.read_offset_commit(response)
@@ -87,14 +83,9 @@ class GroupOffsets:
                 resolved = resolve(group, _OPTION)
                 self._ask(resolved, groups.offset_commit(resolved, offsets), read)
             except KafkaSqlError as e:
-                result.set_exception(e if isinstance(e, BrokerError) else BrokerError(e.message))
-            except BaseException as e:  # noqa: BLE001  # the caller gets it
-                result.set_exception(e)
-            else:
-                result.set_result(None)
+                raise e if isinstance(e, BrokerError) else BrokerError(e.message) from None
 
-        threading.Thread(target=run, name="kafka_sql-commit", daemon=True).start()
-        return result
+        return run_in_thread(run, "kafka_sql-commit")
 
     def may_read(self, group: str) -> bool | None:
         """Return whether the user may read and commit offsets of a group, which need not exist; None if unknown.

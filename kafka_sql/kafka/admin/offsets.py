@@ -47,7 +47,12 @@ def timestamp_spec(milliseconds: int) -> OffsetSpec:
 
 
 class OffsetRequest:
-    """A request for the offsets of partitions, retried per partition."""
+    """A request for the offsets of partitions, retried per partition.
+
+    Args:
+        current_admin: returns the client for the current credentials.
+        read_committed: whether the latest offset is the last stable offset.
+    """
 
     def __init__(
         self,
@@ -56,28 +61,22 @@ class OffsetRequest:
         specs: Mapping[TopicPartition, OffsetSpec],
         read_committed: bool,
     ) -> None:
-        """Send the request.
-
-        Args:
-            read_committed: whether the latest offset is the last stable offset.
-        """
         self._current_admin, self._list_topics, self._specs = current_admin, list_topics, specs
         self._isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
         self._admin = current_admin()
-        self._futures = {(tp.topic, tp.partition): future for tp, future in self._send(self._admin, specs).items()}
+        self._futures = self._send(self._admin, specs)
 
     def results(self) -> dict[TopicPartition, Callable[[], int]]:
         """Return for each partition a function that waits for its offset."""
         return {partition: partial(self._await_offset, partition) for partition in self._specs}
 
-    def _send(
-        self, admin: Admin, specs: Mapping[TopicPartition, OffsetSpec]
-    ) -> dict[confluent_kafka.TopicPartition, Any]:
-        return admin.api.list_offsets(
+    def _send(self, admin: Admin, specs: Mapping[TopicPartition, OffsetSpec]) -> dict[TopicPartition, Future[Any]]:
+        futures = admin.api.list_offsets(
             {confluent_kafka.TopicPartition(t, p): spec for (t, p), spec in specs.items()},
             isolation_level=self._isolation,
             request_timeout=_REQUEST_SECONDS,
         )
+        return {(tp.topic, tp.partition): future for tp, future in futures.items()}
 
     def _await_offset(self, partition: TopicPartition) -> int:
         """Return the offset."""
@@ -95,14 +94,15 @@ class OffsetRequest:
                 admin.pause(retries, error, ApiKey.LIST_OFFSETS)
             self._list_topics()  # so that the client asks the new leader
             admin = self._current_admin()
-            (future,) = self._send(admin, {partition: self._specs[partition]}).values()
+            future = self._send(admin, {partition: self._specs[partition]})[partition]
 
     def _explain(self, partition: TopicPartition, failure: KafkaException) -> KafkaError:
         """Return the error of a request; LEADER_NOT_AVAILABLE if the client knows no leader."""
         error: KafkaError = failure.args[0]
         if error.code() not in _NOT_FOUND:
             return error
-        if self._exists(partition):
+        topic = self._list_topics().get(partition[0])
+        if topic is not None and partition[1] in topic.partitions:  # the leader of a new one may learn of it later
             return KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
         raise TopicNotFoundError(
             f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, or has "
@@ -111,11 +111,6 @@ class OffsetRequest:
             partition=partition[1],
             servers=self._admin.servers,
         ) from failure
-
-    def _exists(self, partition: TopicPartition) -> bool:
-        """Return whether the metadata lists a partition. The leader of a new one may learn of it shortly after that."""
-        topic = self._list_topics().get(partition[0])
-        return topic is not None and partition[1] in topic.partitions
 
 
 def request_newest_timestamps(admin: Admin, partitions: Collection[TopicPartition]) -> Collection[Future[Any]]:

@@ -125,11 +125,7 @@ class Producer:
         """Queue records. Waits while the queue is full, so memory stays bounded.
 
         Args:
-            values: payloads; null for a tombstone.
-            keys: one per value; None for records without keys.
-            timestamps: int64 milliseconds since 1970, negative or 0 for now.
-            headers: lists of structs, or maps, of a name and a value, both strings or binary; null for no headers.
-            topics: each record's topic, without nulls; None for the producer's topic.
+            values, keys, timestamps, headers, topics: as in ``DirectProducer.produce``.
             partitions: each record's partition; -1 or None for the client's choice: by key, or sticky without a key.
 
         Raises:

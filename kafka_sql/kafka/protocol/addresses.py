@@ -84,8 +84,8 @@ def canonical_addresses(address: Address, seconds: float) -> list[Address]:
     return list(dict.fromkeys(_run_with_timeout(names, seconds, f"the canonical name of '{address[0]}'")))
 
 
-def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -> T:
-    """Run a function of the C library, which has no timeout, in a thread. A thread that takes too long is abandoned."""
+def run_in_thread(function: Callable[[], T], name: str) -> concurrent.futures.Future[T]:
+    """Run a function in a thread that does not keep the process alive."""
     result = concurrent.futures.Future[T]()
 
     def run() -> None:
@@ -94,7 +94,13 @@ def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -
         except BaseException as e:  # noqa: BLE001  # the caller gets it
             result.set_exception(e)
 
-    threading.Thread(target=run, name="kafka_sql-dns", daemon=True).start()
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return result
+
+
+def _run_with_timeout(function: Callable[[], T], seconds: float, subject: str) -> T:
+    """Run a function of the C library, which has no timeout, in a thread. A thread that takes too long is abandoned."""
+    result = run_in_thread(function, "kafka_sql-dns")
     try:
         return result.result(seconds)
     except concurrent.futures.TimeoutError:

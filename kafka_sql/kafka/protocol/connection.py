@@ -79,6 +79,7 @@ class Connection:
                 would not help.
         """
         self.address, self.ready_at = address, 0.0
+        self._server = f"{address[0]}:{address[1]}"  # for errors
         self._max_response = int(config.get(_MAX_RESPONSE, "100000000"))
         self._client_id = config.get("client.id", _DEFAULT_CLIENT_ID)
         if _uses_sasl(config):
@@ -116,11 +117,11 @@ class Connection:
         try:
             _set_options(self._socket, config)
             if config.get("security.protocol", "plaintext").lower() in ("ssl", "sasl_ssl"):
-                self._socket = self._start_tls(self.address, config)
+                self._socket = self._start_tls(config)
             self.versions: dict[int, tuple[int, int]] = {ApiKey.API_VERSIONS: (0, 3)}
             self.versions = self._request_versions()
             if _uses_sasl(config):
-                self._authenticate(self.address, config)
+                self._authenticate(config)
             self._timeout, self._setup_deadline = int(config.get("socket.timeout.ms", "60000")) / 1000, None
             self._socket.settimeout(self._timeout)
         except BaseException:
@@ -136,15 +137,14 @@ class Connection:
         supported = self.versions.get(api)
         if supported is not None and max(oldest, supported[0]) <= min(latest, supported[1]):
             return min(latest, supported[1])
-        broker = f"{self.address[0]}:{self.address[1]}"
         offered = "none" if supported is None else f"{supported[0]} to {supported[1]}"
         needed = f"kafka_sql needs one of {oldest} to {latest}"
         is_newer = supported is not None and supported[0] > latest
         advice = "Upgrade kafka_sql" if is_newer else _UPGRADES.get(api, "Upgrade the brokers")
         raise UnsupportedVersionError(
-            f"Broker {broker} does not support request {api.title} in a suitable version: it supports {offered}, "
+            f"Broker {self._server} does not support request {api.title} in a suitable version: it supports {offered}, "
             f"{needed}. {advice}.",
-            servers=broker,
+            servers=self._server,
         )
 
     def throttle(self, milliseconds: int) -> None:
@@ -317,18 +317,18 @@ class Connection:
         assert self._setup_deadline is not None
         return max(0.001, self._setup_deadline - time.monotonic())
 
-    def _start_tls(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
+    def _start_tls(self, config: Mapping[str, str]) -> ssl.SSLSocket:
         try:
             context = tls_context(config)
             self._socket.settimeout(self._remaining())
-            return context.wrap_socket(self._socket, server_hostname=address[0])
+            return context.wrap_socket(self._socket, server_hostname=self.address[0])
         except ssl.SSLCertVerificationError as e:
             raise BrokerError(
-                f"{address[0]}:{address[1]}: the broker's certificate is not trusted: {e.verify_message}.",
-                servers=f"{address[0]}:{address[1]}",
+                f"{self._server}: the broker's certificate is not trusted: {e.verify_message}.",
+                servers=self._server,
             ) from e
 
-    def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
+    def _authenticate(self, config: Mapping[str, str]) -> None:
         name = mechanism(config)
         self.versions = {**_UNLISTED_SASL_VERSIONS, **self.versions}
         handshake = self.ask(make_request(ApiKey.SASL_HANDSHAKE, mechanism=name))
@@ -336,10 +336,10 @@ class Connection:
         if response["error_code"] != ErrorCode.NONE:
             supported = ", ".join(response["mechanisms"])
             raise BrokerError(
-                f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}.",
-                servers=f"{address[0]}:{address[1]}",
+                f"{self._server} does not support SASL mechanism '{name}'. It supports: {supported}.",
+                servers=self._server,
             )
-        exchange = sasl_exchange(config, address[0])
+        exchange = sasl_exchange(config, self.address[0])
         try:
             message = next(exchange)
             while True:
@@ -350,17 +350,17 @@ class Connection:
                     if discard_credentials(config):
                         raise ConnectionError(f"SASL authentication failed: {text or error_text(code)}")
                     raise BrokerError(
-                        f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
+                        f"{self._server}: SASL authentication failed: {text or error_text(code)}. "
                         "Check 'properties.sasl.*'.",
-                        servers=f"{address[0]}:{address[1]}",
+                        servers=self._server,
                     )
                 message = exchange.send(bytes(response["auth_bytes"]))
         except StopIteration:
             return
         except ValueError:  # invalid base64 or UTF-8
             raise BrokerError(
-                f"{address[0]}:{address[1]}: SASL: malformed response of the broker.",
-                servers=f"{address[0]}:{address[1]}",
+                f"{self._server}: SASL: malformed response of the broker.",
+                servers=self._server,
             ) from None
 
     def _request_versions(self) -> dict[int, tuple[int, int]]:
@@ -373,8 +373,7 @@ class Connection:
             self.versions = {ApiKey.API_VERSIONS: (0, 0)}  # which every broker supports
             return self._request_versions()
         if code != ErrorCode.NONE:
-            server = f"{self.address[0]}:{self.address[1]}"
-            raise BrokerError(f"{server}: the broker did not return its API versions: {error_text(code)}.")
+            raise BrokerError(f"{self._server}: the broker did not return its API versions: {error_text(code)}.")
 
         def supported() -> tuple[int, tuple[int, int]]:
             key, versions = response.number("h"), (response.number("h"), response.number("h"))

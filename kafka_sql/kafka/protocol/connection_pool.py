@@ -8,9 +8,8 @@ import functools
 import logging
 import math
 import selectors
-import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from kafka_sql.errors import BrokerError
@@ -23,6 +22,7 @@ from kafka_sql.kafka.protocol.addresses import (
     note_failure,
     order_by_failure,
     parse_address,
+    run_in_thread,
 )
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
@@ -37,12 +37,17 @@ _DNS_LOOKUP: Final = "client.dns.lookup"
 _CANONICAL: Final = "resolve_canonical_bootstrap_servers_only"
 _MAX_IDLE: Final = "connections.max.idle.ms"
 _MAX_IDLE_MS: Final = 540_000  # Java's default, a minute less than the brokers'
+_THREAD: Final = "kafka_sql-connect"
 _POLL: Final = 0.005  # seconds between checks whether a connection is open
 _NEXT_SERVER: Final = 1.0  # seconds after which another server is tried too, if one has not responded
 
 
 class ConnectionPool:
     """Connections by address, opened on first use.
+
+    Raises:
+        OSError: by every request, and if a connection is opened: no broker is reachable now.
+        BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
 
     Attributes:
         servers: the bootstrap servers as they are configured.
@@ -107,26 +112,18 @@ class ConnectionPool:
 
         Tries the bootstrap servers and the brokers of the last Metadata response in random order. Those that recently
         were not reachable or did not respond come last (``addresses``).
-
-        Raises:
-            OSError: no broker is reachable now.
-            BrokerError: the broker rejected the client or its credentials.
         """
         connection = self._any_open()
         return self._note_use(connection if connection is not None else self._add(self._connect_to_any()))
 
     def try_any_connection(self) -> Connection | None:
-        """Return a connection as ``any_connection`` does; None while a thread opens it.
-
-        Raises:
-            OSError, BrokerError: as ``any_connection``.
-        """
+        """Return a connection as ``any_connection`` does; None while a thread opens it."""
         self._collect_opened()
         if None in self._failed:
             raise self._failed.pop(None)
         connection = self._any_open()
         if connection is None and None not in self._opening:
-            self._opening[None] = _run_in_thread(self._connect_to_any)
+            self._opening[None] = run_in_thread(self._connect_to_any, _THREAD)
         return connection
 
     def _any_open(self) -> Connection | None:
@@ -155,7 +152,7 @@ class ConnectionPool:
             while True:
                 address = next(remaining, None)
                 if address is not None:
-                    attempts[_run_in_thread(functools.partial(self._connect, address))] = address
+                    attempts[run_in_thread(functools.partial(self._connect, address), _THREAD)] = address
                 elif not attempts:
                     raise failure
                 seconds = None if address is None else _NEXT_SERVER
@@ -174,27 +171,18 @@ class ConnectionPool:
                 attempt.add_done_callback(_close_opened)
 
     def connect_to(self, address: Address) -> Connection:
-        """Return a connection to the broker at an address.
-
-        Raises:
-            OSError: the broker is not reachable now.
-            BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
-        """
+        """Return a connection to the broker at an address."""
         connection = self._usable(address)
         return self._note_use(connection if connection is not None else self._add(self._connect(address)))
 
     def try_connect_to(self, address: Address) -> Connection | None:
-        """Return a connection as ``connect_to`` does; None while a thread opens it. ``wait`` returns when it is open.
-
-        Raises:
-            OSError, BrokerError: as ``connect_to``.
-        """
+        """Return a connection as ``connect_to`` does; None while a thread opens it; ``wait`` returns then."""
         self._collect_opened()
         if address in self._failed:
             raise self._failed.pop(address)
         connection = self._usable(address)
         if connection is None and address not in self._opening:
-            self._opening[address] = _run_in_thread(lambda: self._connect(address))
+            self._opening[address] = run_in_thread(lambda: self._connect(address), _THREAD)
         return connection
 
     def _collect_opened(self) -> bool:
@@ -256,10 +244,6 @@ class ConnectionPool:
 
         Args:
             seconds: the timeout for the response; None for 'socket.timeout.ms'.
-
-        Raises:
-            OSError: no broker is reachable now, or the response is malformed.
-            BrokerError: the broker rejected the client or its credentials.
         """
         connection = self.any_connection()
         return self.receive_metadata(connection, topics, self.send_metadata(connection, topics), seconds)
@@ -310,19 +294,6 @@ class ConnectionPool:
     def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
         """Request the leaders of one topic's partitions, as ``cluster_metadata`` does."""
         return self.cluster_metadata([topic], seconds).topic(topic)
-
-
-def _run_in_thread(connect: Callable[[], Connection]) -> concurrent.futures.Future[Connection]:
-    opening = concurrent.futures.Future[Connection]()
-
-    def run() -> None:
-        try:
-            opening.set_result(connect())
-        except BaseException as e:  # noqa: BLE001  # try_connect_to raises it
-            opening.set_exception(e)
-
-    threading.Thread(target=run, name="kafka_sql-connect", daemon=True).start()
-    return opening
 
 
 def _close_opened(opening: concurrent.futures.Future[Connection]) -> None:

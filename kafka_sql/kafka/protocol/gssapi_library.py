@@ -76,7 +76,8 @@ class SecurityContext:
             the user.
 
     Raises:
-        GssapiError: a name is invalid, or there are no credentials.
+        GssapiError: a name is invalid, or there are no credentials; by the methods, the context cannot be established
+            or has expired, or a message was changed or is not the next one.
     """
 
     def __init__(self, service: str, principal: str, store: Mapping[str, str]) -> None:
@@ -91,11 +92,7 @@ class SecurityContext:
             raise
 
     def step(self, token: bytes = b"") -> bytes:
-        """Return the next message to the service, which can be empty.
-
-        Raises:
-            GssapiError: the context cannot be established.
-        """
+        """Return the next message to the service, which can be empty."""
         result = _Buffer()
         status = _call(
             "gss_init_sec_context",
@@ -116,21 +113,13 @@ class SecurityContext:
         return _take(result)
 
     def unwrap(self, message: bytes) -> bytes:
-        """Return the content of the service's message.
-
-        Raises:
-            GssapiError: the message was changed or is not the next one.
-        """
+        """Return the content of the service's message."""
         result = _Buffer()
         _call("gss_unwrap", self._context, byref(_buffer(message)), byref(result), None, None)
         return _take(result)
 
     def wrap(self, content: bytes) -> bytes:
-        """Return a message with integrity, but without encryption.
-
-        Raises:
-            GssapiError: the context has expired.
-        """
+        """Return a message with integrity, but without encryption."""
         result = _Buffer()
         _call("gss_wrap", self._context, c_int(0), c_uint32(0), byref(_buffer(content)), None, byref(result))
         return _take(result)

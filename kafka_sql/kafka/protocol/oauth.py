@@ -63,7 +63,7 @@ class Token(NamedTuple):
     """A token of an endpoint or of a function."""
 
     value: str
-    lifetime: float  # seconds from now until it expires; 0.0 if unknown
+    expires_at: float  # in seconds of ``time.time``; now if unknown
     extensions: str = ""  # SASL extensions in the format of RFC 7628
 
 
@@ -97,7 +97,7 @@ def fetch_token(config: Mapping[str, str], seconds: float = _TIMEOUT_SECONDS) ->
         if response.is_success:
             content = response.json()
             value = str(content["access_token"])
-            return Token(value, _lifetime(value, content.get("expires_in")))
+            return Token(value, _expiry(value, content.get("expires_in")))
         cause = f"HTTP status {response.status_code}"
         is_transient = response.status_code in _TRANSIENT_STATUS or response.status_code >= _SERVER_ERROR
     except httpx.TransportError as e:
@@ -161,14 +161,15 @@ def _is_certificate_error(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _lifetime(token: str, expires_in: object) -> float:
-    """Return the seconds until a token expires, as its endpoint reports and, for a JWT, its claims; 0.0 if unknown."""
-    lifetimes = [float(expires_in)] if isinstance(expires_in, (int, float, str)) else []
+def _expiry(token: str, expires_in: object) -> float:
+    """Return when a token expires, as its endpoint reports and, for a JWT, its claims; now if unknown."""
+    now = time.time()
+    times = [now + float(expires_in)] if isinstance(expires_in, (int, float, str)) else []
     with contextlib.suppress(ValueError, KeyError, TypeError, IndexError, RecursionError):
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        lifetimes.append(float(claims["exp"]) - time.time())
-    return max(0.0, min(lifetimes, default=0.0))
+        times.append(float(claims["exp"]))
+    return max(now, min(times, default=now))
 
 
 def _unsecured(settings: str) -> str:

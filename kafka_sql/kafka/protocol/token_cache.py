@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.config.token_providers import PROVIDER
-from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError, fetch_token
+from kafka_sql.kafka.protocol.oauth import Token, TokenEndpointUnavailableError, fetch_token
 from kafka_sql.kafka.protocol.token_functions import call_provider
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -31,28 +31,12 @@ _PREFIXES: Final = ("sasl.oauthbearer.", "https.ca.")
 
 @dataclass
 class _CachedToken:
-    """The token of one client configuration.
+    """The token of one client configuration."""
 
-    Attributes:
-        lock: held while a token is requested.
-        renew_at, expires_at: in seconds of ``time.time``, which continues while the machine sleeps.
-        uses: number of connections that got it.
-    """
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    value: str = field(default="", repr=False)
-    extensions: str = field(default="", repr=False)
-    renew_at: float = 0.0
-    expires_at: float = 0.0
-    uses: int = 0
-
-
-class ValidToken(NamedTuple):
-    """A token that can be sent now."""
-
-    value: str
-    expires_at: float  # in seconds of ``time.time``
-    extensions: str  # SASL extensions in the format of RFC 7628
+    lock: threading.Lock = field(default_factory=threading.Lock)  # held while a token is requested
+    token: Token = field(default=Token("", 0.0), repr=False)
+    renew_at: float = 0.0  # in seconds of ``time.time``, which continues while the machine sleeps
+    uses: int = 0  # number of connections that got it
 
 
 _tokens: Final[dict[tuple[tuple[str, str], ...], _CachedToken]] = {}
@@ -60,12 +44,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _tokens.clear())  # another thread of the parent may hold a lock
 
 
-def get_token(config: Mapping[str, str], seconds: float) -> str:
-    """Return the text of the token that ``get_valid_token`` returns."""
-    return get_valid_token(config, seconds).value
-
-
-def get_valid_token(config: Mapping[str, str], seconds: float) -> ValidToken:
+def get_valid_token(config: Mapping[str, str], seconds: float) -> Token:
     """Return a valid token, the same one for all connections with the same configuration.
 
     It comes from a token endpoint, or from ``sasl.oauthbearer.token-provider``.
@@ -80,7 +59,7 @@ def get_valid_token(config: Mapping[str, str], seconds: float) -> ValidToken:
         KafkaSqlError: the function returned no token.
     """
     deadline, cached = time.monotonic() + seconds, _cached(config)
-    is_valid = time.time() < cached.expires_at
+    is_valid = time.time() < cached.token.expires_at
     if not is_valid or time.time() >= cached.renew_at:
         # while another thread renews a valid token, it can be used
         acquired = cached.lock.acquire(blocking=False) if is_valid else cached.lock.acquire(timeout=seconds)
@@ -92,7 +71,7 @@ def get_valid_token(config: Mapping[str, str], seconds: float) -> ValidToken:
         elif not is_valid:
             raise TokenEndpointUnavailableError("no token was returned in time to another connection")
     cached.uses += 1
-    return ValidToken(cached.value, cached.expires_at, cached.extensions)
+    return cached.token
 
 
 def discard_token(config: Mapping[str, str]) -> bool:
@@ -118,7 +97,7 @@ def _key(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _renew(cached: _CachedToken, config: Mapping[str, str], deadline: float) -> None:
     """Request a token, unless another thread just did. Requires the lock."""
     backoff = _BACKOFF
-    while time.time() >= min(cached.renew_at, cached.expires_at):
+    while time.time() >= min(cached.renew_at, cached.token.expires_at):
         try:
             if PROVIDER in config:
                 token = call_provider(config)
@@ -126,7 +105,7 @@ def _renew(cached: _CachedToken, config: Mapping[str, str], deadline: float) -> 
                 token = fetch_token(config, max(0.001, deadline - time.monotonic()))
         except (TokenEndpointUnavailableError, KafkaSqlError) as e:
             is_transient = isinstance(e, TokenEndpointUnavailableError)
-            if time.time() < cached.expires_at and (is_transient or PROVIDER in config):
+            if time.time() < cached.token.expires_at and (is_transient or PROVIDER in config):
                 _LOG.warning("%s; the current token is used until it expires", e)
                 cached.renew_at = time.time() + _RENEWAL_BACKOFF
                 return
@@ -136,6 +115,6 @@ def _renew(cached: _CachedToken, config: Mapping[str, str], deadline: float) -> 
             backoff = min(2 * backoff, _MAX_BACKOFF)
         else:
             now, window = time.time(), _WINDOW_FACTOR + _WINDOW_JITTER * random.random()
-            cached.value, cached.extensions, cached.uses = token.value, token.extensions, 0
-            cached.renew_at, cached.expires_at = now + token.lifetime * window, now + token.lifetime
+            cached.token, cached.uses = token, 0
+            cached.renew_at = now + (token.expires_at - now) * window
             return

@@ -109,21 +109,21 @@ def _check_token(provider: str, result: object) -> Token:
     if not _TOKEN.fullmatch(value):
         raise invalid("a token that is empty or has characters other than letters, digits and -._~+/=")
     if isinstance(expiry, timedelta):
-        lifetime = expiry.total_seconds()
+        expires_at = time.time() + expiry.total_seconds()
     elif isinstance(expiry, (int, float)) and not isinstance(expiry, bool):
         if expiry > _YEAR_5138:
             raise invalid("an expiry time in milliseconds: expected seconds since 1970")
         if 0 < expiry < _YEAR_2001:
             raise invalid("a number of seconds from now: expected seconds since 1970, or a datetime.timedelta")
-        lifetime = expiry - time.time()
+        expires_at = float(expiry)
     else:
         raise invalid(f"an expiry time of type {type(expiry).__name__}: {_EXPECTED}")
-    if not lifetime > 0:
+    if not expires_at > time.time():
         raise invalid("a token that has expired. Check the function and the clock of this machine")
     extensions = result[3] if len(result) > 3 else {}
     if not isinstance(extensions, Mapping) or not all(_is_extension(item) for item in extensions.items()):
         raise invalid("invalid SASL extensions: expected a dict of names, which consist of letters, and strings")
-    return Token(value, lifetime, "".join(f"\x01{name}={text}" for name, text in extensions.items()))
+    return Token(value, expires_at, "".join(f"\x01{name}={text}" for name, text in extensions.items()))
 
 
 def _is_extension(item: tuple[object, object]) -> bool:

@@ -60,7 +60,12 @@ def check_security(config: Mapping[str, str]) -> None:
 
 
 class TransactionAdmin:
-    """A client for the transactions of a cluster. Retries within ``delivery.timeout.ms``."""
+    """A client for the transactions of a cluster. Retries within ``delivery.timeout.ms``.
+
+    Raises:
+        BrokerError: by every request, if a broker did not respond, or the user lacks an ACL. Any of the transactions
+            may have ended.
+    """
 
     def __init__(self, config: Mapping[str, str]) -> None:
         """Create a client. This sends no request.
@@ -83,19 +88,11 @@ class TransactionAdmin:
         self._coordinators = dict(coordinators)
 
     def list_ongoing(self, prefix: str) -> list[str]:
-        """Return the ids of all open transactions that begin with ``prefix``.
-
-        Raises:
-            BrokerError: a coordinator did not respond.
-        """
+        """Return the ids of all open transactions that begin with ``prefix``."""
         return [key for key in self._retry(ApiKey.LIST_TRANSACTIONS, self._list_ongoing) if key.startswith(prefix)]
 
     def describe(self, ids: Iterable[str]) -> dict[str, TransactionDescription | None]:
-        """Return the state of each transactional id; None if its coordinator does not know it.
-
-        Raises:
-            BrokerError: a coordinator did not respond, or the user lacks an ACL.
-        """
+        """Return the state of each transactional id; None if its coordinator does not know it."""
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, TransactionDescription]]:
             return transactions.read_describe_transactions(connection.ask(transactions.describe_transactions(group)))
@@ -111,9 +108,6 @@ class TransactionAdmin:
 
         Returns:
             the final error code of each transactional id; 0 if it is committed.
-
-        Raises:
-            BrokerError: a coordinator did not respond. Any of the transactions may be committed.
         """
         by_id = {target.transactional_id: target for target in targets}
 
@@ -133,9 +127,6 @@ class TransactionAdmin:
 
         Returns:
             the ids of those that were open until now.
-
-        Raises:
-            BrokerError: a coordinator did not respond. Any of the transactions may be aborted.
         """
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
@@ -173,9 +164,6 @@ class TransactionAdmin:
         """Return whether the user may write with a transactional id that is not in use.
 
         Commits a transaction that does not exist: brokers check the ACLs before they return that error.
-
-        Raises:
-            BrokerError: the coordinator did not respond, or the user may not even describe the id.
         """
         code = self.commit([EndTxnTarget(transactional_id, 0, 0)])[transactional_id]
         return code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -199,9 +187,6 @@ class TransactionAdmin:
 
         Args:
             first_record: topic, partition and offset of its first record in a partition.
-
-        Raises:
-            BrokerError: the partition's leader did not respond.
         """
         topic, partition, offset = first_record
 

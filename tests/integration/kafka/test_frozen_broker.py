@@ -19,7 +19,7 @@ from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import create_log
 from kafka_sql.kafka.fetch import read_records
-from kafka_sql.kafka.produce import open_producer, open_producer_in_transaction
+from kafka_sql.kafka.produce import open_producer
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.split import Split
 from kafka_sql.options.connector import DIRECT, LIBRDKAFKA
@@ -54,7 +54,7 @@ def write(config: dict[str, str], client: str) -> int:
 
 def write_in_transaction(config: dict[str, str], client: str) -> int:
     settings = {**config, "transaction.timeout.ms": "600000"}
-    with open_producer_in_transaction(client, settings, f"id-{client}", TOPIC, "t") as producer:
+    with open_producer(client, settings, TOPIC, "t", f"id-{client}") as producer:
         producer.produce(VALUES)
         producer.flush()
     with closing(TransactionAdmin(config)) as transactions:

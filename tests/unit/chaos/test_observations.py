@@ -36,9 +36,7 @@ def librdkafka(monkeypatch: pytest.MonkeyPatch) -> None:
 def copy(broker: SimulatedBroker, client: str, **properties: str) -> None:
     """Write and read a few rows with a client."""
     config = broker.config(**properties)
-    with produce.open_producer_in_transaction(
-        client, {**config, "transaction.timeout.ms": "60000"}, "x", "t", "t"
-    ) as p:
+    with produce.open_producer(client, {**config, "transaction.timeout.ms": "60000"}, "t", "t", "x") as p:
         if p != "librdkafka":
             p.produce(pa.array([b"row"] * 100))
             p.flush()

@@ -16,8 +16,9 @@ from kafka_sql.kafka.config.token_providers import PROVIDER
 from kafka_sql.kafka.protocol import token_cache
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError
 from kafka_sql.kafka.protocol.sasl import discard_credentials, get_credentials, sasl_exchange
-from kafka_sql.kafka.protocol.token_cache import get_token, get_valid_token
+from kafka_sql.kafka.protocol.token_cache import get_valid_token
 from kafka_sql.kafka.protocol.token_functions import call_provider
+from tests.token_values import get_token
 from tests.unit.kafka import token_functions as functions
 
 pytestmark = pytest.mark.usefixtures("no_tokens")
@@ -42,7 +43,7 @@ def config(name: str = "numbered", **more: str) -> dict[str, str]:
 )
 def test_functions(name: str, value: str) -> None:
     token = call_provider(config(name, sasl_oauthbearer_config="x"))
-    assert (token.value, token.lifetime, token.extensions) == (value, 3600, "")
+    assert (token.value, round(token.expires_at - time.time()), token.extensions) == (value, 3600, "")
 
 
 def test_the_argument() -> None:
@@ -54,7 +55,7 @@ def test_the_argument() -> None:
 def test_results_of_oauth_cb() -> None:
     token = call_provider(config("like_oauth_cb"))
     assert (token.value, token.extensions) == ("a.b.c", "\x01logicalCluster=lkc-1\x01poolId=p 1")
-    assert 3590 < token.lifetime <= 3600
+    assert 3590 < token.expires_at - time.time() <= 3600
     both = get_credentials(config("like_oauth_cb", sasl_oauthbearer_extensions="own=x"), 10)
     assert next(sasl_exchange(both, "h")) == (
         b"n,,\x01auth=Bearer a.b.c\x01logicalCluster=lkc-1\x01poolId=p 1\x01own=x\x01\x01"
@@ -64,7 +65,7 @@ def test_results_of_oauth_cb() -> None:
 @pytest.mark.parametrize("expiry", [timedelta(minutes=5), 300.0])
 def test_expiry(expiry: Any) -> None:
     functions.RESULT.append(("t", time.time() + expiry if isinstance(expiry, float) else expiry))
-    assert 295 < call_provider(config("returned")).lifetime <= 300
+    assert 295 < call_provider(config("returned")).expires_at - time.time() <= 300
 
 
 @pytest.mark.parametrize(

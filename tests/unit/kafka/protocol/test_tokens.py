@@ -23,8 +23,9 @@ from kafka_sql.kafka.protocol.codec import ApiKey, Reader, pack
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.oauth import TokenEndpointUnavailableError, fetch_token
-from kafka_sql.kafka.protocol.token_cache import discard_token, get_token
+from kafka_sql.kafka.protocol.token_cache import discard_token
 from tests.http_server import serve
+from tests.token_values import get_token
 from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
 
 PREFIX = "sasl.oauthbearer."
@@ -121,7 +122,7 @@ def test_request(endpoint: Endpoint) -> None:
 def test_lifetime(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], lifetime: float) -> None:
     monkeypatch.setattr(time, "time", lambda: float(NOW))
     endpoint.fields = fields
-    assert fetch_token(endpoint.config).lifetime == lifetime
+    assert fetch_token(endpoint.config).expires_at - NOW == lifetime
 
 
 def test_threads_share_a_token(endpoint: Endpoint) -> None:
@@ -276,7 +277,7 @@ def test_a_forked_process_does_not_wait_for_locks_of_its_parent(endpoint: Endpoi
     get_token(endpoint.config, 60)
     (cached,) = token_cache._tokens.values()
     with cached.lock:
-        cached.expires_at = cached.renew_at = 0.0
+        cached.token, cached.renew_at = cached.token._replace(expires_at=0.0), 0.0
         child = multiprocessing.get_context("fork").Process(target=lambda: tokens.put(get_token(endpoint.config, 10)))
         child.start()
         assert tokens.get(timeout=60) == "token 2"
