@@ -19,8 +19,7 @@ from typing import Final
 from kafka_sql.formats.confluent.options import declare_registry_options
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
-from kafka_sql.kafka.config.librdkafka_check import find_rejected
-from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
+from kafka_sql.kafka.config.librdkafka_properties import ALLOWED_OPTIONS, find_rejected
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.sql.jobs.settings import SETTINGS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
-from kafka_sql.kafka.config.librdkafka_options import REJECTED_OPTIONS
+from kafka_sql.kafka.config.librdkafka_properties import REJECTED_OPTIONS
 from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.kafka.direct.eligibility import (

@@ -13,7 +13,7 @@ from kafka_sql.formats.custom import CustomFormat, Decoder, Option, Options, str
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
-from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS
+from kafka_sql.kafka.config.librdkafka_properties import ALLOWED_OPTIONS
 from kafka_sql.kafka.config.token_providers import OWN_PROPERTIES
 from kafka_sql.options.connector import DYNAMIC_OPTIONS, KAFKA_OPTIONS, UPSERT_OPTIONS
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError
-from kafka_sql.kafka.config import librdkafka_check, sasl, security
+from kafka_sql.kafka.config import librdkafka_properties, sasl, security
 from kafka_sql.kafka.config.conversions import clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.jaas import JAAS
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
 from kafka_sql.kafka.config.java_values import Integers, invalid_value
-from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
+from kafka_sql.kafka.config.librdkafka_properties import ALLOWED_OPTIONS, REJECTED_OPTIONS
 from kafka_sql.kafka.config.normalization import CIPHERS, HOST_NAME_CHECK, normalize_properties, normalize_settings
 from kafka_sql.kafka.config.sasl import check_credentials
 from kafka_sql.kafka.config.token_providers import (
@@ -182,8 +182,8 @@ def _check_allowed(key: str) -> None:
 
 
 def _is_unknown(key: str) -> bool:
-    rejected = librdkafka_check.find_rejected({key: ""})
-    return rejected is not None and librdkafka_check.is_unknown(rejected[1])
+    rejected = librdkafka_properties.find_rejected({key: ""})
+    return rejected is not None and librdkafka_properties.is_unknown(rejected[1])
 
 
 def _adjust(config: dict[str, str], properties: Mapping[str, str]) -> None:
@@ -229,13 +229,15 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
             raise InvalidOptionError(
                 f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
             )
-        elif (rejected := librdkafka_check.find_rejected({key: ""})) and librdkafka_check.is_unknown(rejected[1]):
+        elif (rejected := librdkafka_properties.find_rejected({key: ""})) and librdkafka_properties.is_unknown(
+            rejected[1]
+        ):
             raise _rejection(original_names.get(key, key), key, value, rejected[1])
-    if rejected := librdkafka_check.find_rejected(literal):
+    if rejected := librdkafka_properties.find_rejected(literal):
         name, message = rejected
         raise _rejection(original_names.get(name, name), name, literal[name], message)
     for key, value in literal.items():
-        if _OTHER_NUMBER.match(value) and key in original_names and librdkafka_check.is_number(key):
+        if _OTHER_NUMBER.match(value) and key in original_names and librdkafka_properties.is_number(key):
             raise invalid_value(original_names[key], value, "a number in decimal digits, without a unit")
     for key, expected in {
         **dict.fromkeys(OWN_TIMEOUTS, "milliseconds"),
@@ -257,17 +259,21 @@ def _rejection(key: str, name: str, value: str, message: str) -> Exception:
         key: the property as the user wrote it.
         name: librdkafka's name for it.
     """
-    if librdkafka_check.is_unknown(message):
-        known = [*JAVA_PROPERTIES, *OWN_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
-        return UnknownOptionError(
-            f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
-            option=f"properties.{key}",
-        )
+    if librdkafka_properties.is_unknown(message):
+        return _unknown_property(key)
     may_show = not (is_secret(key) or is_url(key)) and mask_user_info(value) == value
     shown = f" '{value}'" if may_show else ""
     suggestion = did_you_mean(value, _ENUM_VALUES.get(name, ())) if may_show else ""
     return InvalidOptionError(
         f"Invalid value{shown} for option 'properties.{key}'{_describe_expected(name, message)}.{suggestion}",
+        option=f"properties.{key}",
+    )
+
+
+def _unknown_property(key: str) -> UnknownOptionError:
+    known = [*JAVA_PROPERTIES, *OWN_PROPERTIES, *sorted(ALLOWED_OPTIONS)]
+    return UnknownOptionError(
+        f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
         option=f"properties.{key}",
     )
 
@@ -278,9 +284,9 @@ def _describe_expected(name: str, message: str) -> str:
         return f": expected a number in the {message.split(' allowed ')[-1].strip()}"
     if name in _ENUM_VALUES:
         return ": expected one of " + ", ".join(f"'{v}'" for v in _ENUM_VALUES[name])
-    if librdkafka_check.find_rejected({name: "true"}) is None:
+    if librdkafka_properties.find_rejected({name: "true"}) is None:
         return ": expected 'true' or 'false'"
-    rejected = librdkafka_check.find_rejected({name: "1"})
+    rejected = librdkafka_properties.find_rejected({name: "1"})
     return ": expected a number" if rejected is None or " allowed " in rejected[1] else ""
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, UnsupportedOptionError
 from kafka_sql.kafka.config.jaas import JAAS
-from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
+from kafka_sql.kafka.config.librdkafka_properties import supports_kerberos
 from kafka_sql.kafka.config.token_providers import PROVIDER, check_provider
 
 _MECHANISM: Final = "GSSAPI"

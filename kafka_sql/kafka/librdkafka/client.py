@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from kafka_sql.errors import AuthenticationError, BrokerError, KafkaSqlError
-from kafka_sql.kafka.config.librdkafka_check import find_rejected
+from kafka_sql.kafka.config.librdkafka_properties import find_rejected
 from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, connect_timeout, resolve_config
 from kafka_sql.kafka.config.token_providers import PROVIDER, is_provider_setting
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error

@@ -17,8 +17,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from kafka_sql.errors import RecordRejectedError
 from kafka_sql.kafka.client_cache import CachedClient
+from kafka_sql.kafka.columns import flatten_headers
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.headers import flatten_headers
 from kafka_sql.kafka.librdkafka.client import ClientErrors
 from kafka_sql.kafka.librdkafka.connection_failures import UNREACHABLE
 from kafka_sql.kafka.protocol.codec import ApiKey

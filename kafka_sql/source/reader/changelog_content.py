@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.kafka.binary_columns import column_view
+from kafka_sql.kafka.columns import column_view
 from kafka_sql.kafka.direct.writes.produce_kernels import partition_by_key
 from kafka_sql.kafka.records import Records
 from kafka_sql.table.changelog import IS_DELETED, ROW_INDEX, comparable_columns, is_retraction, last_row_per_key

@@ -176,7 +176,7 @@ def _timestamp_types(records: Records, _: Split) -> pa.Array:
 
 
 def _headers_by_name(records: Records, _: Split) -> pa.Array:
-    from kafka_sql.kafka.headers import headers_to_maps  # lazy: compiled kernels, which planning does not need
+    from kafka_sql.kafka.columns import headers_to_maps  # lazy: compiled kernels, which planning does not need
 
     return headers_to_maps(records.headers)
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.binary_columns import column_view, copy_binary, null_column
-from kafka_sql.kafka.headers import flatten_headers, headers_to_maps
-from kafka_sql.kafka.headers import header_lists as to_header_lists
+from kafka_sql.kafka.columns import column_view, copy_binary, flatten_headers, headers_to_maps, null_column
+from kafka_sql.kafka.columns import header_lists as to_header_lists
 from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP
 from kafka_sql.kafka.records import Records
 from tests.unit.formats.growth import assert_linear

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.kafka.headers import headers_to_maps
+from kafka_sql.kafka.columns import headers_to_maps
 from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP, METADATA, TIMESTAMP_LTZ
 from kafka_sql.table.metadata_casts import invalid_type_error, needs_time_zone, read_cast, write_cast
 

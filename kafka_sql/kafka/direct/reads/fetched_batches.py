@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.kafka.binary_columns import copy_binary
+from kafka_sql.kafka.columns import copy_binary, header_lists
 from kafka_sql.kafka.direct.batch_layout import CHECKED, HEADER
 from kafka_sql.kafka.direct.compression import decompress
 from kafka_sql.kafka.direct.reads import fetch_kernels as kernels
-from kafka_sql.kafka.headers import header_lists
 from kafka_sql.kafka.protocol.codec import MalformedResponse
 from kafka_sql.kafka.records import VALUES_ONLY, RecordFields, Records
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kafka_sql.kafka.binary_columns import ColumnView
+from kafka_sql.kafka.columns import ColumnView
 from kafka_sql.kafka.direct.writes.produce_kernels import partition_by_key
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.binary_columns import ColumnView
+from kafka_sql.kafka.columns import ColumnView
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
 # constants of murmur2 in the Java client (org.apache.kafka.common.utils.Utils)

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.kafka.binary_columns import ColumnView, column_view, null_column, read_only
+from kafka_sql.kafka.columns import ColumnView, column_view, flatten_headers, null_column, read_only
 from kafka_sql.kafka.direct.writes.produce_kernels import HeaderViews, append_records, max_record_size
-from kafka_sql.kafka.headers import flatten_headers
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.binary_columns import ColumnView
 from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.columns import ColumnView
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.compression import compression_settings
 from kafka_sql.kafka.direct.writes.accumulator import RecordAccumulator

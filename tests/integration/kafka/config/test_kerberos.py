@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.kafka.config.librdkafka_check import supports_kerberos
+from kafka_sql.kafka.config.librdkafka_properties import supports_kerberos
 from kafka_sql.kafka.config.sasl import ticket_cache
 from tests.kdc import REALM, KerberosBroker, missing_programs
 from tests.topics import Topics

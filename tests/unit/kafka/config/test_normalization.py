@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 
 from kafka_sql.errors import BrokerError, ConflictingOptionsError, InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
-from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown
+from kafka_sql.kafka.config.librdkafka_properties import find_rejected, is_unknown
 from kafka_sql.kafka.config.normalization import NORMALIZED_VALUES, normalize_settings
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.direct.eligibility import find_read_obstacle, find_write_obstacle

@@ -10,11 +10,16 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
 from kafka_sql.kafka.admin.client import admin_config
-from kafka_sql.kafka.config import librdkafka_check
+from kafka_sql.kafka.config import librdkafka_properties
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling, Property
 from kafka_sql.kafka.config.java_values import BOOLEAN, Decimals, Integers
-from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown, supports_kerberos
-from kafka_sql.kafka.config.librdkafka_options import ALLOWED_OPTIONS, REJECTED_OPTIONS
+from kafka_sql.kafka.config.librdkafka_properties import (
+    ALLOWED_OPTIONS,
+    REJECTED_OPTIONS,
+    find_rejected,
+    is_unknown,
+    supports_kerberos,
+)
 from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, resolve_config, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
@@ -407,7 +412,7 @@ def test_ranges_are_those_of_java() -> None:
 
 def test_invalid_values_of_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     message = 'Invalid value "S3cret" for configuration property'
-    monkeypatch.setattr(librdkafka_check, "find_rejected", lambda config: ("sasl.password", message))
+    monkeypatch.setattr(librdkafka_properties, "find_rejected", lambda config: ("sasl.password", message))
     with pytest.raises(InvalidOptionError) as caught:
         to_librdkafka({**SERVERS, "sasl.password": "S3cret"})
     assert "Invalid value for option 'properties.sasl.password'" in str(caught.value)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql.kafka.protocol.gssapi import _credential_store
-from kafka_sql.kafka.protocol.gssapi_library import GssapiError, SecurityContext, load_library
+from kafka_sql.kafka.protocol.gssapi import GssapiError, SecurityContext, _credential_store, load_library
 
 needs_library = pytest.mark.skipif(load_library() is None, reason="not installed: libgssapi_krb5")
 

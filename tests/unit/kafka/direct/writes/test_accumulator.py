@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.binary_columns import column_view, null_column
+from kafka_sql.kafka.columns import column_view, null_column
 from kafka_sql.kafka.direct.batch_layout import HEADER
 from kafka_sql.kafka.direct.compression import CODECS, Compression, decompress
 from kafka_sql.kafka.direct.writes.accumulator import RecordAccumulator

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_sql.kafka.binary_columns import column_view, null_column
+from kafka_sql.kafka.columns import column_view, null_column
 from kafka_sql.kafka.direct.writes.partition_assignment import (
     PartitionAssignment,
     ProducerTopic,

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.binary_columns import column_view, null_column
+from kafka_sql.kafka.columns import column_view, flatten_headers, null_column
 from kafka_sql.kafka.direct.writes.produce_kernels import append_records, max_record_size, partition_by_key
-from kafka_sql.kafka.headers import flatten_headers
 from tests.unit.kafka.direct.batch_decoder import Record, decode_records
 
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=200), st.integers(0, 20_000).map(lambda size: b"x" * size))

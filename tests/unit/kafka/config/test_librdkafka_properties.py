@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql.kafka.config.librdkafka_check import find_rejected, is_unknown
+from kafka_sql.kafka.config.librdkafka_properties import find_rejected, is_unknown
 
 THREADS = Path("/proc/self/task")
 
