@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_sql.kafka.protocol.codec import ApiKey
 
@@ -112,14 +112,6 @@ AUTHORIZATION_FAILED: Final = frozenset(
 """The user lacks an ACL."""
 
 
-class RetryRule(NamedTuple):
-    """One row of ``RETRY_RULES``."""
-
-    code: ErrorCode
-    apis: frozenset[ApiKey]  # requests that are sent again after this error
-    reason: str  # why it is worth it there, and why not elsewhere
-
-
 _LEADER: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.DESCRIBE_PRODUCERS})
 _LEADER_AND_METADATA: Final = _LEADER | {ApiKey.METADATA}
 _WRITE_TRANSACTION: Final = frozenset({ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN})
@@ -129,123 +121,67 @@ _COORDINATOR_AND_LOOKUP: Final = _COORDINATOR | {ApiKey.FIND_COORDINATOR, ApiKey
 # in a transaction: the leader verifies the partition with the coordinator (KIP-890)
 _VERIFIED_PRODUCE: Final = frozenset({ApiKey.PRODUCE})
 
-RETRY_RULES: Final = (
-    RetryRule(
-        ErrorCode.CORRUPT_MESSAGE,
-        frozenset({ApiKey.PRODUCE}),
-        "The batch was damaged in transit; the next copy may not be. In a FETCH response the log itself is damaged: "
-        "the Java consumer raises, too.",
-    ),
-    RetryRule(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        _LEADER_AND_METADATA | {ApiKey.ADD_PARTITIONS_TO_TXN},
-        "Brokers learn of a new topic or of new partitions one after another (InvalidMetadataException). The other "
-        "transaction APIs do not name topics.",
-    ),
-    RetryRule(
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        _LEADER_AND_METADATA,
-        "A leader is being elected (InvalidMetadataException).",
-    ),
-    RetryRule(
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        _LEADER_AND_METADATA,
-        "The leader moved: metadata is stale (InvalidMetadataException). A coordinator that lost the leadership of its "
-        "partition returns NOT_COORDINATOR instead (TransactionStateManager).",
-    ),
-    RetryRule(
-        ErrorCode.REQUEST_TIMED_OUT,
-        frozenset(ApiKey) - {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE},
-        "The broker did not finish in time (TimeoutException); all of these requests may be repeated.",
-    ),
-    RetryRule(
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        _LEADER_AND_METADATA,
-        "The replica is starting or moving (InvalidMetadataException).",
-    ),
-    RetryRule(
-        ErrorCode.NETWORK_EXCEPTION,
-        _VERIFIED_PRODUCE,
-        "The leader could not reach the transaction coordinator to verify the partition (KIP-890). For other APIs it "
-        "is the Java client's own word for a disconnect, and is not sent by brokers.",
-    ),
-    RetryRule(
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
-        "The coordinator is reading its log after an election. PRODUCE: the leader verifies the partition with it "
-        "(KIP-890). INIT_PRODUCER_ID without a transaction: the broker waits for its next block of producer ids.",
-    ),
-    RetryRule(
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
-        "The coordinator is not running, or its log lacks in-sync replicas. PRODUCE: see COORDINATOR_LOAD_IN_PROGRESS. "
-        "LIST_TRANSACTIONS: the broker is shutting down and will be missing in the next METADATA response. (Java's "
-        "admin client fails here.)",
-    ),
-    RetryRule(
-        ErrorCode.NOT_COORDINATOR,
-        _COORDINATOR | _VERIFIED_PRODUCE,
-        "The coordinator moved: find it again. PRODUCE: see COORDINATOR_LOAD_IN_PROGRESS. FIND_COORDINATOR and "
-        "LIST_TRANSACTIONS never return it.",
-    ),
-    RetryRule(
-        ErrorCode.NOT_CONTROLLER,
-        frozenset({ApiKey.CREATE_TOPICS}),
-        "The controller moved: brokers learn of it one after another.",
-    ),
-    RetryRule(
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        frozenset({ApiKey.PRODUCE}),
-        "Fewer replicas are in sync than 'min.insync.replicas'; nothing was written. A coordinator in this state "
-        "returns COORDINATOR_NOT_AVAILABLE instead (TransactionStateManager).",
-    ),
-    RetryRule(
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        frozenset({ApiKey.PRODUCE}),
-        "As NOT_ENOUGH_REPLICAS, after the leader wrote the batch: sequence numbers prevent a duplicate.",
-    ),
-    RetryRule(
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        _WRITE_TRANSACTION | _VERIFIED_PRODUCE,
-        "The coordinator is still writing the markers of the previous transaction. Reading APIs never return it.",
-    ),
-    RetryRule(
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        _LEADER_AND_METADATA,
-        "A disk failed; another broker takes over the partition (InvalidMetadataException). A coordinator returns "
-        "NOT_COORDINATOR instead.",
-    ),
-    RetryRule(
-        ErrorCode.FENCED_LEADER_EPOCH,
-        _LEADER_AND_METADATA,
-        "The leader changed since the metadata was read (KIP-320, InvalidMetadataException).",
-    ),
-    RetryRule(
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        _LEADER,
-        "This broker does not know the newest leader epoch yet (KIP-320).",
-    ),
-    RetryRule(
-        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-        frozenset({ApiKey.CREATE_TOPICS}),
-        "The quota of topic creations is used up for the moment (KIP-599).",
-    ),
-    RetryRule(
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-        frozenset({ApiKey.FETCH, ApiKey.LIST_OFFSETS}),
-        "A new leader does not know its high watermark yet (KIP-207).",
-    ),
-)
+RETRIABLE: Final[Mapping[ErrorCode, frozenset[ApiKey]]] = {
+    # The batch was damaged in transit; the next copy may not be. In a FETCH response the log itself is damaged: the
+    # Java consumer raises, too.
+    ErrorCode.CORRUPT_MESSAGE: frozenset({ApiKey.PRODUCE}),
+    # Brokers learn of a new topic or of new partitions one after another (InvalidMetadataException). The other
+    # transaction APIs do not name topics.
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _LEADER_AND_METADATA | {ApiKey.ADD_PARTITIONS_TO_TXN},
+    # A leader is being elected (InvalidMetadataException).
+    ErrorCode.LEADER_NOT_AVAILABLE: _LEADER_AND_METADATA,
+    # The leader moved: metadata is stale (InvalidMetadataException). A coordinator that lost the leadership of its
+    # partition returns NOT_COORDINATOR instead (TransactionStateManager).
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: _LEADER_AND_METADATA,
+    # The broker did not finish in time (TimeoutException); all of these requests may be repeated.
+    ErrorCode.REQUEST_TIMED_OUT: frozenset(ApiKey)
+    - {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE},
+    # The replica is starting or moving (InvalidMetadataException).
+    ErrorCode.REPLICA_NOT_AVAILABLE: _LEADER_AND_METADATA,
+    # The leader could not reach the transaction coordinator to verify the partition (KIP-890). For other APIs it is the
+    # Java client's own word for a disconnect, and is not sent by brokers.
+    ErrorCode.NETWORK_EXCEPTION: _VERIFIED_PRODUCE,
+    # The coordinator is reading its log after an election. PRODUCE: the leader verifies the partition with it
+    # (KIP-890). INIT_PRODUCER_ID without a transaction: the broker waits for its next block of producer ids.
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
+    # The coordinator is not running, or its log lacks in-sync replicas. PRODUCE: see COORDINATOR_LOAD_IN_PROGRESS.
+    # LIST_TRANSACTIONS: the broker is shutting down and will be missing in the next METADATA response. (Java's admin
+    # client fails here.)
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: _COORDINATOR_AND_LOOKUP | _VERIFIED_PRODUCE,
+    # The coordinator moved: find it again. PRODUCE: see COORDINATOR_LOAD_IN_PROGRESS. FIND_COORDINATOR and
+    # LIST_TRANSACTIONS never return it.
+    ErrorCode.NOT_COORDINATOR: _COORDINATOR | _VERIFIED_PRODUCE,
+    # The controller moved: brokers learn of it one after another.
+    ErrorCode.NOT_CONTROLLER: frozenset({ApiKey.CREATE_TOPICS}),
+    # Fewer replicas are in sync than 'min.insync.replicas'; nothing was written. A coordinator in this state returns
+    # COORDINATOR_NOT_AVAILABLE instead (TransactionStateManager).
+    ErrorCode.NOT_ENOUGH_REPLICAS: frozenset({ApiKey.PRODUCE}),
+    # As NOT_ENOUGH_REPLICAS, after the leader wrote the batch: sequence numbers prevent a duplicate.
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: frozenset({ApiKey.PRODUCE}),
+    # The coordinator is still writing the markers of the previous transaction. Reading APIs never return it.
+    ErrorCode.CONCURRENT_TRANSACTIONS: _WRITE_TRANSACTION | _VERIFIED_PRODUCE,
+    # A disk failed; another broker takes over the partition (InvalidMetadataException). A coordinator returns
+    # NOT_COORDINATOR instead.
+    ErrorCode.KAFKA_STORAGE_ERROR: _LEADER_AND_METADATA,
+    # The leader changed since the metadata was read (KIP-320, InvalidMetadataException).
+    ErrorCode.FENCED_LEADER_EPOCH: _LEADER_AND_METADATA,
+    # This broker does not know the newest leader epoch yet (KIP-320).
+    ErrorCode.UNKNOWN_LEADER_EPOCH: _LEADER,
+    # The quota of topic creations is used up for the moment (KIP-599).
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED: frozenset({ApiKey.CREATE_TOPICS}),
+    # A new leader does not know its high watermark yet (KIP-207).
+    ErrorCode.OFFSET_NOT_AVAILABLE: frozenset({ApiKey.FETCH, ApiKey.LIST_OFFSETS}),
+}
 """What is retriable for which API: what the Java client retries, that is, each ``RetriableException`` that a broker can
 return for the API. Everything else fails at once; notably UNSUPPORTED_COMPRESSION_TYPE (an ``ApiException``: the broker
 will not learn the codec), UNKNOWN_SERVER_ERROR and TRANSACTION_ABORTABLE. OUT_OF_ORDER_SEQUENCE_NUMBER depends on the
 batch: ``direct.sender`` decides."""
 
-_RETRIABLE: Final[Mapping[ApiKey, frozenset[int]]] = {
-    api: frozenset(int(rule.code) for rule in RETRY_RULES if api in rule.apis) for api in ApiKey
+_CODES: Final[Mapping[ApiKey, frozenset[int]]] = {
+    api: frozenset(int(code) for code, apis in RETRIABLE.items() if api in apis) for api in ApiKey
 }
 
 
 def is_retriable(code: int, api: ApiKey) -> bool:
     """Return whether a request of this API that got this error code is to be sent again."""
-    return code in _RETRIABLE[api]
+    return code in _CODES[api]

@@ -229,10 +229,8 @@ def _check_values(config: Mapping[str, str], original_names: Mapping[str, str]) 
             raise InvalidOptionError(
                 f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
             )
-        elif (rejected := librdkafka_properties.find_rejected({key: ""})) and librdkafka_properties.is_unknown(
-            rejected[1]
-        ):
-            raise _rejection(original_names.get(key, key), key, value, rejected[1])
+        elif _is_unknown(key):
+            raise _unknown_property(original_names.get(key, key))
     if rejected := librdkafka_properties.find_rejected(literal):
         name, message = rejected
         raise _rejection(original_names.get(name, name), name, literal[name], message)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class RetriableError(Exception):
-    """An error code after which the request may be sent again (see ``error_codes.RETRY_RULES``)."""
+    """An error code after which the request may be sent again (see ``error_codes.RETRIABLE``)."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)

@@ -2,7 +2,7 @@
 
 This is the only place that decides when a request is given up, for both clients and all requests except those for
 records. Rules: 'default.api.timeout.ms' of the consumer and the admin client (KIP-266, KIP-533), 'max.block.ms' of the
-producer, exponential backoff (KIP-580), and what is retriable (``error_codes.RETRY_RULES``).
+producer, exponential backoff (KIP-580), and what is retriable (``error_codes.RETRIABLE``).
 """
 
 from __future__ import annotations
