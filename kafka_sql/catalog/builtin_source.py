@@ -65,7 +65,6 @@ class BuiltinTable(QuickAckMixin, DataSource):
     spark_schema: StructType
 
     def schema(self) -> StructType:
-        """Return the columns."""
         return self.spark_schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -87,7 +86,6 @@ class BuiltinTable(QuickAckMixin, DataSource):
         return _BatchReader(self.definition, limit, _arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return the reader of a streaming query."""
         self._check_source()
         return _StreamReader(self.definition, _arrow_schema(schema))
 

@@ -50,11 +50,9 @@ class KafkaTable(QuickAckMixin, DataSource):
         freeze_modules()  # in each planning step, because each runs in its own process, which serves many plans
 
     def schema(self) -> StructType:
-        """Return the source columns."""
         return self.spark_schema
 
     def reader(self, schema: StructType) -> BatchReader:
-        """Return the reader of a batch query."""
         from kafka_sql.source.spark_readers import BatchReader
 
         freeze_modules()
@@ -62,7 +60,6 @@ class KafkaTable(QuickAckMixin, DataSource):
         return BatchReader(self.definition, arrow_schema(schema), self.time_zone)
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        """Return the reader of a streaming query."""
         from kafka_sql.source.spark_readers import StreamReader
 
         _check_read_schema(self.definition, self.spark_schema, schema)
@@ -70,14 +67,12 @@ class KafkaTable(QuickAckMixin, DataSource):
         return StreamReader(self.definition, arrow_schema(schema), self.time_zone)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return the writer of a batch query."""
         from kafka_sql.sink.spark_writers import BatchWriter
 
         self._check_write(schema, overwrite)
         return BatchWriter(self.definition, self.time_zone)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
-        """Return the writer of a streaming query."""
         from kafka_sql.sink.spark_writers import StreamWriter
 
         self._check_write(schema, overwrite, is_stream=True)

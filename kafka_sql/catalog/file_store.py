@@ -64,9 +64,7 @@ class FileCatalogStore:
             self._check_permissions()
             stamps = self._file_stamps()
         except OSError as e:
-            raise CatalogFolderError(
-                f"Catalog folder '{self.path}' cannot be read: {e.strerror}.", folder=str(self.path)
-            ) from e
+            raise self._error(f"cannot be read: {e.strerror}") from e
         statements = {}
         for file in sorted(self.path.glob("[!.]*.*" + _SUFFIX)):
             database, table = file.name.removesuffix(_SUFFIX).split(".", 1)
@@ -111,9 +109,7 @@ class FileCatalogStore:
         try:
             descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as e:
-            raise CatalogFolderError(
-                f"Catalog folder '{self.path}' cannot be written: {e.strerror}.", folder=str(self.path)
-            ) from e
+            raise self._error(f"cannot be written: {e.strerror}") from e
         with open(descriptor) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             for leftover in self.path.glob(".*.tmp"):
@@ -122,11 +118,13 @@ class FileCatalogStore:
 
     def _check_permissions(self) -> None:
         if is_writable_by_others(self.path.stat()):
-            raise CatalogFolderError(
-                f"Catalog folder '{self.path}' is writable by other users, who could redirect your tables to their "
-                f"servers. Restrict it to its owner: chmod 700 '{self.path}'.",
-                folder=str(self.path),
+            raise self._error(
+                "is writable by other users, who could redirect your tables to their servers. Restrict it to its "
+                f"owner: chmod 700 '{self.path}'"
             )
+
+    def _error(self, problem: str) -> CatalogFolderError:
+        return CatalogFolderError(f"Catalog folder '{self.path}' {problem}.", folder=str(self.path))
 
     def _path_of_table(self, name: TableName) -> Path:
         return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _SUFFIX)

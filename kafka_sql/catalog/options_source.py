@@ -34,7 +34,6 @@ class KafkaSource(QuickAckMixin, DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the format's name."""
         return "kafka_sql"
 
     def schema(self) -> StructType:
@@ -44,19 +43,15 @@ class KafkaSource(QuickAckMixin, DataSource):
         )
 
     def reader(self, schema: StructType) -> BatchReader:
-        """Return the reader of a batch query."""
         return self._table(schema).reader(schema)
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        """Return the reader of a streaming query."""
         return self._table(schema).streamReader(schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return the writer of a batch query."""
         return self._table(schema).writer(schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
-        """Return the writer of a streaming query."""
         return self._table(schema).streamWriter(schema, overwrite)
 
     def _table(self, schema: StructType) -> KafkaTable:

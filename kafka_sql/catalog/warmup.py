@@ -26,15 +26,12 @@ class WarmupSource(KafkaTable):
 
     @classmethod
     def name(cls) -> str:
-        """Return the format's name."""
         return "kafka_sql_warmup"
 
     def schema(self) -> StructType:
-        """Return a schema without columns."""
         return StructType([])
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[override]
-        """Return a reader of no rows."""
         return _WarmupReader()
 
 

@@ -58,8 +58,11 @@ class SqlCompleter(Completer):
         text = document.text_before_cursor
         statement_start = text[split(text)[1] :]
         context = option_context(statement_start)
-        if context is not None and (context.fragment is not None or _is_option_next(context, statement_start)):
-            return _complete_options(context)
+        if context is not None:
+            # without an opening quote, only where WITH (...) expects an option
+            is_option_next = not context.is_setting and statement_start[-1:] in "(,= \n"
+            if context.fragment is not None or is_option_next:
+                return _complete_options(context)
         return self._complete_names(statement_start, document.text)
 
     def _complete_names(self, statement_start: str, text: str) -> Iterator[Completion]:
@@ -107,11 +110,6 @@ class SqlCompleter(Completer):
         except (PySparkException, JavaError, OSError):  # the shell ended meanwhile
             return
         self._functions = sorted(name for name in names if name.isidentifier())
-
-
-def _is_option_next(context: OptionContext, statement_start: str) -> bool:
-    """Return whether to complete an option whose opening quote is not typed yet, in the brackets of WITH (...)."""
-    return not context.is_setting and statement_start[-1:] in "(,= \n"
 
 
 def _complete_options(context: OptionContext) -> Iterator[Completion]:

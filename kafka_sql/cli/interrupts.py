@@ -70,7 +70,7 @@ def run_interruptible(
     first_signal = 0
     with handle_signals(events.put):
         thread.start()
-        while (event := _next_event(events)) != 0:
+        while (event := next_event(events, _TICK_SECONDS)) != 0:
             if event is None and not first_signal:
                 tick()
                 continue
@@ -87,9 +87,10 @@ def run_interruptible(
         raise errors[0]
 
 
-def _next_event(events: SimpleQueue[int]) -> int | None:
+def next_event(events: SimpleQueue[int], seconds: float) -> int | None:
+    """Return the next event; None if none comes in time."""
     try:
-        return events.get(timeout=_TICK_SECONDS)
+        return events.get(timeout=seconds)
     except Empty:
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kafka_sql.formats.registry import FORMATS
@@ -36,19 +35,17 @@ def option_context(text: str) -> OptionContext | None:
     if start is None:
         return None
     option_tokens = tokens[start:]
-    options = {k.text[1:-1]: v.text[1:-1] for k, v in _pairs(option_tokens) if k.type == lexer.STRING == v.type}
+    options = {
+        key.text[1:-1]: value.text[1:-1]
+        for key, equals, value in zip(option_tokens, option_tokens[1:], option_tokens[2:], strict=False)
+        if equals.text == "=" and key.type == lexer.STRING == value.type
+    }
     is_setting = tokens[0].upper in ("SET", "RESET")
     if not option_tokens or option_tokens[-1].text == ",":
         return OptionContext(None, fragment, options, is_setting)
     if option_tokens[-1].text == "=" and len(option_tokens) > 1 and option_tokens[-2].type == lexer.STRING:
         return OptionContext(option_tokens[-2].text[1:-1], fragment, options, is_setting)
     return None
-
-
-def _pairs(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
-    """Return the tokens before and after each equals sign."""
-    triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
-    return ((key, value) for key, equals, value in triples if equals.text == "=")
 
 
 def _options_start(tokens: list[Token]) -> int | None:

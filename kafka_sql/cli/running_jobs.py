@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
-from kafka_sql.cli.interrupts import handle_signals
+from kafka_sql.cli.interrupts import handle_signals, next_event
 from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.errors.spark_errors import error_message
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, Job, session_jobs
@@ -41,7 +41,10 @@ def _wait_for_end(spark: SparkSession, running: list[Job], screen: Screen) -> No
             thread: Any = InheritableThread(target=_wait, args=(job, events), session=spark, daemon=True)
             thread.start()
         while any(job.status == RUNNING for job in running):
-            if _next_event(events, running, screen) or any(job.status == FAILED for job in session_jobs(spark)):
+            event = next_event(events, _TICK_SECONDS)
+            if event is None:
+                screen.status(" | ".join(job_progress(job) for job in running if job.status == RUNNING))
+            if event or any(job.status == FAILED for job in session_jobs(spark)):
                 stop_jobs(running)
     screen.clear()
 
@@ -60,15 +63,6 @@ def _wait(job: Job, events: SimpleQueue[int]) -> None:
         pass  # job.failure has it
     finally:
         events.put(0)
-
-
-def _next_event(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
-    """Return the next signal, or 0; show the progress if nothing happens."""
-    try:
-        return events.get(timeout=_TICK_SECONDS)
-    except Empty:
-        screen.status(" | ".join(job_progress(job) for job in running if job.status == RUNNING))
-        return 0
 
 
 def job_progress(job: Job) -> str:

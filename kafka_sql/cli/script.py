@@ -127,7 +127,9 @@ def run_statement(runner: Runner, statement: str, location: str | None = None) -
             return
         start = time.monotonic()
         if statement.startswith("!"):
-            _run_shell_command(runner, statement[1:])
+            exit_code = subprocess.run(statement[1:], shell=True, check=False).returncode
+            if exit_code:
+                runner.screen.error(f"Command failed with exit code = {exit_code}")
         elif command.lower() == "source" and argument.strip():
             run_file(runner, argument.strip().strip("'\""))
         else:
@@ -156,9 +158,3 @@ def similar_table(runner: Runner, error: Exception) -> str:
     except PySparkException:  # a catalog that cannot list tables
         return ""
     return f"\n{suggestion.strip()}" if suggestion else ""
-
-
-def _run_shell_command(runner: Runner, command: str) -> None:
-    exit_code = subprocess.run(command, shell=True, check=False).returncode
-    if exit_code:
-        runner.screen.error(f"Command failed with exit code = {exit_code}")

@@ -7,12 +7,9 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from pyspark.sql import SparkSession
-
 from kafka_sql.cli import script
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.running_jobs import report_failure, stop_jobs
-from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, session_jobs
 from kafka_sql.sql.recognize.splitter import split
 from kafka_sql.version import VERSION
@@ -26,7 +23,8 @@ def shell(runner: Runner) -> int:
     A failed statement does not end the shell.
     """
     read = _prompt_reader(runner)
-    runner.screen.info(_greeting(runner.spark))
+    versions = f"kafka-sql {VERSION}, Spark {runner.spark.version}"
+    runner.screen.info(f"{versions}. End statements with ';'. Ctrl-C stops one, 'quit;' exits, 'help;' lists them.")
     reported_runs: set[str] = set()
     while True:
         _report_ended_jobs(runner, reported_runs)
@@ -42,7 +40,11 @@ def shell(runner: Runner) -> int:
             break
         except (script.StatementFailed, KeyboardInterrupt):  # Ctrl-C in a command of the system, or between statements
             pass
-    _stop_running_jobs(runner.spark, runner.screen)
+    running = [job for job in session_jobs(runner.spark) if job.status == RUNNING]
+    if running:
+        resume = "When restarted, they resume from their checkpoints."
+        runner.screen.info(f"Stopping {len(running)} running job(s). {resume}")
+        stop_jobs(running)
     return 0
 
 
@@ -81,11 +83,6 @@ def continuation_prompt(prompt: str) -> str:
     return "> ".rjust(len(prompt))
 
 
-def _greeting(spark: SparkSession) -> str:
-    versions = f"kafka-sql {VERSION}, Spark {spark.version}"
-    return f"{versions}. End statements with ';'. Ctrl-C stops one, 'quit;' exits, 'help;' lists them."
-
-
 def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:
     """Report the jobs that have ended since the last prompt; add their run ids to ``reported_runs``."""
     for job in session_jobs(runner.spark):
@@ -96,10 +93,3 @@ def _report_ended_jobs(runner: Runner, reported_runs: set[str]) -> None:
                 report_failure(job, runner.screen)
             elif not job.stopped:
                 runner.screen.info(f"Job {job.name} ({job.id}) has finished.")
-
-
-def _stop_running_jobs(spark: SparkSession, screen: Screen) -> None:
-    running = [job for job in session_jobs(spark) if job.status == RUNNING]
-    if running:
-        screen.info(f"Stopping {len(running)} running job(s). When restarted, they resume from their checkpoints.")
-        stop_jobs(running)

@@ -35,7 +35,7 @@ _EXPONENT_SCALE: Final = 6  # CAST writes a decimal of a larger scale with an ex
 def text_columns(frame: DataFrame) -> DataFrame:
     """Return the columns as strings, named by their numbers. BYTES stay bytes, unless the session has a style."""
     style = (frame.sparkSession.conf.get(_BINARY_STYLE, None) or "").upper()
-    format_bytes: Callable[[Column], Column] = _BINARY_STYLES.get(style, _same)
+    format_bytes: Callable[[Column], Column] = _BINARY_STYLES.get(style, lambda column: column)
     types = [field.dataType for field in frame.schema]
     names = [str(i) for i in range(len(types))]  # several columns may have the same name
     columns = [
@@ -43,10 +43,6 @@ def text_columns(frame: DataFrame) -> DataFrame:
         for name, type in zip(names, types, strict=True)
     ]
     return frame.toDF(*names).select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
-
-
-def _same(column: Column) -> Column:
-    return column
 
 
 def _text(column: Column, type: DataType, format_bytes: Callable[[Column], Column]) -> Column:

@@ -19,17 +19,9 @@ SINGLE_CLUSTER: Final = "single-cluster"
 _SINGLE_CLUSTER_CLASS: Final = "org.apache.flink.connector.kafka.dynamic.metadata.SingleClusterTopicMetadataService"
 
 
-def _parse_ids(text: str) -> tuple[str, ...]:
-    return tuple(id for id in map(str.strip, split_list(text)) if id)
-
-
-def _parse_service(text: str) -> str:
-    return SINGLE_CLUSTER if text == _SINGLE_CLUSTER_CLASS else text
-
-
 STREAM_IDS: Final = Option(
     "stream-ids",
-    _parse_ids,
+    lambda text: tuple(id for id in map(str.strip, split_list(text)) if id),
     "List<String>",
     "Ids of the streams to read, separated by ';'. The metadata service knows the clusters and topics of each. Either "
     "'stream-ids' or 'stream-pattern' must be set.",
@@ -43,7 +35,7 @@ STREAM_PATTERN: Final = string(
 )
 METADATA_SERVICE: Final = Option(
     "metadata-service",
-    _parse_service,
+    lambda text: SINGLE_CLUSTER if text == _SINGLE_CLUSTER_CLASS else text,
     "String",
     "Where the clusters and topics of streams are looked up: 'single-cluster', where the streams are the topics of one "
     "cluster, or 'module:callable' of a Python function (see dynamic-kafka.md).",

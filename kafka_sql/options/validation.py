@@ -67,13 +67,8 @@ def _describe_unknown(key: str, connector: str, known: Collection[str], other_fo
     if format in other_formats:
         same = next((f"; did you mean '{k}'?" for k in sorted(known) if k.endswith(f".{name}")), "")
         return f"it belongs to the format '{format}', which is not a format of the table{same}"
-    similar = _similar_option(key, known)
+    similar = next((k for k in sorted(known) if k.endswith(f".{key}")), None) or find_similar_name(key, known)
     return similar and f"did you mean '{similar}'?"
-
-
-def _similar_option(key: str, known: Collection[str]) -> str | None:
-    """Return the known option that ends with an unknown key, or else the most similar one; None without either."""
-    return next((k for k in sorted(known) if k.endswith(f".{key}")), None) or find_similar_name(key, known)
 
 
 def _related_options(key: str, known: Collection[str]) -> set[str]:

@@ -65,7 +65,9 @@ def write_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast 
     Header values may stay strings: the producer takes strings and bytes.
     """
     if pt.is_timestamp(target):
-        return _to_instant(source)
+        if not pt.is_timestamp(source):
+            return None
+        return to_instants if source.tz is None else lambda array, _: array
     if pt.is_map(target):
         is_castable = pt.is_map(source) and _are_strings_or_bytes(source.key_type, source.item_type)
     elif pt.is_list(target):
@@ -102,14 +104,6 @@ def _from_instant(unit: str, target: pa.DataType, declared: str) -> Cast | None:
         limit = min(limit, _MAX_TEXT_SECONDS * 10**digits)
         return lambda array, zone: pc.strftime(_to_local_time(array, zone, limit), "%Y-%m-%d %H:%M:%S")
     return None
-
-
-def _to_instant(source: pa.DataType) -> Cast | None:
-    if not pt.is_timestamp(source):
-        return None
-    if source.tz is not None:
-        return lambda array, _: array
-    return to_instants
 
 
 def _to_local_time(array: pa.Array, zone: str, limit: int) -> pa.Array:

@@ -48,14 +48,14 @@ def parse_create(sql: str, expressions: SparkExpressions | None = None) -> Table
 
 def to_declaration(table: Table) -> Declaration:
     """Return the declaration of a table, to be merged or altered."""
-    key, watermark = table.primary_key, table.watermark
+    key, watermarks = table.primary_key, [table.watermark] if table.watermark is not None else []
     return Declaration(
         table.name,
         temporary=table.temporary,
         if_not_exists=table.if_not_exists,
         columns=[_to_column_declaration(column) for column in table.columns],
         keys=[KeyDeclaration(key, is_enforced=False, name=table.primary_key_name)] if key else [],
-        watermarks=[_to_watermark_declaration(watermark)] if watermark is not None else [],
+        watermarks=[WatermarkDeclaration(w.column, parse_expression(w.declared), w.declared) for w in watermarks],
         options=[*table.options.items()],
         comment=table.comment,
     )
@@ -67,10 +67,6 @@ def _to_column_declaration(column: Column) -> ColumnDeclaration:
         return ColumnDeclaration(name, text, expression=parse_expression(text), comment=comment)
     type = replace(parse_type(text), nullable=column.nullable)
     return ColumnDeclaration(name, text, type, None, column.metadata, column.virtual, comment)
-
-
-def _to_watermark_declaration(watermark: Watermark) -> WatermarkDeclaration:
-    return WatermarkDeclaration(watermark.column, parse_expression(watermark.declared), watermark.declared)
 
 
 def to_table(declaration: Declaration, expressions: SparkExpressions | None = None) -> Table:

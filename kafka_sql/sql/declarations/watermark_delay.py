@@ -62,7 +62,7 @@ def _read_delays(node: exp.Expr, column: str, type: FlinkType, context: str) -> 
             yield from _read_delays(node.left, column, type, context)
             yield _read_interval(node.right, context)
         case exp.Add():
-            time, interval = (node.left, node.right) if _has_column(node.left) else (node.right, node.left)
+            time, interval = (node.left, node.right) if node.left.find(exp.Column) else (node.right, node.left)
             yield from _read_delays(time, column, type, context)
             yield _multiply(_read_interval(interval, context), -1)
         case exp.Anonymous() if node.name == "TIMESTAMPADD" and len(node.expressions) == 3:
@@ -71,10 +71,6 @@ def _read_delays(node: exp.Expr, column: str, type: FlinkType, context: str) -> 
             yield _multiply(_unit_interval(unit.name, context), -_read_integer(number))
         case _:
             raise _NotFixedError
-
-
-def _has_column(node: exp.Expr) -> bool:
-    return node.find(exp.Column) is not None
 
 
 def _unit_interval(unit: str, context: str) -> Interval:
