@@ -20,8 +20,8 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
 )
 from kafka_sql.options import connector as opt
+from kafka_sql.sql.declarations.added_columns import add_inferred_columns
 from kafka_sql.sql.declarations.create import to_table
-from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.grammar.statement_nodes import Declaration
 from kafka_sql.sql.recognize import lexer

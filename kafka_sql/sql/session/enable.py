@@ -28,9 +28,9 @@ from kafka_sql.spark.data_sources import data_source_exists, register_data_sourc
 from kafka_sql.spark.explain import patch_explain
 from kafka_sql.spark.patches import patch_sql_of_all_sessions
 from kafka_sql.spark.processes import configure_worker_python
+from kafka_sql.sql.declarations.computed_columns import session_expressions
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
-from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.errors.conversion import convert_errors, explain_several_statements
 from kafka_sql.sql.errors.spark_errors import mask_errors

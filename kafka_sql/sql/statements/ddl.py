@@ -10,12 +10,11 @@ from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
+from kafka_sql.sql.declarations.added_columns import add_inferred_columns, add_query_columns, columns_from_schema
 from kafka_sql.sql.declarations.alter import apply_alteration
+from kafka_sql.sql.declarations.computed_columns import session_expressions
 from kafka_sql.sql.declarations.create import to_declaration, to_table
-from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.like import merge_like
-from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
-from kafka_sql.sql.declarations.session_expressions import session_expressions
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.grammar.statement_nodes import Declaration, RenameTable
 from kafka_sql.sql.jobs.plan.insert import plan_insert_into

@@ -9,8 +9,8 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, SchemaError
+from kafka_sql.sql.declarations.added_columns import add_inferred_columns
 from kafka_sql.sql.declarations.create import to_table
-from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.table.table import Table

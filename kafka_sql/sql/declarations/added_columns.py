@@ -1,4 +1,7 @@
-"""Merge the columns of a CREATE TABLE ... AS statement with those of its query."""
+"""Add columns that a CREATE TABLE does not declare: those of the query of CREATE TABLE ... AS, and inferred ones.
+
+Columns are inferred from the schemas of the formats or from a sample of the records.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ from typing import Final
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from kafka_sql.errors import SchemaError
+from kafka_sql.source.schema_inference import infer_columns
+from kafka_sql.sql.grammar.parser import parse_type
 from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType, to_flink_type
+from kafka_sql.table.table import Table
 
 _FLINK_TYPES: Final = {
     "boolean": FlinkType("BOOLEAN"),
@@ -105,3 +111,27 @@ def _reorder_columns(declaration: Declaration, query: list[ColumnDeclaration]) -
         if name not in columns:
             raise SchemaError(f"Column '{name}' not found in the source schema: {', '.join(columns)}.", column=name)
     return [columns[name] for name in declaration.identifiers]
+
+
+def add_inferred_columns(declaration: Declaration) -> Declaration:
+    """Add the inferred columns: key columns, then value columns, then the declared metadata and computed columns.
+
+    The declaration is unchanged if it has physical columns, or if its value's format cannot infer columns.
+
+    Raises:
+        KafkaSqlError: the registry's schema or the records are unavailable, or have no equivalent columns.
+    """
+    options = dict(declaration.options or ())
+    if any(column.is_physical for column in declaration.columns) or declaration.unsupported is not None:
+        return declaration
+    primary_key = declaration.keys[0].columns if declaration.keys else ()
+    inferred = infer_columns(Table(declaration.name, (), options, primary_key))
+    if inferred is None:
+        return declaration
+    types = [(name, parse_type(text)) for name, text in inferred.columns]
+    columns = [ColumnDeclaration(name, type.text, type) for name, type in types]
+    return replace(
+        declaration,
+        columns=[*columns, *declaration.columns],
+        options=[*(declaration.options or ()), *((k, v) for k, v in inferred.options.items() if k not in options)],
+    )

@@ -19,8 +19,8 @@ from pyspark.sql.types import (
 )
 
 from kafka_sql.errors import SchemaError
+from kafka_sql.sql.declarations.added_columns import add_query_columns, columns_from_schema
 from kafka_sql.sql.declarations.create import to_table
-from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
 from kafka_sql.sql.grammar.parser import parse_declaration
 
 QUERY = StructType().add("a", IntegerType()).add("b", StringType()).add("c", LongType(), nullable=False)
