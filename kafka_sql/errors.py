@@ -3,55 +3,7 @@
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
 that identify the location (option, table, topic, partition, offset, ...) are attributes, too, and arguments of the same
 names: each class lists its own. An attribute is None if the message does not name that fact. Errors of Spark's tasks
-and planners arrive as text, to which kafka_sql/runtime/error_trailer.py adds them.
-
-    KafkaSqlError
-    ├── StatementError           a statement cannot be parsed or executed
-    │   ├── SqlSyntaxError         line, column and the marked text
-    │   ├── UnsupportedSqlError    valid, but not supported here
-    │   ├── TableExistsError
-    │   ├── TableNotFoundError
-    │   ├── SessionNotEnabledError a session without enable() uses a Kafka table
-    │   └── JobNotFoundError
-    ├── OptionError              a WITH option or a SET key is wrong
-    │   ├── UnknownOptionError
-    │   ├── MissingOptionError
-    │   ├── InvalidOptionError     wrong type, or not an allowed value
-    │   ├── UnsupportedOptionError an option of Flink that Spark or the Kafka client cannot support
-    │   ├── SecretReferenceError   ${provider:path:key} in a value cannot be resolved
-    │   ├── KeyStoreError          a key store, trust store or PEM value cannot be used
-    │   └── ConflictingOptionsError
-    ├── SchemaError              a column is declared wrongly, or the format or Spark does not support it
-    ├── BrokerError              an operation on a Kafka cluster failed
-    │   ├── BrokerUnreachableError
-    │   ├── AuthenticationError    the credentials or a certificate were rejected
-    │   ├── UnsupportedVersionError  a broker is too old or too new for a request
-    │   ├── MetadataServiceError
-    │   ├── TopicNotFoundError
-    │   ├── TopicMismatchError     the topic does not match the table's declaration
-    │   ├── OffsetError            a start or stop offset cannot be resolved
-    │   ├── DataLossError          records were deleted before they were read
-    │   ├── FetchError             reading stopped at topic[partition]@offset
-    │   ├── AuthorizationError     the user lacks a permission
-    │   ├── DeliveryError          records were not acknowledged
-    │   │   ├── RecordTooLargeError
-    │   │   └── RecordRejectedError    the broker rejected the record
-    │   └── TransactionError       a transaction of the exactly-once sink failed
-    │       ├── WriterFencedError      another query or statement uses the same prefix
-    │       ├── PreparedTransactionLostError  aborted before the decision: none of its rows are visible
-    │       ├── DecidedTransactionLostError   aborted by the brokers after the decision: rows are missing
-    │       └── TransactionInDoubtError       unknown whether committed or aborted
-    ├── SchemaRegistryError      a schema registry request failed
-    │   ├── SchemaNotFoundError      no such schema, or one of another type
-    │   └── IncompatibleSchemaError  the subject's compatibility rules reject the schema
-    ├── FormatError              a payload does not fit the format
-    │   ├── DecodeError            the payload does not match the table's columns
-    │   └── EncodeError            the row cannot be written in this format
-    ├── CheckpointError          a query cannot resume from its checkpoint
-    ├── PartitionerError         the class of 'sink.partitioner' failed or returned no valid partition
-    ├── CatalogFolderError       the catalog folder cannot be used
-    ├── WorkerPythonError        Spark's workers run a Python that lacks this package
-    └── EmbeddedKafkaError       a local broker could not be set up
+and planners arrive as text, to which kafka_sql/runtime/error_trailer.py adds them. docs/api.md shows the tree.
 """
 
 from __future__ import annotations

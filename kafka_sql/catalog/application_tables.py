@@ -20,7 +20,6 @@ class ApplicationTables:
         version: increases with every change, so that a session knows when to refresh.
         tables: the tables by name.
         store: where the tables are persisted, if anywhere.
-        statements: the store's statements as last read or written.
         private_database: the database in Spark's catalog for all tables of a Spark Connect client, whose names are
             temporary views; None if tables are created under their names.
         view_hints: tables of hints in views -> the options of the hint; also of tables that were dropped, whose views
@@ -37,7 +36,6 @@ class ApplicationTables:
         self.lock = threading.RLock()
         self.tables: dict[TableName, CatalogTable] = {}
         self.store: FileCatalogStore | None = None
-        self.statements: dict[TableName, str] = {}
         self.view_hints: dict[TableName, dict[str, str]] = {}
         self.view_settings: dict[TableName, dict[str, str]] = {}
         self.storage_names: set[TableName] = set()
@@ -73,7 +71,6 @@ class ApplicationTables:
     def remove(self, name: TableName) -> None:
         """Remove a table."""
         del self.tables[name]
-        self.statements.pop(name, None)
         self.version += 1
 
     def __iter__(self) -> Iterator[CatalogTable]:

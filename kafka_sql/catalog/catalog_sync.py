@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
@@ -54,7 +54,7 @@ class CatalogSync:
                 for entry in self._permanent:
                     if entry.name not in statements:
                         self.save(entry)
-            self._load(store)
+            self._load(store, {})
         else:
             self._permanent.attach(store)  # raises if this application uses another store
             self.refresh()
@@ -64,15 +64,13 @@ class CatalogSync:
         store = self._permanent.store
         if store is not None and store.has_changed():
             with self._permanent.lock:
-                self._load(store)
+                self._load(store, store.statements)
 
     def save(self, entry: CatalogTable) -> None:
         """Write a table's statement; the caller holds the store's lock."""
         store = self._permanent.store
         if store is not None and not entry.table.temporary:
-            statement = self._render(entry.table)
-            store.write(entry.name, statement)
-            self._permanent.statements[entry.name] = statement
+            store.write(entry.name, self._render(entry.table))
 
     def remove(self, name: TableName) -> None:
         """Remove a table's statement; the caller holds the store's lock."""
@@ -82,7 +80,7 @@ class CatalogSync:
     def check_file_is_applied(self, name: TableName) -> None:
         """Raise TableExistsError if creating a table would overwrite a file that this session could not apply."""
         store = self._permanent.store
-        if store is not None and name in self._permanent.statements and name not in self._permanent.tables:
+        if store is not None and name in store.statements and name not in self._permanent.tables:
             raise TableExistsError(
                 f"Table '{'.'.join(name)}' already exists in catalog folder '{store.path}', but its declaration could "
                 "not be applied here. Fix or remove its file first.",
@@ -95,18 +93,16 @@ class CatalogSync:
         except KafkaSqlError:
             return False
 
-    def _load(self, store: FileCatalogStore) -> None:
+    def _load(self, store: FileCatalogStore, known: Mapping[TableName, str]) -> None:
         """Apply what has changed in the folder. A statement that fails is skipped with a warning."""
         statements = store.read()
-        for name in [n for n in self._permanent.statements if n not in statements]:
+        for name in known.keys() - statements.keys():
             entry = self._permanent.tables.get(name)
             if entry is not None:
                 self._spark_catalog.remove(entry)
                 self._permanent.remove(name)
-            self._permanent.statements.pop(name, None)
         for name, statement in statements.items():
-            if self._permanent.statements.get(name) != statement:
-                self._permanent.statements[name] = statement
+            if known.get(name) != statement:
                 self._apply(store, name, statement)
 
     def _apply(self, store: FileCatalogStore, name: TableName, statement: str) -> None:

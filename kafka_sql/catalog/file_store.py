@@ -33,6 +33,7 @@ class FileCatalogStore:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Create the folder if it is missing, accessible to its owner only. Others must not be able to write to it."""
         self.path = Path(path).absolute()
+        self.statements: dict[TableName, str] = {}  # as last read or written
         self._last_stamps: object = None
         self._is_unreadable = False
         try:
@@ -76,12 +77,14 @@ class FileCatalogStore:
                 _LOG.warning("Catalog folder '%s': %s is skipped: %s", self.path, file.name, e)
         newest = max((mtime_ns for _, mtime_ns, _ in stamps), default=0)
         self._last_stamps = stamps if time.time_ns() - newest > _CLOCK_TICK_NS else None
+        self.statements = statements
         return statements
 
     def write(self, name: TableName, statement: str) -> None:
         """Write a table's statement; the caller holds the lock."""
         try:
             self._replace(name, statement)
+            self.statements[name] = statement
         except OSError as e:
             raise CatalogFolderError(
                 f"Catalog folder '{self.path}': table '{'.'.join(name)}' cannot be written: {e.strerror}.",
@@ -101,6 +104,7 @@ class FileCatalogStore:
     def remove(self, name: TableName) -> None:
         """Remove a table's statement; the caller holds the lock."""
         self._path_of_table(name).unlink(missing_ok=True)
+        self.statements.pop(name, None)
         self._sync_folder()
 
     @contextlib.contextmanager

@@ -72,9 +72,6 @@ class TestEveryClass:
         assert str(found[0]) == f"[{cls.condition()}] orders[3]@17: no JSON"
         assert set(vars(found[0])) == set(vars(cls(**_facts(cls))))
 
-    def test_it_is_in_the_tree_of_the_module_docstring(self, cls: type[KafkaSqlError]) -> None:
-        assert cls.__name__ in (errors.__doc__ or "")
-
 
 def test_every_error_is_raised_with_its_attributes() -> None:
     """The types of arguments are not checked, so their names are checked here."""

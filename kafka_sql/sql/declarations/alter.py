@@ -11,11 +11,11 @@ from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.sql.grammar.statement_nodes import (
+    FIRST,
     AddOrModify,
     Alteration,
     Change,
     ColumnDeclaration,
-    ColumnPosition,
     Declaration,
     DropColumns,
     DropKey,
@@ -191,7 +191,7 @@ def _place_column(
     columns: list[ColumnDeclaration],
     column: ColumnDeclaration,
     old: ColumnDeclaration | None,
-    position: ColumnPosition | None,
+    position: str | None,
 ) -> None:
     if position is None:
         if old is None:
@@ -199,17 +199,14 @@ def _place_column(
         else:
             columns[columns.index(old)] = column
         return
-    if position.after is not None and position.after not in [c.name for c in columns]:
-        raise SchemaError(
-            f"Referenced column `{position.after}` by 'AFTER' does not exist in the table.",
-            column=position.after,
-        )
-    if position.after == column.name:
+    if position != FIRST and position not in [c.name for c in columns]:
+        raise SchemaError(f"Referenced column `{position}` by 'AFTER' does not exist in the table.", column=position)
+    if position == column.name:
         raise SchemaError(f"column `{column.name}` cannot be placed AFTER itself.", column=column.name)
     if old is not None:
         columns.remove(old)
     names = [c.name for c in columns]
-    columns.insert(names.index(position.after) + 1 if position.after is not None else 0, column)
+    columns.insert(0 if position == FIRST else names.index(position) + 1, column)
 
 
 def _check_key(base: Declaration, is_modify: bool) -> None:

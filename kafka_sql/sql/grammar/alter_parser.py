@@ -9,10 +9,10 @@ from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.grammar.statement_nodes import (
+    FIRST,
     AddOrModify,
     Alteration,
     Change,
-    ColumnPosition,
     Declaration,
     DropColumns,
     DropKey,
@@ -80,7 +80,7 @@ class StatementParser(TableParser):
         self._reject_unsupported_clauses(clause)
         is_spark = clause == "ADD" and self._take_add_column_keyword()
         declaration = Declaration(())
-        positions: dict[int, ColumnPosition | None] = {}
+        positions: dict[int, str | None] = {}
 
         def read() -> None:
             count = len(declaration.columns)
@@ -97,10 +97,10 @@ class StatementParser(TableParser):
         columns = tuple((column, positions[i]) for i, column in enumerate(declaration.columns))
         return AddOrModify(clause == "MODIFY", columns, tuple(declaration.keys), tuple(declaration.watermarks))
 
-    def _read_position(self) -> ColumnPosition | None:
+    def _read_position(self) -> str | None:
         if self.take_words("FIRST"):
-            return ColumnPosition()
-        return ColumnPosition(self.take_identifier("a column name after AFTER")) if self.take_words("AFTER") else None
+            return FIRST
+        return self.take_identifier("a column name after AFTER") if self.take_words("AFTER") else None
 
     def _read_drop(self) -> DropColumns | DropKey | DropWatermark:
         self._reject_unsupported_clauses("DROP")

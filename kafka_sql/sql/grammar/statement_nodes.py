@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from sqlglot import exp
 
@@ -72,11 +73,7 @@ class Declaration:
     unsupported: str | None = None  # the clause at which parsing stopped
 
 
-@dataclass(frozen=True)
-class ColumnPosition:
-    """The position of a column in ALTER TABLE: ``FIRST`` (``after`` is None) or ``AFTER column``."""
-
-    after: str | None = None
+FIRST: Final = ""  # a position
 
 
 @dataclass(frozen=True)
@@ -129,10 +126,13 @@ class DropWatermark:
 
 @dataclass(frozen=True)
 class AddOrModify:
-    """``ADD`` or ``MODIFY`` of columns with their positions, primary keys and watermarks."""
+    """``ADD`` or ``MODIFY`` of columns, primary keys and watermarks.
+
+    A column has a position: the column after which it is placed (``AFTER``), ``FIRST``, or None.
+    """
 
     is_modify: bool
-    columns: tuple[tuple[ColumnDeclaration, ColumnPosition | None], ...]
+    columns: tuple[tuple[ColumnDeclaration, str | None], ...]
     keys: tuple[KeyDeclaration, ...]
     watermarks: tuple[WatermarkDeclaration, ...]
 

@@ -7,9 +7,9 @@ import pytest
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError, UnsupportedSqlError
 from kafka_sql.sql.grammar.parser import parse_alteration
 from kafka_sql.sql.grammar.statement_nodes import (
+    FIRST,
     AddOrModify,
     Change,
-    ColumnPosition,
     DropColumns,
     DropKey,
     DropWatermark,
@@ -64,8 +64,8 @@ def test_added_columns_have_positions() -> None:
     assert isinstance(added, AddOrModify)
     assert not added.is_modify
     assert [(column.name, position) for column, position in added.columns] == [
-        ("a", ColumnPosition()),
-        ("b", ColumnPosition("a")),
+        ("a", FIRST),
+        ("b", "a"),
         ("c", None),
     ]
     assert [key.columns for key in added.keys] == [("a",)]
