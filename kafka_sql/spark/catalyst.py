@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
 from operator import is_
 from typing import Any, Final, TypeAlias
 
@@ -98,11 +97,6 @@ def show(expression: Node) -> str:
     return render(read_expression(expression))
 
 
-def java_object(jvm: Any, name: str) -> Any:
-    """Return the instance of a Scala object, whose class name ends with ``$``."""
-    return getattr(reduce(getattr, name.split("."), jvm), "MODULE$")
-
-
 class Catalyst:
     """Builds plans and expressions in a session's JVM."""
 
@@ -165,9 +159,9 @@ class Catalyst:
 
     def broadcast_hint(self, plan: Plan) -> Plan:
         """Return a plan whose rows Spark sends to all executors if it is joined."""
-        strategy = java_object(self._jvm, "org.apache.spark.sql.catalyst.plans.logical.BROADCAST$")
-        hint = self._jvm.org.apache.spark.sql.catalyst.plans.logical.HintInfo(self._jvm.scala.Option.apply(strategy))
-        return self._jvm.org.apache.spark.sql.catalyst.plans.logical.ResolvedHint(plan, hint)
+        logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        strategy = getattr(getattr(logical, "BROADCAST$"), "MODULE$")  # of a Scala object
+        return logical.ResolvedHint(plan, logical.HintInfo(self._jvm.scala.Option.apply(strategy)))
 
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""

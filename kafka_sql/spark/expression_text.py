@@ -41,7 +41,9 @@ def render(expression: Expression) -> str:
     if name in (SOURCE_COLUMN, "AttributeReference"):
         return expression.text
     if name == "Literal":
-        return _render_literal(expression)
+        if expression.type.startswith(_TYPES_WITH_TEXT) and expression.text != "NULL":
+            return f"'#{hashlib.sha256(expression.text.encode()).hexdigest()[:_DIGEST_CHARACTERS]}'"
+        return expression.text
     if name == "Cast":
         if expression.type == "interval":  # the gap of a session window
             return children[0].text or render(children[0])
@@ -64,12 +66,6 @@ def render(expression: Expression) -> str:
 def is_window(expression: Expression) -> bool:
     """Return whether an expression is the struct to which Spark expands window() or session_window()."""
     return expression.name == _WINDOW_STRUCT and any(part.name == _WINDOW_MARK for part in expression.walk())
-
-
-def _render_literal(literal: Expression) -> str:
-    if literal.type.startswith(_TYPES_WITH_TEXT) and literal.text != "NULL":
-        return f"'#{hashlib.sha256(literal.text.encode()).hexdigest()[:_DIGEST_CHARACTERS]}'"
-    return literal.text
 
 
 def _render_aggregate(expression: Expression) -> str:

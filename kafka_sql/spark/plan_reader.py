@@ -188,7 +188,9 @@ class _PlanParser:
             child = self._definitions[node["cteId"]]
             columns = _aliases(_expressions(node["output"]), map(reference, child.output))
             return Operator(name, (child,), child.is_streaming, columns)
-        is_streaming = any(child.is_streaming for child in children) or (not children and _is_stream(name, node))
+        is_streaming = any(child.is_streaming for child in children)
+        if not children:  # a class that is not known is a stream if it has the word in its name
+            is_streaming = bool(node["isStreaming"]) if "isStreaming" in node else "Stream" in name
         return _with_expressions(Operator(name, children, is_streaming), node)
 
 
@@ -220,11 +222,6 @@ def _mark(expression: Expression, ids: frozenset[int]) -> Expression:
     children = tuple(_mark(child, ids) for child in expression.children)
     is_event_time = expression.id in ids or (expression.name == "Alias" and children[0].is_event_time)
     return replace(expression, children=children, is_event_time=is_event_time)
-
-
-def _is_stream(name: str, node: Json) -> bool:
-    """Return whether a leaf is a stream; also if its class is unknown, but has the word in its name."""
-    return bool(node["isStreaming"]) if "isStreaming" in node else "Stream" in name
 
 
 def _with_expressions(operator: Operator, node: Json) -> Operator:

@@ -104,7 +104,8 @@ def _extract(spark_error: Exception) -> KafkaSqlError | None:
 def _show_table_names(text: str) -> str:
     """Replace storage names in the message of an exception, and add or replace advice."""
     text = _EXISTING_LOCATION.sub(_advise_on_location, text)
-    return show_table_names_in_error(text) + _advice_on_source(text)
+    lacks_jar = "[KAFKA_DATA_SOURCE_NOT_ENABLED]" in text and _NO_JAR_NEEDED not in text
+    return show_table_names_in_error(text) + (_NO_JAR_NEEDED if lacks_jar else "")
 
 
 def _advise_on_location(match: re.Match[str]) -> str:
@@ -113,11 +114,6 @@ def _advise_on_location(match: re.Match[str]) -> str:
         f"forgets the table when the session ends, but not its rows. To use them, add LOCATION '{match[2]}' to the "
         "CREATE TABLE. For another table, choose another name or another LOCATION."
     )
-
-
-def _advice_on_source(text: str) -> str:
-    """Return what to use in place of Spark's own Kafka source if its jar is missing, or an empty text."""
-    return _NO_JAR_NEEDED if "[KAFKA_DATA_SOURCE_NOT_ENABLED]" in text and _NO_JAR_NEEDED not in text else ""
 
 
 def _not_enabled_error(text: str) -> SessionNotEnabledError | None:

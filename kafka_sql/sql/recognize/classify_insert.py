@@ -49,16 +49,14 @@ def classify_with(sql: str, _: TokenCursor) -> Insert | None:
         if depth == 0 and last == ")":
             if token.upper == "INSERT":
                 insert = classify_insert(sql, TokenCursor(lexer.tokenize_flink(sql, token.end)), token.start)
-                return insert and replace(insert, body=_prepend_ctes(sql[: token.start], insert.body))
+                if insert is None:
+                    return None
+                has_ctes = insert.body[:4].upper() == "WITH"  # these follow in parentheses
+                return replace(insert, body=sql[: token.start] + (f"({insert.body})" if has_ctes else insert.body))
             if token.upper in _QUERY_WORDS:
                 return None
         last = token.text
     return None
-
-
-def _prepend_ctes(ctes: str, body: str) -> str:
-    """Put CTEs before a query; a query that starts with WITH itself is put in parentheses."""
-    return f"{ctes}({body})" if body[:4].upper() == "WITH" else ctes + body
 
 
 def _split_conflict(query: str) -> tuple[str, str | None]:

@@ -125,17 +125,13 @@ def tokenize_spark_with_hints(sql: str, start: int = 0) -> Iterator[Token]:
     while match := _SPARK.match(sql, start):
         type, start = _TYPES.get(match.lastgroup or "", SYMBOL), match.end()
         if type == "comment" and sql.startswith("+", start):
-            start = _find_hint_end(sql, start)
+            # string literals in the hint may contain */
+            start = next((m.end() for m in _STRING_OR_HINT_END.finditer(sql, start) if m[0] == "*/"), len(sql))
             yield Token(HINT, sql[match.start() : start], match.start(), start)
         elif type == "comment":
             start = _find_comment_end(sql, start)
         elif type != "skip":
             yield Token(type, match[0], match.start(), start)
-
-
-def _find_hint_end(sql: str, start: int) -> int:
-    """Return the end offset of a hint. String literals inside the hint may contain ``*/``."""
-    return next((m.end() for m in _STRING_OR_HINT_END.finditer(sql, start) if m[0] == "*/"), len(sql))
 
 
 def strip_semicolon(sql: str, start: int) -> str:

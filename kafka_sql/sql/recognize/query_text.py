@@ -100,7 +100,8 @@ class _BlockFinder:
     def _starts_clause(self, word: str, index: int) -> bool:
         clause = self._clauses[-1][0]
         if word == "FROM":
-            return clause == "SELECT" and not self._follows_is_distinct(index)
+            is_distinct = self._word(index - 1) == "DISTINCT" and self._word(index - 2) in ("IS", "NOT")
+            return clause == "SELECT" and not is_distinct
         if word in WORDS_BEFORE_BY:
             return self._word(index + 1) == "BY"
         if clause == "SELECT":
@@ -110,10 +111,6 @@ class _BlockFinder:
         if word in ("LIMIT", "OFFSET"):
             return index + 1 < len(self._tokens) and self._tokens[index + 1].type == lexer.NUMBER
         return word in ("WHERE", "HAVING", "QUALIFY")
-
-    def _follows_is_distinct(self, index: int) -> bool:
-        """Return whether ``IS [NOT] DISTINCT`` precedes a token, which is then not the clause FROM."""
-        return self._word(index - 1) == "DISTINCT" and self._word(index - 2) in ("IS", "NOT")
 
     def _is_star_except(self, index: int) -> bool:
         return self._word(index) == "EXCEPT" and self._word(index - 1) == "*" and self._word(index + 1) == "("

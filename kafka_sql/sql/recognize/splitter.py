@@ -49,31 +49,22 @@ def _make_statement(text: str, start: int, end: int) -> list[SplitStatement]:
         # omit leading comments: they would shift the lines in error messages
         return [SplitStatement(text[start + first.start : end].rstrip(), start + first.start)]
     body = text[start:end].strip()
-    return [SplitStatement(body, text.index(body, start))] if _ends_in_comment(body) else []
-
-
-def _ends_in_comment(body: str) -> bool:
-    """Return whether a bracketed comment is open at the end, which would hide a word after it."""
-    return next(lexer.tokenize_spark(f"{body}\nx"), None) is None
+    # a bracketed comment that is open at the end would hide a word after it
+    is_open = next(lexer.tokenize_spark(f"{body}\nx"), None) is None
+    return [SplitStatement(body, text.index(body, start))] if is_open else []
 
 
 def _find_end(text: str, start: int) -> int | None:
     """Return the position of the semicolon that ends the statement at ``start``; None if it has no semicolon."""
     # Spark's strings have backslash escapes, Flink's do not: 'C:\' is a complete string only in Flink. So try Flink's
     # rules first, if the statement may be Flink's.
-    end = _find_semicolon(lexer.tokenize_flink(text, start)) if _may_be_flink(text, start) else None
-    if end is not None and _is_flink(classify(text[start:end])):
-        return end
-    return _find_semicolon(lexer.tokenize_spark(text, start))
-
-
-def _may_be_flink(text: str, start: int) -> bool:
     first = next(lexer.tokenize_flink(text, start), None)
-    return first is not None and first.upper in ("CREATE", "ALTER", "SET", "RESET")
-
-
-def _is_flink(statement: st.Statement | None) -> bool:
-    return statement is not None and not isinstance(statement, st.Insert)
+    if first is not None and first.upper in ("CREATE", "ALTER", "SET", "RESET"):
+        end = _find_semicolon(lexer.tokenize_flink(text, start))
+        statement = classify(text[start:end]) if end is not None else None
+        if statement is not None and not isinstance(statement, st.Insert):
+            return end
+    return _find_semicolon(lexer.tokenize_spark(text, start))
 
 
 def _find_semicolon(tokens: Iterator[Token]) -> int | None:

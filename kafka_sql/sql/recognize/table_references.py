@@ -236,7 +236,8 @@ class _ReferenceFinder:
             name.append(self._tokens[self._index].name)
         self._index += 2 if is_enclosed else 1
         parenthesis = self._index if self._text(0) == "(" else 0
-        is_cte = not is_stream and not parenthesis and len(name) == 1 and self._is_cte(name[0])
+        is_cte = not is_stream and not parenthesis and len(name) == 1
+        is_cte = is_cte and any(name[0].lower() in outer.ctes for outer in self._frames)
         if is_cte or (parenthesis and len(name) > 1):
             return
         after = self._query.closing(parenthesis) + 1 if parenthesis else self._index
@@ -267,6 +268,3 @@ class _ReferenceFinder:
         if self._index + 1 in self._source_ends:
             return False
         return parse_table_suffix(self._query, self._index + 1).has_alias and self._text(1) != "AS"
-
-    def _is_cte(self, name: str) -> bool:
-        return any(name.lower() in frame.ctes for frame in self._frames)

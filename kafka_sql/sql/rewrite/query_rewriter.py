@@ -178,13 +178,14 @@ class _QueryRewriter:
         self.edits += remove_lookup_hints(query) if result.has_lookup_join else []
         self.edits += shorten_qualifiers(query, self.aliases) if self.edits and self.aliases else []
         self.edits += windows.edits
-        row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, self._analyze))
+
+        def analyze(part: Template) -> DataFrame:
+            return self.tables.spark_sql(fill_template(query.text, self.edits, part))
+
+        row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, analyze))
         self.edits += proctime if row_numbers and not reads_kafka else []
         result.text = apply_edits(query.text, [*self.edits, *row_numbers])
         return result
-
-    def _analyze(self, part: Template) -> DataFrame:
-        return self.tables.spark_sql(fill_template(self.query.text, self.edits, part))
 
     def _edit_call(self, call: Call, reference: TableReference) -> list[Edit]:
         """Return the edits that replace a call of ``read_kafka`` with its table, or with a query of the table."""

@@ -76,7 +76,7 @@ def find_time_attribute(
     *qualifier, column = (part.lower() for part in reference.as_of.time)
     others = [r for r in references if r is not reference]
     # without a match, the qualifier is a subquery or a common table expression, over any of the tables
-    left = [r for r in others if qualifier and _alias(r) == qualifier[-1]] or others
+    left = [r for r in others if qualifier and (r.suffix.alias or r.name[-1]).lower() == qualifier[-1]] or others
     entries: list[CatalogTable] = []
     texts = [query]
     for other in left:
@@ -101,10 +101,6 @@ def find_time_attribute(
         "PROCTIME()` in the left table. For the rows as of an event time, use the column of its WATERMARK.",
         table=name,
     )
-
-
-def _alias(reference: TableReference) -> str:
-    return (reference.suffix.alias or reference.name[-1]).lower()
 
 
 def _is_proctime_column(entry: CatalogTable, column: str) -> bool:

@@ -192,8 +192,10 @@ def _parse_latest_rows(query: QueryText) -> _LatestRows | None:
     stay valid for too long.
     """
     outer = next((block for block in query.blocks if block.end == len(query.tokens)), None)
-    is_whole = outer is not None and (outer.start == 0 or _follows_common_table_expressions(query, outer.start))
-    if outer is None or not is_whole:
+    if outer is None:
+        return None
+    follows_common_table_expressions = query.word(0) == "WITH" and query.word(outer.start - 1) == ")"
+    if outer.start > 0 and not follows_common_table_expressions:
         return None
     relation, where = outer.clause("FROM"), outer.clause("WHERE")
     inner = next((block for block in query.blocks if block.start == relation.start + 1), None)
@@ -214,7 +216,3 @@ def _parse_latest_rows(query: QueryText) -> _LatestRows | None:
     item, end = query.span(ranking.item), query.tokens[where.start - 1].start
     unranked = f"{query.text[: item.start]}1 AS {quote(ranking.name)}{query.text[item.end : end]}"
     return _LatestRows(tuple(key), time, query.text[:end], unranked) if all((*key, time)) else None
-
-
-def _follows_common_table_expressions(query: QueryText, index: int) -> bool:
-    return query.word(0) == "WITH" and query.word(index - 1) == ")"

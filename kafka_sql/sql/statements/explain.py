@@ -91,7 +91,8 @@ def _explain_job(plan: JobPlan, mode: str, spark_sql: SparkSql) -> str:
     sink = f"== Sink ==\nINSERT INTO {plan.sink_name}"
     if plan.changelog_mode is Mode.INSERT_ONLY and not plan.states:
         return f"{sink}\n\n{_explain_in_spark(mode, plan.text, spark_sql)}"
-    return "\n\n".join([sink, _describe_changelog(plan), _explain_rows(plan, mode)])
+    rewritten = explain_frame(plan.stream, mode.lower() or "simple")
+    return "\n\n".join([sink, _describe_changelog(plan), name_hidden_columns(rewritten)])
 
 
 def _explain_in_spark(mode: str, statement: str, spark_sql: SparkSql) -> str:
@@ -114,11 +115,6 @@ def _describe_changelog(plan: JobPlan) -> str:
     states = [_describe_state(operator) for operator in describe_operators(read_plan(plan.stream), plan.states)]
     lines.append(f"State: {', '.join(states) or 'none'}")
     return "\n".join(["== Changelog ==", *lines])
-
-
-def _explain_rows(plan: JobPlan, mode: str) -> str:
-    """Return Spark's plan of the rewritten query."""
-    return name_hidden_columns(explain_frame(plan.stream, mode.lower() or "simple"))
 
 
 def name_hidden_columns(plan: str) -> str:

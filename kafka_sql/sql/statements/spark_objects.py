@@ -22,10 +22,15 @@ def alter_table(spark: SparkSession, statement: st.AlterTable, text: str, spark_
     Raises:
         TableNotFoundError: the table does not exist, and Spark cannot parse the statement.
     """
-    if statement.if_exists and not _exists_in_spark(spark, statement.name):
+    if statement.if_exists and not spark.catalog.tableExists(qualified_name(strip_catalog(statement.name))):
         return empty_dataframe(spark)
     if statement.is_flink_syntax:
-        raise _table_not_found(statement.name)
+        full_name = ".".join(statement.name)
+        raise TableNotFoundError(
+            f"ALTER TABLE {full_name}: Kafka table '{full_name}' not found. SHOW TABLES lists all tables. Other tables "
+            "need Spark's syntax, such as SET TBLPROPERTIES (...).",
+            table=full_name,
+        )
     if statement.if_exists:  # Spark does not support IF EXISTS here
         return spark_sql(f"ALTER TABLE {qualified_name(statement.name)}{text[statement.clause_start :]}")
     return spark_sql(text)
@@ -78,19 +83,6 @@ def drop_kafka_tables(tables: Tables, database: tuple[str, ...]) -> None:
         return
     for entry in [e for e in tables if e.name[0] == name[0].lower()]:
         tables.remove(entry)
-
-
-def _table_not_found(name: tuple[str, ...]) -> TableNotFoundError:
-    full_name = ".".join(name)
-    return TableNotFoundError(
-        f"ALTER TABLE {full_name}: Kafka table '{full_name}' not found. SHOW TABLES lists all tables. Other tables "
-        "need Spark's syntax, such as SET TBLPROPERTIES (...).",
-        table=full_name,
-    )
-
-
-def _exists_in_spark(spark: SparkSession, name: tuple[str, ...]) -> bool:
-    return spark.catalog.tableExists(qualified_name(strip_catalog(name)))
 
 
 _ALTERNATIVES = {

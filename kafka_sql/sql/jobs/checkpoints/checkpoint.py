@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -47,8 +49,7 @@ def locate(spark: SparkSession, sink: str, name: str | None = None) -> tuple[str
 class Checkpoint:
     """The checkpoint of a query, in any file system that Hadoop supports. Needs a classic session.
 
-    Attributes:
-        location: the folder, for messages.
+    All methods raise InvalidOptionError if the folder cannot be used. ``location`` is its name for messages.
     """
 
     def __init__(self, spark: SparkSession, location: str, sink: str) -> None:
@@ -58,17 +59,13 @@ class Checkpoint:
             InvalidOptionError: the file system does not exist.
         """
         self.location, self._sink = mask_user_info(location), sink
-        try:
+        with self._access():
             self._folder = Folder(spark, location)
-        except JAVA_EXCEPTIONS as e:
-            raise self._unusable(e) from None
 
     def has_offsets(self) -> bool:
         """Return whether a query has planned a batch, from which the next one continues."""
-        try:
+        with self._access():
             return bool(self._folder.names("offsets"))
-        except JAVA_EXCEPTIONS as e:
-            raise self._unusable(e) from None
 
     def query_id(self) -> str | None:
         """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new."""
@@ -97,10 +94,8 @@ class Checkpoint:
 
     def record(self, fingerprint: Json) -> None:
         """Store the fingerprint of the query that is about to start."""
-        try:
+        with self._access():
             self._folder.write(FINGERPRINT_FILE, json.dumps(fingerprint, indent=1))
-        except JAVA_EXCEPTIONS as e:
-            raise self._unusable(e) from None
 
     def fingerprint(self) -> Json | None:
         """Return the stored fingerprint; None if the version that wrote the checkpoint stored none."""
@@ -108,8 +103,13 @@ class Checkpoint:
         return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
 
     def _read(self, name: str) -> str | None:
-        try:
+        with self._access():
             return self._folder.read(name)
+
+    @contextmanager
+    def _access(self) -> Iterator[None]:
+        try:
+            yield
         except JAVA_EXCEPTIONS as e:
             raise self._unusable(e) from None
 

@@ -59,20 +59,17 @@ def explain_unsupported(
     if reason is None:
         return error
     if reason.startswith(stream_support.DISTINCT):
-        reason = _distinct_alternative(stream_support.distinct_column(read_plan(rows)) or "x")
+        column = stream_support.distinct_column(read_plan(rows)) or "x"
+        reason = (
+            f"an aggregate with DISTINCT is not supported in this continuous query. Replace COUNT(DISTINCT {column}) "
+            f"by size(collect_set({column})), which has the same result, or by approx_count_distinct({column}), which "
+            "needs less state"
+        )
     for start, alternative in _ALTERNATIVES.items():
         if reason.startswith(start):
             reason = alternative
     statement = "SELECT" if sink is None else f"INSERT INTO '{sink}'"
     return UnsupportedSqlError(f"{statement}: {reason}.", table=sink)
-
-
-def _distinct_alternative(column: str) -> str:
-    return (
-        f"an aggregate with DISTINCT is not supported in this continuous query. Replace "
-        f"COUNT(DISTINCT {column}) by size(collect_set({column})), which has the same result, or by "
-        f"approx_count_distinct({column}), which needs less state"
-    )
 
 
 # operators that return a row for each row of their input, or of one of their inputs

@@ -7,7 +7,8 @@ a query reads its tables without their watermarks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -65,16 +66,11 @@ def _is_window(column: Expression) -> bool:
 def _has_time_condition(operators: Sequence[Operator]) -> bool:
     """Return whether conditions bound the difference of two event times, as in interval joins and window joins."""
     bounds = 0
-    for condition in _conditions(operators):
+    conditions = [operator.condition.conjuncts() for operator in operators if operator.condition is not None]
+    for condition in chain.from_iterable(conditions):
         columns = [part for part in condition.walk() if part.name == ATTRIBUTE]
         if condition.name in ("EqualTo", "EqualNullSafe") and any(map(_is_window, columns)):
             return True
         if sum(column.is_event_time for column in columns) > 1:
             bounds += 1 if condition.name.startswith(("GreaterThan", "LessThan")) else _BOUNDS_PER_JOIN
     return bounds >= _BOUNDS_PER_JOIN
-
-
-def _conditions(operators: Sequence[Operator]) -> Iterator[Expression]:
-    for operator in operators:
-        if operator.condition is not None:
-            yield from operator.condition.conjuncts()

@@ -23,7 +23,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.observability.metrics import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
 from kafka_sql.realtime.connector_options import writer_options
@@ -91,7 +90,7 @@ class OffsetCommits(StreamingQueryListener):
         if len(sources) == len(known):
             for source, table in zip(sources, known, strict=True):
                 if table.committer is not None:
-                    table.committer.commit(parse_offsets(source.endOffset))
+                    table.committer.commit(flatten(json.loads(source.endOffset)))  # {"orders": {"0": 17}}
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Do nothing: there is nothing to commit."""
@@ -112,11 +111,6 @@ def commit_offsets(spark: SparkSession, query: str, sources: Sequence[CatalogTab
         commits = spark.__dict__[_ATTRIBUTE] = OffsetCommits()
         add_listener(spark, commits)
     commits.add(query, sources)
-
-
-def parse_offsets(text: str) -> dict[TopicPartition, int]:
-    """Return the offsets in the JSON of Spark's source: ``{"orders": {"0": 17}}``."""
-    return flatten(json.loads(text))
 
 
 def _create_committer(entry: CatalogTable) -> OffsetCommitter | None:

@@ -42,7 +42,9 @@ class WindowBlocks:
         self._selected: set[int] = set()  # where window_time is already added
         self._readers: set[QueryBlock] = set()
         for block in reversed(self._inner):
-            if block not in self.windows and any(map(self._returns_window_time, self.relations(block))):
+            if block not in self.windows and any(
+                relation in self._readers or self._is_window(relation) for relation in self.relations(block)
+            ):
                 self._readers.add(block)
 
     def relations(self, block: QueryBlock) -> list[QueryBlock]:
@@ -63,9 +65,6 @@ class WindowBlocks:
         if call is not None:
             return not call.is_aggregated
         return any(self._query.tokens[i].text == LAST_INSTANT for i in block.clause("SELECT"))
-
-    def _returns_window_time(self, block: QueryBlock) -> bool:
-        return block in self._readers or self._is_window(block)
 
     def select_window_time(self, block: QueryBlock) -> Iterator[Edit]:
         """Yield the edits that add ``window_time`` to the subqueries of FROM that do not select it."""
