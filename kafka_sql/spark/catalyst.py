@@ -154,14 +154,11 @@ class Catalyst:
         for i, child in enumerate(children):
             if class_name(plan) == "Join" and not child.isStreaming():
                 check(child)
-                inputs[i] = self.broadcast_hint(child)
+                logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+                strategy = getattr(getattr(logical, "BROADCAST$"), "MODULE$")  # of a Scala object
+                hint = logical.HintInfo(self._jvm.scala.Option.apply(strategy))
+                inputs[i] = logical.ResolvedHint(child, hint)
         return plan if all(map(is_, inputs, children)) else self.with_inputs(plan, inputs)
-
-    def broadcast_hint(self, plan: Plan) -> Plan:
-        """Return a plan whose rows Spark sends to all executors if it is joined."""
-        logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
-        strategy = getattr(getattr(logical, "BROADCAST$"), "MODULE$")  # of a Scala object
-        return logical.ResolvedHint(plan, logical.HintInfo(self._jvm.scala.Option.apply(strategy)))
 
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""

@@ -140,17 +140,13 @@ def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
         UnsupportedSqlError: the driver cannot load its class.
     """
     spark = rows.sparkSession
-    method = getattr(_load_operators(spark), operator)
-    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
-
-
-def _load_operators(spark: SparkSession) -> Any:
     context: Any = spark_context(spark)
     if context is None or is_pipeline():
         raise _no_java("over Spark Connect" if context is None else "in a pipeline")
     if add_jar(context) is None:
         raise _no_java("with this driver's class loaders")
-    return java_classes(context).state.ChangelogOperators
+    method = getattr(java_classes(context).state.ChangelogOperators, operator)
+    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
 
 
 def _no_java(where: str) -> UnsupportedSqlError:

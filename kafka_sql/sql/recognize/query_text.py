@@ -54,11 +54,6 @@ def own_tokens(block: QueryBlock, inner: Iterable[QueryBlock]) -> Iterator[int]:
     yield from range(index, block.end)
 
 
-def find_query_blocks(tokens: Sequence[Token]) -> list[QueryBlock]:
-    """Return all blocks of a statement, in text order."""
-    return sorted(_BlockFinder(tokens).find(), key=lambda block: block.start)
-
-
 class _BlockFinder:
     """Find blocks in one pass, with the open block of each level of parentheses; None without one."""
 
@@ -167,7 +162,7 @@ class QueryText:
     @cached_property
     def blocks(self) -> list[QueryBlock]:
         """Each SELECT with its clauses, in text order."""
-        return find_query_blocks(self.tokens)
+        return sorted(_BlockFinder(self.tokens).find(), key=lambda block: block.start)
 
     @cached_property
     def _closings(self) -> dict[int, int]:

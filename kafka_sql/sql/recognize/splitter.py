@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from kafka_sql.sql.recognize import lexer
@@ -78,7 +79,8 @@ def _find_semicolon(tokens: Iterator[Token]) -> int | None:
     is_start = True  # whether a statement may start with this token
     may_be_colon = False  # whether this token may be the colon of a label
     is_declaration = False  # whether the statement is DECLARE, which may contain the BEGIN of a handler
-    for token, next_word in _with_next(tokens):
+    for token, following in pairwise(chain(tokens, [None])):
+        assert token is not None
         word = "" if last in (".", "AS") else token.upper
         if token.text == ";" and not blocks:
             return token.start
@@ -87,7 +89,12 @@ def _find_semicolon(tokens: Iterator[Token]) -> int | None:
         opens = word == "BEGIN" and (is_start or is_declaration or (second_last, last) == ("STATEMENT", "SET"))
         if opens or (word == "CASE" and blocks and last != "END"):
             blocks.append(word)
-        elif word == "END" and blocks and next_word not in _UNCOUNTED_BLOCKS and (is_start or blocks[-1] == "CASE"):
+        elif (
+            word == "END"
+            and blocks
+            and (following is None or following.upper not in _UNCOUNTED_BLOCKS)
+            and (is_start or blocks[-1] == "CASE")
+        ):
             blocks.pop()
         if is_start:
             is_declaration = word == "DECLARE"
@@ -96,12 +103,3 @@ def _find_semicolon(tokens: Iterator[Token]) -> int | None:
         is_start = follows_label or token.text == ";" or (bool(blocks) and word in _STATEMENT_FOLLOWS)
         second_last, last = last, token.upper or token.text
     return None
-
-
-def _with_next(tokens: Iterator[Token]) -> Iterator[tuple[Token, str]]:
-    """Yield each token with the keyword after it."""
-    token = next(tokens, None)
-    while token is not None:
-        next_token = next(tokens, None)
-        yield token, next_token.upper if next_token is not None else ""
-        token = next_token

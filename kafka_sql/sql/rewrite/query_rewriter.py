@@ -217,7 +217,12 @@ class _QueryRewriter:
             return [*edits, *(self._edit_view(name, reference) if reads_stream else [])]
         self.result.kafka_tables.append(entry)
         self.result.uses_stream_keyword |= reference.is_stream
-        _check_no_options(entry, reference)
+        if reference.suffix.has_options:
+            raise UnsupportedSqlError(
+                f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
+                f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
+                table=entry.definition.name,
+            )
         if not reference.suffix.has_alias:
             self.aliases |= dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
         if self.is_view and hint is not None and hint.options:
@@ -291,7 +296,13 @@ class _QueryRewriter:
             return None
         streaming = self.options.streaming or any(other.is_stream for other in self.references)
         if streaming and not self.options.joins_versions:
-            raise _no_stream_error(reference)
+            name = ".".join(reference.name)
+            raise UnsupportedSqlError(
+                f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO "
+                "in a classic session, outside of real-time mode. Write INSERT INTO, or run the query as a batch: SET "
+                "'execution.runtime-mode' = 'batch' and remove the word STREAM.",
+                table=name,
+            )
         entry = resolve_table(self.tables, reference.name)
         if entry is not None:
             self.result.kafka_tables.append(entry)
@@ -328,26 +339,6 @@ class _QueryRewriter:
             return rewritten.text
 
         return stream_view_versions(name, view.text, columns, as_of.time, read_streams)
-
-
-def _no_stream_error(reference: TableReference) -> UnsupportedSqlError:
-    name = ".".join(reference.name)
-    return UnsupportedSqlError(
-        f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO in a "
-        "classic session, outside of real-time mode. Write INSERT INTO, or run the query as a batch: SET "
-        "'execution.runtime-mode' = 'batch' and remove the word STREAM.",
-        table=name,
-    )
-
-
-def _check_no_options(entry: CatalogTable, reference: TableReference) -> None:
-    """Check that Spark's ``WITH (...)`` does not follow the name of a Kafka table."""
-    if reference.suffix.has_options:
-        raise UnsupportedSqlError(
-            f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
-            f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
-            table=entry.definition.name,
-        )
 
 
 def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:

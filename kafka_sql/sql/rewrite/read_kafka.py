@@ -31,7 +31,6 @@ from kafka_sql.sql.recognize.statement_types import CreateView
 from kafka_sql.sql.recognize.table_references import TableReference
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.suggestions import did_you_mean
-from kafka_sql.table.table import Table
 
 FUNCTION: Final = "read_kafka"
 
@@ -167,7 +166,14 @@ def _convert(name: str, value: str, reads_stream: bool) -> tuple[str, str] | Non
     """Return an argument as an option; None if it has the default's meaning."""
     lower_name = name.lower()
     if lower_name == _STARTING_OFFSETS.lower():
-        return opt.STARTUP_MODE.key, _startup_mode(value)
+        mode = _STARTUP_MODES.get(value.lower())
+        if mode is None:
+            raise InvalidOptionError(
+                f"{FUNCTION}: '{_STARTING_OFFSETS}' supports 'earliest' and 'latest'. For offsets, set "
+                f"`{opt.STARTUP_MODE.key}` => '{opt.SPECIFIC}' and `{opt.STARTUP_OFFSETS.key}` instead.",
+                option=_STARTING_OFFSETS,
+            )
+        return opt.STARTUP_MODE.key, mode
     if lower_name == _ENDING_OFFSETS.lower():
         if value.lower() != "latest" or reads_stream:
             raise InvalidOptionError(
@@ -187,17 +193,6 @@ def _convert(name: str, value: str, reads_stream: bool) -> tuple[str, str] | Non
             option=name,
         )
     return key, ";".join(value.split(",")) if lower_name == "subscribe" else value
-
-
-def _startup_mode(value: str) -> str:
-    mode = _STARTUP_MODES.get(value.lower())
-    if mode is None:
-        raise InvalidOptionError(
-            f"{FUNCTION}: '{_STARTING_OFFSETS}' supports 'earliest' and 'latest'. For offsets, set "
-            f"`{opt.STARTUP_MODE.key}` => '{opt.SPECIFIC}' and `{opt.STARTUP_OFFSETS.key}` instead.",
-            option=_STARTING_OFFSETS,
-        )
-    return mode
 
 
 _FORMAT_KEYS: Final = (opt.FORMAT.key, opt.VALUE_FORMAT.key, opt.KEY_FORMAT.key)
@@ -281,10 +276,6 @@ def _create(tables: Tables, call: Call, declaration: Declaration) -> str:
     declaration.name = (names[key],)
     table = to_table(declaration)
     entry = tables.find(table.name)
-    if entry is None or _content(entry.table) != _content(table):
+    if entry is None or (entry.table.columns, entry.table.options) != (table.columns, table.options):
         tables.create(table, replace=True)
     return names[key]
-
-
-def _content(table: Table) -> tuple[object, ...]:
-    return table.columns, table.options

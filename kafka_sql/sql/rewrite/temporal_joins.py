@@ -90,7 +90,9 @@ def find_time_attribute(
             for inner in find_table_references(text):
                 inner_entry = resolve_table(tables, inner.name)
                 entries += [inner_entry] if inner_entry is not None else []
-    if any(_is_proctime_column(entry, column) for entry in entries) or any(_defines(text, column) for text in texts):
+    computed = [c for entry in entries for c in entry.table.computed_columns if c.name.lower() == column]
+    is_proctime = any(_PROCTIME_CALL.fullmatch(c.declared.strip()) for c in computed)
+    if is_proctime or any(_defines(text, column) for text in texts):
         return TimeAttribute.PROCESSING_TIME
     if any(e.table.watermark is not None and e.table.watermark.column.lower() == column for e in entries):
         return TimeAttribute.EVENT_TIME
@@ -100,12 +102,6 @@ def find_time_attribute(
         f"attribute field, and '{time}' is not one. For the rows as of now, declare a column such as `proctime AS "
         "PROCTIME()` in the left table. For the rows as of an event time, use the column of its WATERMARK.",
         table=name,
-    )
-
-
-def _is_proctime_column(entry: CatalogTable, column: str) -> bool:
-    return any(
-        c.name.lower() == column and _PROCTIME_CALL.fullmatch(c.declared.strip()) for c in entry.table.computed_columns
     )
 
 

@@ -78,7 +78,11 @@ def plan_insert_into(
             return _plan_stream(spark, tables, entry, statement, options, rewrite, query, spark_sql)
         check_no_hidden_stream(tables, name, query, rewrite.static_tables)
     if entry is None:
-        return _plan_spark_batch(spark, statement, text, rewrite)
+        if rewrite.kafka_tables:
+            _check_conflict(statement, name, False)  # a batch appends
+        if not statement.overwrite:
+            check_batch_insert(spark, strip_catalog(statement.name))
+        return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
     if entry.definition.is_builtin:
         rows = project_to_table(entry, query if query is not None else spark_sql(rewrite.text), statement)
         return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
@@ -108,14 +112,6 @@ def _apply_hint(tables: Tables, entry: CatalogTable, statement: Insert) -> Catal
             f"Table '{name}': the connector 'datagen' is a source and cannot be written.", table=name
         )
     return entry
-
-
-def _plan_spark_batch(spark: SparkSession, statement: Insert, text: str, rewrite: QueryRewrite) -> JobPlan:
-    if rewrite.kafka_tables:
-        _check_conflict(statement, ".".join(statement.name), False)  # a batch appends
-    if not statement.overwrite:
-        check_batch_insert(spark, strip_catalog(statement.name))
-    return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
 
 
 def _plan_stream(

@@ -91,7 +91,8 @@ def _make_call(query: QueryText, block: QueryBlock, window: range, keys: Sequenc
         query.tokens[column.stop - 1].name,
         0,
         0,
-        partition_keys=tuple(_unqualified(query, key) for key in keys) if function == "SESSION" else (),
+        # columns without their qualifiers
+        partition_keys=tuple(key[-1:] if query.is_name(key) else key for key in keys) if function == "SESSION" else (),
         group_key=window,
     )
     return make_call(query, call, name_durations(query, window, durations))
@@ -110,8 +111,3 @@ def _relation_end(query: QueryText, relation: range) -> int:
     if index + 1 < relation.stop and query.word(index + 1) == "(":  # a table function
         return query.closing(index + 1) + 1
     return index + 1
-
-
-def _unqualified(query: QueryText, key: range) -> range:
-    """Return a key; a column without its qualifier."""
-    return key[-1:] if query.is_name(key) else key
