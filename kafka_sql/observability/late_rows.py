@@ -26,7 +26,7 @@ from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import PACKAGE, add_jar, java_classes
 from kafka_sql.spark.jvm import JavaError
 from kafka_sql.spark.planner import add_optimizer_rule
-from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.spark.streaming_queries import add_listener
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _MAX_RUNS: Final = 1_000  # whose counts are kept

@@ -25,8 +25,7 @@ from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.sink.write_stats import last_report, remove_report
 from kafka_sql.source.reader import record_counters
 from kafka_sql.spark.jvm import JavaError
-from kafka_sql.spark.query_listeners import add_listener
-from kafka_sql.spark.query_metrics import bytes_read
+from kafka_sql.spark.streaming_queries import add_listener, bytes_read
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"

@@ -224,7 +224,9 @@ class _QueryRewriter:
                 table=entry.definition.name,
             )
         if not reference.suffix.has_alias:
-            self.aliases |= dict.fromkeys(_qualifiers_of(entry, name), reference.name[-1])
+            qualified = [entry.name, (SESSION_CATALOG, *entry.name)] if entry.name[0] else []
+            qualifiers = [tuple(map(str.lower, name)), *qualified]
+            self.aliases |= {qualifier: reference.name[-1] for qualifier in qualifiers if len(qualifier) > 1}
         if self.is_view and hint is not None and hint.options:
             derived = self.tables.with_options_for_view(entry, hint.options)
             text = f"SELECT * FROM {quoted_name(derived.view_name)}"
@@ -256,9 +258,12 @@ class _QueryRewriter:
             return _replace_name(reference, end, select_statement(entry))
         if self.options.stream_reader is not None:
             entry = self.options.stream_reader(entry)
-        if _can_use_data_source(entry, reference):
-            return [Edit(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
-        with_watermark = self.options.watermarks and not reference.suffix.has_watermark
+        suffix, needs_query = reference.suffix, bool(entry.table.computed_columns or entry.table.watermark)
+        if not needs_query and reference.form == FROM and not suffix.has_sample:  # the data source replaces the name
+            keeps_qualifiers = suffix.has_alias or suffix.has_watermark or not entry.is_view
+            alias = "" if keeps_qualifiers else f" AS {quote(reference.name[-1])}"
+            return [Edit(reference.start, end, f"STREAM {entry.sql_name}{alias}")]
+        with_watermark = self.options.watermarks and not suffix.has_watermark
         return _replace_name(reference, end, stream_query(self.tables, entry, with_watermark))
 
     def _edit_view(self, name: tuple[str, ...], reference: TableReference) -> list[Edit]:
@@ -307,17 +312,15 @@ class _QueryRewriter:
         if entry is not None:
             self.result.kafka_tables.append(entry)
             read = self.tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
-            text = self._table_versions(read, as_of, streaming)
+            if streaming:
+                self.result.streamed_tables.append(read)
+                text = stream_versions(self.tables, read, as_of.time)
+            else:
+                text = table_versions(self.tables, read, ".".join(map(quote, as_of.time)))
         else:
             text = self._view_versions(reference, as_of, streaming)
         alias = "" if reference.suffix.has_alias else f" AS {quote(reference.name[-1])}"
         return Edit(reference.start, as_of.end, f"{'' if streaming else 'LATERAL '}({text}){alias}")
-
-    def _table_versions(self, table: CatalogTable, as_of: AsOf, streaming: bool) -> str:
-        if not streaming:
-            return table_versions(self.tables, table, ".".join(map(quote, as_of.time)))
-        self.result.streamed_tables.append(table)
-        return stream_versions(self.tables, table, as_of.time)
 
     def _view_versions(self, reference: TableReference, as_of: AsOf, streaming: bool) -> str:
         name = ".".join(reference.name)
@@ -356,22 +359,3 @@ def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
         Edit(reference.start, end, f"({text})"),
         Edit(reference.alias_position, reference.alias_position, alias),
     ]
-
-
-def _can_use_data_source(entry: CatalogTable, reference: TableReference) -> bool:
-    """Return whether the data source can replace the name directly, without a subquery."""
-    needs_query = bool(entry.table.computed_columns) or entry.table.watermark is not None
-    return not needs_query and reference.form == FROM and not reference.suffix.has_sample
-
-
-def _alias_clause(entry: CatalogTable, reference: TableReference) -> str:
-    """Return an alias clause that keeps column qualifiers valid, if the data source has a different name."""
-    if reference.suffix.has_alias or reference.suffix.has_watermark or not entry.is_view:
-        return ""
-    return f" AS {quote(reference.name[-1])}"
-
-
-def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str, ...]]:
-    as_typed = tuple(part.lower() for part in name)
-    qualified = [entry.name, (SESSION_CATALOG, *entry.name)] if entry.name[0] else []
-    return [n for n in (as_typed, *qualified) if len(n) > 1]

@@ -43,13 +43,6 @@ def find_ctas(text: str) -> Ctas | None:
     return Ctas(() if is_expression else name, if_not_exists, replaces, start)
 
 
-def replaced_table(text: str) -> tuple[str, ...]:
-    """Return the name of the table that a ``[CREATE OR] REPLACE TABLE`` replaces; empty for other statements."""
-    cursor = TokenCursor(lexer.tokenize_spark(text))
-    cursor.take_words("CREATE", "OR")
-    return cursor.take_name() if cursor.take_words("REPLACE", "TABLE") else ()
-
-
 def rewrite_create_view(tables: Tables, text: str) -> str:
     """Rewrite the query of Spark's CREATE VIEW; return other statements unchanged.
 

@@ -10,9 +10,11 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.spark.session_catalog import SESSION_CATALOG
 from kafka_sql.sql.dataframes import SparkSql, empty_dataframe
+from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize import statement_types as st
 from kafka_sql.sql.recognize.names import find_declared_table, strip_catalog
 from kafka_sql.sql.recognize.statement_types import FlinkStatement, UnsupportedStatement
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.statements import spark_ddl
 
 
@@ -70,7 +72,9 @@ def create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
 
 def check_replaces_no_table(tables: Tables, text: str) -> None:
     """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table."""
-    name = spark_ddl.replaced_table(text)
+    cursor = TokenCursor(lexer.tokenize_spark(text))
+    cursor.take_words("CREATE", "OR")
+    name = cursor.take_name() if cursor.take_words("REPLACE", "TABLE") else ()
     entry = find_declared_table(tables, name, temporary=False) if name else None
     if entry is not None:
         raise unsupported_statement(entry, st.UnsupportedStatement("REPLACE TABLE", name))

@@ -27,7 +27,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.source.stream.stream_offset import from_json
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.spark.streaming_queries import add_listener
 
 _ATTRIBUTE: Final = "_kafka_sql_end_listener"
 _POLL_SECONDS: Final = 1  # between two checks of a query's progress

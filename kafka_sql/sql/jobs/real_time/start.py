@@ -32,7 +32,7 @@ from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import flatten
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.data_sources import active_session
-from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.spark.streaming_queries import add_listener
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.real_time.checks import check_handler_classes

@@ -57,10 +57,10 @@ def rewrite_windows(query: QueryText, streaming: bool) -> Windows:
     if not may_have_windows(query.text):
         return Windows(WindowBlocks(query))
     groups, functions = find_group_windows(query)
-    calls = [
-        replace(call, is_aggregated=call.function == "SESSION" and (streaming or _reads_stream(query, call.source)))
-        for call in (*groups, *find_window_calls(query))
-    ]
+    calls = [*groups, *find_window_calls(query)]
+    for i, call in enumerate(calls):
+        reads_stream = streaming or any(query.word(index) == "STREAM" for index in call.source)
+        calls[i] = replace(call, is_aggregated=call.function == "SESSION" and reads_stream)
     blocks = WindowBlocks(query, calls, functions)
     edits: list[Edit] = []
     for block, call in blocks.windows.items():
@@ -71,10 +71,6 @@ def rewrite_windows(query: QueryText, streaming: bool) -> Windows:
             edits.append(Edit(*query.span(call.group_key), "window_start, window_end"))
     edits += (Edit(*query.span(f.tokens), f.name.lower()) for f in functions.values())
     return Windows(blocks, [*edits, *add_window_time(query, blocks)])
-
-
-def _reads_stream(query: QueryText, source: range) -> bool:
-    return any(query.word(index) == "STREAM" for index in source)
 
 
 def _write_subquery(query: QueryText, blocks: WindowBlocks, block: QueryBlock) -> Iterator[Edit]:

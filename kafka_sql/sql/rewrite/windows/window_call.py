@@ -62,12 +62,6 @@ def find_window_calls(query: QueryText) -> list[WindowCall]:
     return calls
 
 
-def _with_table_keyword(query: QueryText, call: range) -> range:
-    """Return the tokens of a call with ``TABLE (`` before it and ``)`` after it, if they are there."""
-    is_enclosed = query.word(call.start - 1) == "(" and query.word(call.start - 2) == "TABLE"
-    return range(call.start - 2, call.stop + 1) if is_enclosed and query.word(call.stop) == ")" else call
-
-
 def _split_arguments(query: QueryText, part: range) -> list[range]:
     """Return the arguments. Commas between the columns of PARTITION BY do not separate arguments."""
     arguments: list[range] = []
@@ -110,7 +104,10 @@ def _parse_call(query: QueryText, call: range, arguments: Sequence[range]) -> Wi
     _check_complete(query, call, values)
     source, keys = _parse_data(query, values.pop("DATA"), function)
     column = _parse_descriptor(query, values.pop("TIMECOL"), function)
-    tokens = _with_table_keyword(query, range(call.start, call.stop + 1))
+    tokens = range(call.start, call.stop + 1)
+    is_enclosed = query.word(tokens.start - 1) == "(" and query.word(tokens.start - 2) == "TABLE"
+    if is_enclosed and query.word(tokens.stop) == ")":
+        tokens = range(tokens.start - 2, tokens.stop + 1)
     return make_call(query, WindowCall(function, tokens, source, column, 0, 0, partition_keys=keys), values)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from kafka_sql.spark import query_listeners
-from kafka_sql.spark.query_listeners import add_listener
+from kafka_sql.spark import streaming_queries
+from kafka_sql.spark.streaming_queries import add_listener
 
 
 @pytest.fixture(autouse=True)
 def callback_servers(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The gateways whose callback server has been started."""
     gateways: list[object] = []
-    monkeypatch.setattr(query_listeners, "start_callback_server", gateways.append)
+    monkeypatch.setattr(streaming_queries, "start_callback_server", gateways.append)
     return gateways
 
 
