@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, SchemaError
 from kafka_sql.formats.payload import Payload, parse_payload
@@ -28,6 +29,11 @@ from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.table import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
+_CHECKS: Final[Mapping[str, Callable[[Options], None]]] = {
+    opt.KAFKA: check_kafka_options,
+    opt.UPSERT_KAFKA: check_upsert_options,
+    opt.DYNAMIC_KAFKA: check_dynamic_options,
+}
 
 
 @dataclass(frozen=True)
@@ -130,37 +136,46 @@ def validate_table(table: Table) -> Definition:
     if table.options.get(opt.CONNECTOR.key) in builtin_connectors.CONNECTORS:
         return _validate_builtin(table)
     options, key, value = _parse_options(table.options)
+    connector = options[opt.CONNECTOR]
     physical_names = [c.name for c in table.physical_columns]
-    if options[opt.CONNECTOR] != opt.UPSERT_KAFKA:
-        is_dynamic = options[opt.CONNECTOR] == opt.DYNAMIC_KAFKA
-        (check_dynamic_options if is_dynamic else check_kafka_options)(options)
-        _check_kafka_formats(table, key, value, "Dynamic Kafka" if is_dynamic else "Kafka")
-        key_columns: Sequence[str] = project_key(options, physical_names)
-    else:
-        check_upsert_options(options)
+    _CHECKS[connector](options)
+    if connector == opt.UPSERT_KAFKA:
         _check_upsert_formats(table, key, value)
         key_columns = check_key_fields(options, table.primary_key, physical_names)
+    else:
+        _check_kafka_formats(table, key, value, "Kafka" if connector == opt.KAFKA else "Dynamic Kafka")
+        key_columns = project_key(options, physical_names)
     check_topic_config(options, table.options)
     value_columns = project_value(options, physical_names, key_columns)
     check_watermarks(options)
-    properties = client_properties(table.options)
-    _warn_overridden(options, properties)
+    _warn_overridden(options, table.options)
     _warn_ineffective_drift(table, options)
-    topics = options.get(opt.TOPIC) or ()
-    declared_types = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
-    definition = Definition(
-        table,
-        options,
-        value.with_columns(value_columns, topics, declared_types=declared_types),
-        key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared_types),
-        to_librdkafka(properties),
-    )
+    definition = _define(table, options, key, value, key_columns, value_columns)
     # raise an error if the chosen client does not support a property
     choose_reader(options[opt.SCAN_CLIENT], definition.client_config)
     if not definition.is_dynamic:
         choose_writer(options[opt.SINK_CLIENT], definition.client_config)
     _check_error_columns(definition)
     return definition
+
+
+def _define(
+    table: Table,
+    options: Options,
+    key: Payload | None,
+    value: Payload,
+    key_columns: tuple[str, ...] = (),
+    value_columns: tuple[str, ...] = (),
+) -> Definition:
+    topics = options.get(opt.TOPIC) or ()
+    declared_types = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
+    return Definition(
+        table,
+        options,
+        value.with_columns(value_columns, topics, declared_types=declared_types),
+        key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared_types),
+        to_librdkafka(client_properties(table.options)),
+    )
 
 
 def _validate_builtin(table: Table) -> Definition:
@@ -193,15 +208,8 @@ def validate_without_columns(table: Table) -> Definition:
     if connector in builtin_connectors.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
         raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")
     options, key, value = _parse_options(table.options)
-    (check_kafka_options if options[opt.CONNECTOR] == opt.KAFKA else check_upsert_options)(options)
-    topics = options.get(opt.TOPIC) or ()
-    return Definition(
-        table,
-        options,
-        value.with_columns((), topics),
-        key and key.with_columns((), topics),
-        to_librdkafka(client_properties(table.options)),
-    )
+    _CHECKS[options[opt.CONNECTOR]](options)
+    return _define(table, options, key, value)
 
 
 def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | None, Payload]:
@@ -243,10 +251,10 @@ def _check_error_columns(definition: Definition) -> None:
         )
 
 
-def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
+def _warn_overridden(options: Options, raw_options: Mapping[str, str]) -> None:
     """Warn about properties that are overridden, as they are in Flink's connector."""
     mode = options.get(opt.STARTUP_MODE)
-    if "auto.offset.reset" in properties and mode not in (opt.GROUP, opt.SPECIFIC):
+    if "properties.auto.offset.reset" in raw_options and mode not in (opt.GROUP, opt.SPECIFIC):
         _LOG.warning(
             "option 'properties.auto.offset.reset' is overridden: queries start at '%s' (option '%s'), and an offset "
             "that is no longer available is never replaced silently",

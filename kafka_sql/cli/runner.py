@@ -1,11 +1,12 @@
-"""Run a statement, and print its rows and the time it took. Ctrl-C stops it."""
+"""Run a statement, in which variables are replaced, and print its rows and the time it took. Ctrl-C stops it."""
 
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -14,7 +15,7 @@ from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
 from kafka_sql.cli.rows import Rows, escape_value, format_lines
 from kafka_sql.cli.screen import Screen, progress_bar
-from kafka_sql.cli.variables import substitute
+from kafka_sql.errors import StatementError
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.recognize import statement_types as st
@@ -23,6 +24,8 @@ from kafka_sql.statement_masking import mask_statement
 
 _HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")
 _STATEMENT_NUMBERS = itertools.count(1)
+# without env: and system:, which Spark replaces in its own statements; in WITH, ${env:NAME} is a secret reference
+_VARIABLE = re.compile(r"\$\{(?:(?:hivevar|hiveconf|spark|sparkconf):)?([^\s:}]+)\}")
 
 
 class Runner:
@@ -138,3 +141,41 @@ def _select_names(result: DataFrame, statement: str) -> DataFrame:
         case st.ShowViews():
             return result.select("viewName")
     return result
+
+
+def substitute(spark: SparkSession, statement: str, warn: Callable[[str], None]) -> str:
+    """Replace variables as Spark's parser does, which Flink's statements do not reach. Unknown ones stay unchanged.
+
+    Args:
+        warn: receives a message about each unknown variable: its name could become that of a folder.
+
+    Raises:
+        StatementError: the value of a variable refers to the variable itself, directly or through other variables.
+    """
+    if "${" not in statement or spark.conf.get("spark.sql.variable.substitute", "true") != "true":
+        return statement
+
+    def lookup(name: str) -> str | None:
+        value = spark.conf.get(name, None)
+        if value is None:
+            warn(
+                f"Variable '{name}' is not defined. Define it with --hivevar {name}=VALUE, or with SET {name} = VALUE."
+            )
+        return value
+
+    return expand(statement, lookup)
+
+
+def expand(text: str, lookup: Callable[[str], str | None], enclosing: frozenset[str] = frozenset()) -> str:
+    """Replace variables, including those in their values. ``enclosing`` are those whose values contain the text."""
+
+    def replace(match: re.Match[str]) -> str:
+        name = match[1]
+        value = lookup(name)
+        if value is None:
+            return match[0]
+        if name in enclosing:
+            raise StatementError(f"The value of variable '{name}' refers to the variable itself. Change it with SET.")
+        return expand(value, lookup, enclosing | {name})
+
+    return _VARIABLE.sub(replace, text)

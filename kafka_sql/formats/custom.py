@@ -19,7 +19,7 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError, KafkaSqlError, SchemaError
 from kafka_sql.formats.format import Decoded, Decoder, Encoder, ErrorSink, Format, report_or_raise
 from kafka_sql.options import Option, Options, boolean, duration, enum, integer, string, string_list
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import import_callable
 from kafka_sql.options.connector import KAFKA_OPTIONS
 from kafka_sql.options.secrets import mask_user_info
 

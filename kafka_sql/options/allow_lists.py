@@ -1,17 +1,21 @@
-"""Restrict what options may use to the lists in environment variables: files, modules, variables and URLs.
+"""Read files and import functions that options name, if the lists in environment variables allow it.
 
-The operator of the process sets the variables, not the author of the statement. They are read where a value is used,
-on the driver and on executors. If one of them is set, the others allow nothing unless they are set, too: an
-operator who restricts files, for example, must not leave modules unrestricted by mistake.
+There are lists of folders, modules, variables and URLs. The operator of the process sets them, not the author of the
+statement. They are read where a value is used, on the driver and on executors. If one of them is set, the others allow
+nothing unless they are set, too: an operator who restricts files must not leave modules unrestricted by mistake.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import stat
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.options.secrets import mask_user_info
 
 PATHS: Final = "KAFKA_SQL_ALLOWED_PATHS"  # folders, like allowed.paths of Kafka's config providers (KIP-993)
 MODULES: Final = "KAFKA_SQL_ALLOWED_MODULES"
@@ -32,6 +36,39 @@ def is_allowed_module(name: str) -> bool:
     """Return whether options may import a module: it is listed, or is in a listed package."""
     entries = allowed_entries(MODULES)
     return entries is None or any(name == entry or name.startswith(f"{entry}.") for entry in entries)
+
+
+def import_callable(option: str, text: str, where: str, advice: str = "") -> Any:
+    """Import the callable that an option names.
+
+    Args:
+        option: the option's key, for errors.
+        where: the importing process, for errors, such as ``on the driver``.
+        advice: what to do if the module cannot be imported, as a sentence after a blank.
+
+    Raises:
+        InvalidOptionError: the module or the callable was not found, or is not allowed.
+    """
+    module, _, name = text.partition(":")
+    prefix = f"Option '{option}' = '{mask_user_info(text)}'"
+    if not is_allowed_module(module):
+        raise InvalidOptionError(f"{prefix}: {MODULES} does not allow module '{module}'.", option=option)
+    try:
+        target: Any = importlib.import_module(module)
+    except ImportError as e:
+        raise InvalidOptionError(
+            f"{prefix}: module '{module}' cannot be imported {where} ({e}).{advice}", option=option
+        ) from e
+    for part in name.split("."):
+        target = getattr(target, part, None)
+    if not callable(target):
+        raise InvalidOptionError(f"{prefix}: module '{module}' has no callable '{name}'.", option=option)
+    # an allowed module may have imported functions of others
+    if not is_allowed_module(getattr(target, "__module__", None) or ""):
+        raise InvalidOptionError(
+            f"{prefix}: the callable is defined in a module that {MODULES} does not allow.", option=option
+        )
+    return target
 
 
 def is_allowed_variable(name: str) -> bool:

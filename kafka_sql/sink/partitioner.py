@@ -17,7 +17,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.options import connector as opt
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import import_callable
 from kafka_sql.runtime import arrow_compute as pc
 
 Partitions = npt.NDArray[np.int32]

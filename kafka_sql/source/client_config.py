@@ -11,8 +11,7 @@ from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.split import SourceCluster
 from kafka_sql.options import allow_lists
 from kafka_sql.options import connector as opt
-from kafka_sql.options.allow_lists import VARIABLES, is_allowed_variable
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import VARIABLES, import_callable, is_allowed_variable
 from kafka_sql.options.secrets import mask_user_info
 
 ENUMERATOR: Final = "enumerator-admin-client"

@@ -19,7 +19,7 @@ from kafka_sql.errors import AuthenticationError, InvalidOptionError, KafkaSqlEr
 from kafka_sql.kafka.config.token_providers import CLOUDS, PROVIDER
 from kafka_sql.kafka.protocol.cloud_tokens import get_cloud_token
 from kafka_sql.kafka.protocol.oauth import Token, TokenEndpointUnavailableError
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import import_callable
 
 _OPTION: Final = f"properties.{PROVIDER}"
 _ARGUMENT: Final = "sasl.oauthbearer.config"

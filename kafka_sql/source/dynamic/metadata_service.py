@@ -18,7 +18,7 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.topic_partition import INTERNAL_TOPICS
 from kafka_sql.options import connector as opt
 from kafka_sql.options import dynamic
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import import_callable
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.secret_references import mask_secrets
 

@@ -14,7 +14,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.topic_partition import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import positions as sentinels
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import import_callable
 from kafka_sql.options.positions import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.dynamic.clusters import Clusters, cluster_of
 from kafka_sql.source.table_log import warn

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.cli.variables import expand, substitute
+from kafka_sql.cli.runner import expand, substitute
 from kafka_sql.errors import StatementError
 
 

@@ -21,8 +21,7 @@ from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.kafka.librdkafka.client import open_client
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.options import Options
-from kafka_sql.options.allow_lists import ALLOW_LISTS, MODULES, PATHS, URLS, VARIABLES
-from kafka_sql.options.callables import import_callable
+from kafka_sql.options.allow_lists import ALLOW_LISTS, MODULES, PATHS, URLS, VARIABLES, import_callable
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.sink.partitioner import load_partitioner
 from kafka_sql.source.client_config import task_client_config
