@@ -13,26 +13,18 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.client_choice import choose_reader, choose_writer
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
-from kafka_sql.options import Options, builtin_connectors
+from kafka_sql.options import Options, builtin_connectors, validation
 from kafka_sql.options import connector as opt
 from kafka_sql.options.connector_choice import CONNECTOR_OPTIONS, find_connector
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
-from kafka_sql.options.validation import (
-    check_dynamic_options,
-    check_kafka_options,
-    check_topic_config,
-    check_upsert_options,
-    check_watermarks,
-    reject_unknown_options,
-)
 from kafka_sql.table.changelog import ROW_KIND, ROW_KIND_NAME
 from kafka_sql.table.table import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
 _CHECKS: Final[Mapping[str, Callable[[Options], None]]] = {
-    opt.KAFKA: check_kafka_options,
-    opt.UPSERT_KAFKA: check_upsert_options,
-    opt.DYNAMIC_KAFKA: check_dynamic_options,
+    opt.KAFKA: validation.check_kafka_options,
+    opt.UPSERT_KAFKA: validation.check_upsert_options,
+    opt.DYNAMIC_KAFKA: validation.check_dynamic_options,
 }
 
 
@@ -145,9 +137,9 @@ def validate_table(table: Table) -> Definition:
     else:
         _check_kafka_formats(table, key, value, "Kafka" if connector == opt.KAFKA else "Dynamic Kafka")
         key_columns = project_key(options, physical_names)
-    check_topic_config(options, table.options)
+    validation.check_topic_config(options, table.options)
     value_columns = project_value(options, physical_names, key_columns)
-    check_watermarks(options)
+    validation.check_watermarks(options)
     _warn_overridden(options, table.options)
     _warn_ineffective_drift(table, options)
     definition = _define(table, options, key, value, key_columns, value_columns)
@@ -223,7 +215,7 @@ def _parse_options(raw_options: Mapping[str, str]) -> tuple[Options, Payload | N
     known_keys = {k for option in connector_options for k in option.keys}
     known_keys |= {key for payload in payloads for key in payload.option_keys}
     other_formats = set(FORMATS) - {payload.format.identifier for payload in payloads}
-    reject_unknown_options(connector, raw_options, known_keys, other_formats)
+    validation.reject_unknown_options(connector, raw_options, known_keys, other_formats)
     return options, key, value
 
 

@@ -24,16 +24,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, SchemaError, UnsupportedSqlError
 from kafka_sql.options import Options
-from kafka_sql.options.builtin_connectors import (
-    CONNECTORS,
-    DATAGEN,
-    NUMBER_OF_ROWS,
-    ROWS_PER_SECOND,
-    SEQUENCE,
-    Generator,
-    parse_generators,
-    row_limit,
-)
+from kafka_sql.options import builtin_connectors as opt
 from kafka_sql.runtime.error_trailer import raises_attributes
 from kafka_sql.runtime.workers import QuickAckMixin
 
@@ -77,10 +68,11 @@ class BuiltinTable(QuickAckMixin, DataSource):
         self._check_source()
         limit = _limit(self.definition)
         if limit is None:
+            key = opt.NUMBER_OF_ROWS.key
             raise MissingOptionError(
-                f"Table '{self.definition.name}': a batch query of an endless 'datagen' table never ends. Set "
-                f"'{NUMBER_OF_ROWS.key}', for example in a hint: /*+ OPTIONS('{NUMBER_OF_ROWS.key}' = '10') */.",
-                option=NUMBER_OF_ROWS.key,
+                f"Table '{self.definition.name}': a batch query of an endless 'datagen' table never ends. Set '{key}', "
+                f"for example in a hint: /*+ OPTIONS('{key}' = '10') */.",
+                option=key,
                 table=self.definition.name,
             )
         return _BatchReader(self.definition, limit, _arrow_schema(schema))
@@ -91,7 +83,7 @@ class BuiltinTable(QuickAckMixin, DataSource):
 
     def _check_source(self) -> None:
         connector = self.definition.table.options["connector"]
-        if connector != DATAGEN:
+        if connector != opt.DATAGEN:
             raise UnsupportedSqlError(
                 f"Table '{self.definition.name}': the connector '{connector}' is a sink and cannot be read.",
                 table=self.definition.name,
@@ -104,10 +96,11 @@ def builtin_source_class(name: str, definition: Definition, spark_schema: Struct
     Raises:
         SchemaError: datagen cannot generate a column.
     """
-    if definition.table.options["connector"] == DATAGEN:
-        generators = parse_generators(definition.table.options, definition.physical_names)
+    if definition.table.options["connector"] == opt.DATAGEN:
+        generators = opt.parse_generators(definition.table.options, definition.physical_names)
         for field in _arrow_schema(spark_schema):
-            _generate(field.name, field.type, generators.get(field.name, Generator()), np.random.default_rng(0), 0, 1)
+            generator = generators.get(field.name, opt.Generator())
+            _generate(field.name, field.type, generator, np.random.default_rng(0), 0, 1)
     attributes = {"definition": definition, "spark_schema": spark_schema, "name": classmethod(lambda cls: name)}
     return type("BuiltinTable", (BuiltinTable,), attributes)
 
@@ -119,13 +112,13 @@ def _arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def _limit(definition: Definition) -> int | None:
-    return row_limit(definition.table.options, definition.physical_names)
+    return opt.row_limit(definition.table.options, definition.physical_names)
 
 
 class _Reader:
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
         self._schema = schema
-        self._generators = parse_generators(definition.table.options, definition.physical_names)
+        self._generators = opt.parse_generators(definition.table.options, definition.physical_names)
 
     def read(self, partition: Rows) -> Iterator[pa.RecordBatch]:
         for start in range(partition.start, partition.end, _BATCH):
@@ -148,7 +141,7 @@ class _StreamReader(_Reader, DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
         super().__init__(definition, schema)
         self._limit = _limit(definition)
-        self._rows_per_second = Options(CONNECTORS[DATAGEN], definition.table.options)[ROWS_PER_SECOND]
+        self._rows_per_second = Options(opt.CONNECTORS[opt.DATAGEN], definition.table.options)[opt.ROWS_PER_SECOND]
         self._run, self._row, self._time = uuid.uuid4().hex, 0, time.monotonic()
 
     def initialOffset(self) -> dict[str, Any]:
@@ -176,14 +169,14 @@ class _StreamReader(_Reader, DataSourceStreamReader):  # type: ignore[misc]
 
 
 def generate_rows(
-    schema: pa.Schema, generators: Mapping[str, Generator], run: str, start: int, count: int
+    schema: pa.Schema, generators: Mapping[str, opt.Generator], run: str, start: int, count: int
 ) -> pa.RecordBatch:
     """Return ``count`` rows from the number ``start`` on."""
     columns = []
     for field in schema:
         seed = hashlib.sha256(f"{run}:{field.name}:{start}".encode()).digest()
         random = np.random.default_rng(int.from_bytes(seed[:8], "little"))
-        generator = generators.get(field.name, Generator())
+        generator = generators.get(field.name, opt.Generator())
         array = _generate(field.name, field.type, generator, random, start, count)
         if generator.null_rate:
             array = pa.array(array.to_pylist(), field.type, mask=random.random(count) < generator.null_rate)
@@ -191,9 +184,9 @@ def generate_rows(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _generate(name: str, type: pa.DataType, g: Generator, random: Any, start: int, count: int) -> pa.Array:
+def _generate(name: str, type: pa.DataType, g: opt.Generator, random: Any, start: int, count: int) -> pa.Array:
     """Return the values of a column."""
-    if g.kind == SEQUENCE:
+    if g.kind == opt.SEQUENCE:
         numbers = [g.start + start + i for i in range(count)]
         if pt.is_integer(type) or pt.is_floating(type) or pt.is_decimal(type):
             return pa.array([Decimal(n) for n in numbers] if pt.is_decimal(type) else numbers, type)
@@ -230,9 +223,9 @@ def _generate(name: str, type: pa.DataType, g: Generator, random: Any, start: in
     return _generate_nested(name, type, g, random, count)
 
 
-def _generate_nested(name: str, type: pa.DataType, g: Generator, random: Any, count: int) -> pa.Array:
+def _generate_nested(name: str, type: pa.DataType, g: opt.Generator, random: Any, count: int) -> pa.Array:
     def values(part: pa.DataType, size: int) -> list[Any]:
-        return _generate(name, part, Generator(), random, 0, size).to_pylist()  # type: ignore[no-any-return]
+        return _generate(name, part, opt.Generator(), random, 0, size).to_pylist()  # type: ignore[no-any-return]
 
     size = g.length or _COLLECTION_LENGTH
     if pt.is_struct(type):

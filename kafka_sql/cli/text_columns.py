@@ -7,21 +7,7 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    CharType,
-    DataType,
-    DayTimeIntervalType,
-    DecimalType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VarcharType,
-    VariantType,
-    YearMonthIntervalType,
-)
+from pyspark.sql import types as T
 
 _BINARY_STYLE: Final = "spark.sql.binaryOutputStyle"
 _BINARY_STYLES: Final[dict[str, Callable[[Column], Column]]] = {
@@ -39,45 +25,45 @@ def text_columns(frame: DataFrame) -> DataFrame:
     types = [field.dataType for field in frame.schema]
     names = [str(i) for i in range(len(types))]  # several columns may have the same name
     columns = [
-        format_bytes(F.col(name)) if isinstance(type, BinaryType) else _text(F.col(name), type, format_bytes)
+        format_bytes(F.col(name)) if isinstance(type, T.BinaryType) else _text(F.col(name), type, format_bytes)
         for name, type in zip(names, types, strict=True)
     ]
     return frame.toDF(*names).select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
 
 
-def _text(column: Column, type: DataType, format_bytes: Callable[[Column], Column]) -> Column:
+def _text(column: Column, type: T.DataType, format_bytes: Callable[[Column], Column]) -> Column:
     """Return a value as a string."""
 
-    def nested(value: Column, value_type: DataType) -> Column:
+    def nested(value: Column, value_type: T.DataType) -> Column:
         text = _text(value, value_type, format_bytes)
-        if isinstance(value_type, (StringType, CharType, VarcharType)):
+        if isinstance(value_type, (T.StringType, T.CharType, T.VarcharType)):
             text = F.concat(F.lit('"'), text, F.lit('"'))
         return F.coalesce(text, F.lit("null"))
 
     match type:
-        case BinaryType():
+        case T.BinaryType():
             return format_bytes(column).cast("string")
-        case DecimalType() if type.scale > _EXPONENT_SCALE:
+        case T.DecimalType() if type.scale > _EXPONENT_SCALE:
             return F.call_function("format_number", column, F.lit("0." + "0" * type.scale))
-        case YearMonthIntervalType():
+        case T.YearMonthIntervalType():
             return _quoted_part(column.cast("interval year to month"))
-        case DayTimeIntervalType():
+        case T.DayTimeIntervalType():
             seconds = F.split(_quoted_part(column.cast("interval day to second")), r"\.")
             nanoseconds = F.rpad(F.coalesce(F.get(seconds, F.lit(1)), F.lit("")), 9, "0")
             return F.concat(F.get(seconds, F.lit(0)), F.lit("."), nanoseconds)
-        case VariantType():
+        case T.VariantType():
             return F.to_json(column)
-        case ArrayType():
+        case T.ArrayType():
             return _join("[", F.transform(column, lambda value: nested(value, type.elementType)), "]")
-        case MapType():
+        case T.MapType():
             entries = F.transform(
                 F.map_entries(column),
                 lambda e: F.concat(nested(e["key"], type.keyType), F.lit(":"), nested(e["value"], type.valueType)),
             )
             return _join("{", F.array_sort(entries), "}")
-        case StructType():
+        case T.StructType():
             # by number, because several fields may have the same name
-            numbered = column.cast(StructType([StructField(str(i), f.dataType) for i, f in enumerate(type)]))
+            numbered = column.cast(T.StructType([T.StructField(str(i), f.dataType) for i, f in enumerate(type)]))
             fields = [
                 F.concat(F.lit(f'"{f.name}":'), nested(numbered.getField(str(i)), f.dataType))
                 for i, f in enumerate(type)

@@ -10,24 +10,11 @@ from sqlglot import exp
 from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError
 from kafka_sql.inherited_secrets import check_inherited_secrets
 from kafka_sql.options.connector import CONNECTOR
-from kafka_sql.sql.grammar.statement_nodes import (
-    FIRST,
-    AddOrModify,
-    Alteration,
-    Change,
-    ColumnDeclaration,
-    Declaration,
-    DropColumns,
-    DropKey,
-    DropWatermark,
-    RenameColumn,
-    ResetOptions,
-    SetOptions,
-)
+from kafka_sql.sql.grammar import statement_nodes as nodes
 from kafka_sql.suggestions import did_you_mean
 
 
-def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
+def apply_alteration(base: nodes.Declaration, alteration: nodes.Alteration) -> nodes.Declaration:
     """Return the declaration after the statement. ``to_table`` validates the result as a whole.
 
     Raises:
@@ -42,29 +29,29 @@ def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
         raise e.with_prefix(f"{statement}: ") from None
 
 
-def _apply(base: Declaration, change: Change, statement: str) -> Declaration:
+def _apply(base: nodes.Declaration, change: nodes.Change, statement: str) -> nodes.Declaration:
     match change:
-        case AddOrModify():
+        case nodes.AddOrModify():
             return _add_or_modify(base, change)
-        case DropColumns(columns):
+        case nodes.DropColumns(columns):
             return _drop_columns(base, columns)
-        case RenameColumn(old, new):
+        case nodes.RenameColumn(old, new):
             return _rename_column(base, old, new)
-        case DropKey(constraint):
+        case nodes.DropKey(constraint):
             return _drop_key(base, constraint)
-        case DropWatermark():
+        case nodes.DropWatermark():
             if not base.watermarks:
                 raise SchemaError("The base table does not define any watermark strategy.")
             return replace(base, watermarks=[])
-        case SetOptions(options):
+        case nodes.SetOptions(options):
             return _set_options(base, options, statement)
-        case ResetOptions(keys):
+        case nodes.ResetOptions(keys):
             return _reset_options(base, keys, statement)
         case _:
             raise AssertionError(change)
 
 
-def _drop_columns(base: Declaration, names: tuple[str, ...]) -> Declaration:
+def _drop_columns(base: nodes.Declaration, names: tuple[str, ...]) -> nodes.Declaration:
     for name in names:
         if names.count(name) > 1:
             raise SchemaError(f"Duplicate column `{name}`.", column=name)
@@ -74,7 +61,7 @@ def _drop_columns(base: Declaration, names: tuple[str, ...]) -> Declaration:
     return replace(base, columns=[c for c in base.columns if c.name not in names])
 
 
-def _rename_column(base: Declaration, old: str, new: str) -> Declaration:
+def _rename_column(base: nodes.Declaration, old: str, new: str) -> nodes.Declaration:
     _check_unused(base, old)
     if any(c.name == new for c in base.columns):
         raise SchemaError(f"The column `{new}` already existed in table schema.", column=new)
@@ -89,7 +76,7 @@ def _rename_column(base: Declaration, old: str, new: str) -> Declaration:
     )
 
 
-def _drop_key(base: Declaration, constraint: str | None) -> Declaration:
+def _drop_key(base: nodes.Declaration, constraint: str | None) -> nodes.Declaration:
     if not base.keys:
         raise SchemaError("The base table does not define any primary key.")
     key = base.keys[0]
@@ -102,7 +89,7 @@ def _drop_key(base: Declaration, constraint: str | None) -> Declaration:
     return replace(base, keys=[])
 
 
-def _check_unused(base: Declaration, name: str, dropped: Iterable[str] = ()) -> None:
+def _check_unused(base: nodes.Declaration, name: str, dropped: Iterable[str] = ()) -> None:
     """Reject a column that does not exist, or that is still referenced by a column that is not dropped with it."""
     names = [c.name for c in base.columns]
     if name not in names:
@@ -127,7 +114,7 @@ def _referenced_columns(expression: exp.Expr) -> set[str]:
     return {node.name for node in expression.find_all(exp.Column)}
 
 
-def _set_options(base: Declaration, options: tuple[tuple[str, str], ...], statement: str) -> Declaration:
+def _set_options(base: nodes.Declaration, options: tuple[tuple[str, str], ...], statement: str) -> nodes.Declaration:
     if not options:
         raise StatementError(f"{statement} SET does not support empty options. Specify at least one 'key' = 'value'.")
     for key, _ in options:
@@ -139,7 +126,7 @@ def _set_options(base: Declaration, options: tuple[tuple[str, str], ...], statem
     return replace(base, options=list(new.items()))
 
 
-def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> Declaration:
+def _reset_options(base: nodes.Declaration, keys: tuple[str, ...], statement: str) -> nodes.Declaration:
     if not keys:
         raise UnsupportedSqlError("ALTER TABLE RESET does not support empty key. Specify at least one option.")
     if CONNECTOR.key in keys:
@@ -152,7 +139,7 @@ def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> 
     return replace(base, options=list(new.items()))
 
 
-def _add_or_modify(base: Declaration, change: AddOrModify) -> Declaration:
+def _add_or_modify(base: nodes.Declaration, change: nodes.AddOrModify) -> nodes.Declaration:
     """Add or replace columns, the primary key and the watermark."""
     columns = list(base.columns)
     declared: set[str] = set()
@@ -177,7 +164,7 @@ def _add_or_modify(base: Declaration, change: AddOrModify) -> Declaration:
     )
 
 
-def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, is_modify: bool) -> None:
+def _check_column(base: nodes.Declaration, name: str, old: nodes.ColumnDeclaration | None, is_modify: bool) -> None:
     if is_modify and old is None:
         suggestion = did_you_mean(name, [c.name for c in base.columns])
         raise SchemaError(
@@ -188,9 +175,9 @@ def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, i
 
 
 def _place_column(
-    columns: list[ColumnDeclaration],
-    column: ColumnDeclaration,
-    old: ColumnDeclaration | None,
+    columns: list[nodes.ColumnDeclaration],
+    column: nodes.ColumnDeclaration,
+    old: nodes.ColumnDeclaration | None,
     position: str | None,
 ) -> None:
     if position is None:
@@ -199,17 +186,17 @@ def _place_column(
         else:
             columns[columns.index(old)] = column
         return
-    if position != FIRST and position not in [c.name for c in columns]:
+    if position != nodes.FIRST and position not in [c.name for c in columns]:
         raise SchemaError(f"Referenced column `{position}` by 'AFTER' does not exist in the table.", column=position)
     if position == column.name:
         raise SchemaError(f"column `{column.name}` cannot be placed AFTER itself.", column=column.name)
     if old is not None:
         columns.remove(old)
     names = [c.name for c in columns]
-    columns.insert(0 if position == FIRST else names.index(position) + 1, column)
+    columns.insert(0 if position == nodes.FIRST else names.index(position) + 1, column)
 
 
-def _check_key(base: Declaration, is_modify: bool) -> None:
+def _check_key(base: nodes.Declaration, is_modify: bool) -> None:
     if is_modify and not base.keys:
         raise SchemaError("The base table does not define any primary key constraint. You might want to add a new one.")
     if not is_modify and base.keys:
@@ -220,7 +207,7 @@ def _check_key(base: Declaration, is_modify: bool) -> None:
         )
 
 
-def _check_watermark(base: Declaration, is_modify: bool) -> None:
+def _check_watermark(base: nodes.Declaration, is_modify: bool) -> None:
     if is_modify and not base.watermarks:
         raise SchemaError("The base table does not define any watermark. You might want to add a new one.")
     if not is_modify and base.watermarks:

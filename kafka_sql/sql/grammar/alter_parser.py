@@ -8,20 +8,7 @@ from typing import Final
 from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.grammar.statement_nodes import (
-    FIRST,
-    AddOrModify,
-    Alteration,
-    Change,
-    Declaration,
-    DropColumns,
-    DropKey,
-    DropWatermark,
-    RenameColumn,
-    RenameTable,
-    ResetOptions,
-    SetOptions,
-)
+from kafka_sql.sql.grammar import statement_nodes as nodes
 from kafka_sql.sql.grammar.table_parser import TableParser
 
 # words that can follow a type; after ``ADD COLUMN name``, they show that the name is the type of a column named COLUMN
@@ -34,34 +21,34 @@ _AFTER_TYPE: Final = frozenset(
 class StatementParser(TableParser):
     """Grammar of all statements: CREATE TABLE (``TableParser``), and here ALTER TABLE."""
 
-    def read_alter_table(self) -> Alteration:
+    def read_alter_table(self) -> nodes.Alteration:
         """Read one ALTER TABLE statement."""
         self.expect_words("ALTER", "TABLE", message="expected ALTER TABLE")
         if_exists = self.take_words("IF", "EXISTS")
-        alteration = Alteration(self.read_table_name(), if_exists, self._read_change())
+        alteration = nodes.Alteration(self.read_table_name(), if_exists, self._read_change())
         self.expect_end()
         return alteration
 
-    def _read_change(self) -> Change:
+    def _read_change(self) -> nodes.Change:
         if self.take_words("RENAME"):
             return self._read_rename()
         if self.take_words("SET"):
-            return SetOptions(self._read_set_options())
+            return nodes.SetOptions(self._read_set_options())
         if self.take_words("RESET"):
-            return ResetOptions(self._read_reset_keys())
+            return nodes.ResetOptions(self._read_reset_keys())
         if clause := self.take_one_of(("ADD", "MODIFY")):
             return self._read_add_or_modify(clause)
         self.expect_words("DROP", message="expected ADD, MODIFY, DROP, RENAME, SET or RESET")
         return self._read_drop()
 
-    def _read_rename(self) -> RenameTable | RenameColumn:
+    def _read_rename(self) -> nodes.RenameTable | nodes.RenameColumn:
         if self.take_words("TO"):
-            return RenameTable(self.read_table_name())
+            return nodes.RenameTable(self.read_table_name())
         if not (self._next.token_type == TokenType.VAR and self._next.text.upper() == "TO"):
             self._take_column_keyword()
         old = self.take_identifier("TO and the new table name, or a column name")
         self.expect_words("TO", message="expected TO and the new column name")
-        return RenameColumn(old, self.take_identifier("the new column name"))
+        return nodes.RenameColumn(old, self.take_identifier("the new column name"))
 
     def _read_set_options(self) -> tuple[tuple[str, str], ...]:
         if self._next.token_type == TokenType.R_PAREN and self._match(TokenType.L_PAREN):
@@ -76,10 +63,10 @@ class StatementParser(TableParser):
         read = partial(self.take_string, "an option key")
         return tuple(self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' after the option key"))
 
-    def _read_add_or_modify(self, clause: str) -> AddOrModify:
+    def _read_add_or_modify(self, clause: str) -> nodes.AddOrModify:
         self._reject_unsupported_clauses(clause)
         is_spark = clause == "ADD" and self._take_add_column_keyword()
-        declaration = Declaration(())
+        declaration = nodes.Declaration(())
         positions: dict[int, str | None] = {}
 
         def read() -> None:
@@ -95,30 +82,30 @@ class StatementParser(TableParser):
             while is_spark and self._match(TokenType.COMMA):
                 read()
         columns = tuple((column, positions[i]) for i, column in enumerate(declaration.columns))
-        return AddOrModify(clause == "MODIFY", columns, tuple(declaration.keys), tuple(declaration.watermarks))
+        return nodes.AddOrModify(clause == "MODIFY", columns, tuple(declaration.keys), tuple(declaration.watermarks))
 
     def _read_position(self) -> str | None:
         if self.take_words("FIRST"):
-            return FIRST
+            return nodes.FIRST
         return self.take_identifier("a column name after AFTER") if self.take_words("AFTER") else None
 
-    def _read_drop(self) -> DropColumns | DropKey | DropWatermark:
+    def _read_drop(self) -> nodes.DropColumns | nodes.DropKey | nodes.DropWatermark:
         self._reject_unsupported_clauses("DROP")
         if self.take_words("PRIMARY", "KEY"):
-            return DropKey()
+            return nodes.DropKey()
         if self.take_words("CONSTRAINT"):
-            return DropKey(self.take_identifier("a constraint name"))
+            return nodes.DropKey(self.take_identifier("a constraint name"))
         if self.take_words("WATERMARK"):
-            return DropWatermark()
+            return nodes.DropWatermark()
         is_spark, read = self._take_column_keyword(), partial(self.take_identifier, "a column name")
         if self._match(TokenType.L_PAREN):
-            return DropColumns(
+            return nodes.DropColumns(
                 tuple(self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the list of DROP"))
             )
         columns = [read()]
         while is_spark and self._match(TokenType.COMMA):
             columns.append(read())
-        return DropColumns(tuple(columns))
+        return nodes.DropColumns(tuple(columns))
 
     def _reject_unsupported_clauses(self, clause: str) -> None:
         """Reject partitions and distributions."""

@@ -9,15 +9,9 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.grammar import statement_nodes as nodes
 from kafka_sql.sql.grammar.cursor import shorten_name
 from kafka_sql.sql.grammar.expression_parser import ExpressionParser
-from kafka_sql.sql.grammar.statement_nodes import (
-    ColumnDeclaration,
-    Declaration,
-    KeyDeclaration,
-    LikeDeclaration,
-    WatermarkDeclaration,
-)
 
 # Flink's clauses around the column list and WITH that are not supported.
 _UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))
@@ -37,7 +31,7 @@ _FEATURES: Final = (
 class TableParser(ExpressionParser):
     """Grammar of types, expressions and CREATE TABLE."""
 
-    def read_create_table(self, query: str | None) -> Declaration:
+    def read_create_table(self, query: str | None) -> nodes.Declaration:
         """Read one CREATE TABLE statement. The query after AS is not among the tokens."""
         has_create = self.take_words("CREATE")
         replace = self.take_words("OR", "REPLACE") if has_create else self.take_words("REPLACE")
@@ -46,7 +40,7 @@ class TableParser(ExpressionParser):
         temporary = self.take_words("TEMPORARY")
         self.expect_words("TABLE", message="expected TABLE")
         if_not_exists = not replace and self.take_words("IF", "NOT", "EXISTS")
-        declaration = Declaration(self.read_table_name(), temporary, if_not_exists, replace, query=query)
+        declaration = nodes.Declaration(self.read_table_name(), temporary, if_not_exists, replace, query=query)
         if self._match(TokenType.L_PAREN):
             read = partial(self.read_element, declaration)
             self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the column list")
@@ -57,7 +51,7 @@ class TableParser(ExpressionParser):
             self.expect_end()
         return declaration
 
-    def _read_clauses(self, declaration: Declaration) -> None:
+    def _read_clauses(self, declaration: nodes.Declaration) -> None:
         """Read the clauses after the column list. (WITH may follow LIKE, although Flink has it before.)"""
         if self._read_unsupported_clause(declaration):
             return
@@ -67,7 +61,7 @@ class TableParser(ExpressionParser):
         if declaration.like is None and not self._read_unsupported_clause(declaration):
             self._read_like(declaration)
 
-    def _read_unsupported_clause(self, declaration: Declaration) -> bool:
+    def _read_unsupported_clause(self, declaration: nodes.Declaration) -> bool:
         """Read a clause that is not supported, and the options after it; return whether there is one."""
         for clause in _UNSUPPORTED:
             if self.take_words(*clause):
@@ -79,19 +73,19 @@ class TableParser(ExpressionParser):
                 return True
         return False
 
-    def _read_like(self, declaration: Declaration) -> None:
+    def _read_like(self, declaration: nodes.Declaration) -> None:
         if not self.take_words("LIKE"):
             return
         base, options = self.read_table_name(), []
         if self._match(TokenType.L_PAREN):
             while not self._match(TokenType.R_PAREN):
                 options.append((self._expect_one_of(_STRATEGIES), self._expect_one_of(_FEATURES)))
-        declaration.like = LikeDeclaration(base, tuple(options))
+        declaration.like = nodes.LikeDeclaration(base, tuple(options))
 
     def _expect_one_of(self, words: tuple[str, ...]) -> str:
         return self.take_one_of(words) or self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
 
-    def read_element(self, declaration: Declaration) -> None:
+    def read_element(self, declaration: nodes.Declaration) -> None:
         """Read a column, a primary key or a watermark."""
         if self.take_words("WATERMARK", "FOR"):
             declaration.watermarks.append(self._read_watermark())
@@ -107,7 +101,7 @@ class TableParser(ExpressionParser):
         else:
             self._read_column(declaration)
 
-    def _read_watermark(self) -> WatermarkDeclaration:
+    def _read_watermark(self) -> nodes.WatermarkDeclaration:
         column = self.take_identifier("the watermark column")
         if self._match(TokenType.DOT):
             raise UnsupportedSqlError(
@@ -116,17 +110,17 @@ class TableParser(ExpressionParser):
             )
         self.expect_words("AS", message="expected AS and the watermark expression")
         expression, text = self._read_expression_as_written()
-        return WatermarkDeclaration(column, expression, text)
+        return nodes.WatermarkDeclaration(column, expression, text)
 
     def _read_expression_as_written(self) -> tuple[exp.Expr, str]:
         start = self._curr
         return self.read_expression(), self._find_sql(start, self._prev)
 
-    def _read_key(self, name: str | None = None) -> KeyDeclaration:
+    def _read_key(self, name: str | None = None) -> nodes.KeyDeclaration:
         self.expect(TokenType.L_PAREN, "expected '(' and the columns of the primary key")
         read = partial(self.take_identifier, "a column of the primary key")
         columns = self.read_list(read, TokenType.R_PAREN, "expected ',' or ')' in the primary key")
-        return KeyDeclaration(tuple(columns), self._read_enforced(), name)
+        return nodes.KeyDeclaration(tuple(columns), self._read_enforced(), name)
 
     def _read_enforced(self) -> bool:
         if self.take_words("NOT", "ENFORCED"):
@@ -138,14 +132,14 @@ class TableParser(ExpressionParser):
         if self.take_words("UNIQUE"):
             raise UnsupportedSqlError("UNIQUE constraint is not supported. Use PRIMARY KEY (...) NOT ENFORCED.")
 
-    def _read_column(self, declaration: Declaration) -> None:
+    def _read_column(self, declaration: nodes.Declaration) -> None:
         name = self.take_identifier("a column name")
         if declaration.query is not None and self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
             declaration.identifiers.append(name)
             return
         if self.take_words("AS"):
             expression, text = self._read_expression_as_written()
-            column = ColumnDeclaration(name, text, expression=expression, comment=self._read_comment())
+            column = nodes.ColumnDeclaration(name, text, expression=expression, comment=self._read_comment())
             declaration.columns.append(column)
             return
         type = self.read_type(f"column '{shorten_name(name)}'")
@@ -155,13 +149,13 @@ class TableParser(ExpressionParser):
             virtual = self.take_words("VIRTUAL")
         else:
             self._read_column_key(declaration, name)
-        column = ColumnDeclaration(name, type.text, type, None, metadata, virtual, self._read_comment())
+        column = nodes.ColumnDeclaration(name, type.text, type, None, metadata, virtual, self._read_comment())
         declaration.columns.append(column)
 
-    def _read_column_key(self, declaration: Declaration, name: str) -> None:
+    def _read_column_key(self, declaration: nodes.Declaration, name: str) -> None:
         constraint = self.take_identifier("a constraint name") if self.take_words("CONSTRAINT") else None
         if self.take_words("PRIMARY", "KEY"):
-            declaration.keys.append(KeyDeclaration((name,), self._read_enforced(), constraint))
+            declaration.keys.append(nodes.KeyDeclaration((name,), self._read_enforced(), constraint))
             return
         self._reject_unique()
         if constraint is not None:
