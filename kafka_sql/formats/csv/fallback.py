@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice, repeat
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -25,7 +25,6 @@ ERROR_PREFIX: Final = "Failed to deserialize CSV row: "
 _SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
 _ESCAPES: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
 _LINE_ENDS: Final = "\r\n"
-_END: Final = ""  # in place of a character, at the end of the text
 _DATE: Final = re.compile(r"(\+?\d+)-([+-]?\d{1,2}|[+-]\d)-([+-]?\d{1,2}|[+-]\d)")
 _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _LAST_JULIAN: Final = (1582, 10, 4)
@@ -165,11 +164,28 @@ def _decode_text(payload: bytes) -> str:
     return payload.decode("utf-8")
 
 
+class _Patterns(NamedTuple):
+    """Patterns that match as much as possible of a text, and so never backtrack."""
+
+    blanks: re.Pattern[str]
+    unquoted: re.Pattern[str]
+    quoted: re.Pattern[str]
+    escaped: re.Pattern[str]  # in values without quotes
+    escaped_or_doubled: re.Pattern[str]  # in values with quotes
+
+
 @lru_cache
-def _run_without(*characters: str) -> re.Pattern[str]:
-    """Return a pattern that matches a run of characters other than these."""
-    excluded = re.escape("".join(characters))
-    return re.compile(f"[^{excluded}]*" if excluded else ".*", re.DOTALL)
+def _patterns(separator: str, quote: str, escape: str) -> _Patterns:
+    blank, ends, q, e = map(re.escape, (_SPACE, separator + _LINE_ENDS, quote, escape))
+    escaped, never = f"{e}(.)", "(?!)()"
+    patterns = (
+        f"(?:(?![{ends}])[{blank}])*",
+        f"(?:[^{ends}{e}]+|{escaped if escape and escape not in separator + _LINE_ENDS else never})*",
+        f"(?:[^{q}{e}]+|{q}{q}|{escaped if escape and escape != quote else never})*" if quote else "",
+        escaped if escape else never,
+        f"{q}{q}|{escaped if escape else never}",
+    )
+    return _Patterns(*(re.compile(pattern, re.DOTALL) for pattern in patterns))
 
 
 class _LineReader:
@@ -177,8 +193,7 @@ class _LineReader:
 
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text, self._position, self._dialect = text, 0, dialect
-        self._unquoted_run = _run_without(dialect.separator, dialect.escape, _LINE_ENDS)
-        self._quoted_run = _run_without(dialect.quote, dialect.escape)
+        self._patterns = _patterns(dialect.separator, dialect.quote, dialect.escape)
         self._has_next = True  # whether another value follows
 
     def read_line(self, columns: int) -> list[str]:
@@ -215,12 +230,7 @@ class _LineReader:
     def _peek(self) -> str:
         return self._text[self._position : self._position + 1]
 
-    def _next(self) -> str:
-        character = self._peek()
-        self._position += 1
-        return character
-
-    def _read_run(self, pattern: re.Pattern[str]) -> str:
+    def _read(self, pattern: re.Pattern[str]) -> str:
         """Read the characters that a pattern matches."""
         match = pattern.match(self._text, self._position)
         assert match is not None
@@ -228,55 +238,42 @@ class _LineReader:
         return match[0]
 
     def _read_value(self) -> str:
-        if self._dialect.trim_spaces:
-            while (
-                (character := self._peek())
-                and character in _SPACE
-                and character != self._dialect.separator
-                and character not in _LINE_ENDS
-            ):
-                self._position += 1
-        if self._dialect.quote and self._peek() == self._dialect.quote:
-            self._position += 1
+        dialect, patterns = self._dialect, self._patterns
+        if dialect.trim_spaces:
+            self._read(patterns.blanks)
+        if dialect.quote and self._text.startswith(dialect.quote, self._position):
             return self._read_quoted()
-        parts = [self._read_run(self._unquoted_run)]
-        while not self._ends_value(character := self._next()):
-            parts.append(self._read_escaped() if character == self._dialect.escape else character)
-            parts.append(self._read_run(self._unquoted_run))
-        value = "".join(parts)
-        return value.rstrip(_SPACE) if self._dialect.trim_spaces else value
+        value = self._read(patterns.unquoted)
+        if dialect.escape and dialect.escape in value:
+            value = patterns.escaped.sub(_unescape, value)
+        self._end_value("is not valid CSV: unexpected end in escaped character")
+        return value.rstrip(_SPACE) if dialect.trim_spaces else value
 
     def _read_quoted(self) -> str:
-        parts = []
-        while True:
-            parts.append(self._read_run(self._quoted_run))
-            character = self._next()
-            if character == self._dialect.quote:
-                if self._peek() != self._dialect.quote:
-                    break
-                self._position += 1
-            elif character == _END:
-                raise ValueError("is not valid CSV: missing closing quote for value")
-            elif character == self._dialect.escape:
-                character = self._read_escaped()
-            parts.append(character)
-        while not self._ends_value(character := self._next()):
-            if character > " ":
-                raise ValueError(
-                    f"is not valid CSV: unexpected character '{character}': expected column separator character "
-                    f"('{self._dialect.separator}') or end-of-line"
-                )
-        return "".join(parts)
+        dialect, patterns = self._dialect, self._patterns
+        self._position += 1
+        value = patterns.escaped_or_doubled.sub(_unescape, self._read(patterns.quoted))
+        if (character := self._peek()) != dialect.quote:
+            problem = "unexpected end in escaped character" if character else "missing closing quote for value"
+            raise ValueError(f"is not valid CSV: {problem}")
+        self._position += 1
+        self._read(patterns.blanks)
+        self._end_value(
+            f"is not valid CSV: unexpected character '{self._peek()}': expected column separator character "
+            f"('{dialect.separator}') or end-of-line"
+        )
+        return value
 
-    def _ends_value(self, character: str) -> bool:
-        """Return whether a character ends a value. Record whether another value follows."""
-        if character == self._dialect.separator:
-            return True
-        self._has_next = character != _END and character not in _LINE_ENDS
-        return not self._has_next
+    def _end_value(self, problem: str) -> None:
+        """Skip the separator, and record whether another value follows. Another character is a problem."""
+        character = self._peek()
+        self._position += 1
+        self._has_next = character == self._dialect.separator
+        if not self._has_next and character and character not in _LINE_ENDS:
+            raise ValueError(problem)
 
-    def _read_escaped(self) -> str:
-        character = self._next()
-        if character == _END:
-            raise ValueError("is not valid CSV: unexpected end in escaped character")
-        return _ESCAPES.get(character, character)
+
+def _unescape(match: re.Match[str]) -> str:
+    """Return what an escape sequence or a doubled quote stands for."""
+    character = match[1]
+    return match[0][0] if character is None else _ESCAPES.get(character, character)
