@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Final
 
@@ -122,10 +123,6 @@ class RecordwiseDecoder(ABC):
     """
 
     def __init__(self, schema: pa.Schema) -> None:
-        """
-        Args:
-            schema: the schema that ``create_decoder`` got.
-        """
         self.schema = schema
 
     @abstractmethod
@@ -141,7 +138,7 @@ class RecordwiseDecoder(ABC):
         """
 
     def decode(self, payloads: Any, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer. Parameters and errors: see ``Decoder.decode``."""
+        """Decode a buffer; see ``Decoder``."""
         rows: list[list[Any]] = []
         indices: list[int] = []
         for index, payload in enumerate(payloads.to_pylist()):
@@ -213,7 +210,6 @@ def find_custom_format(name: str, option: str, built_in: Mapping[str, object]) -
     """Return the format that ``module:Class`` or an entry point names; None if there is no such entry point.
 
     Args:
-        option: key of the option that names the format, for errors.
         built_in: the formats of this package by identifier. A custom format cannot have one of these identifiers.
 
     Raises:
@@ -227,29 +223,23 @@ def find_custom_format(name: str, option: str, built_in: Mapping[str, object]) -
     if not found:
         return None
     if len(found) > 1:
-        raise InvalidOptionError(
-            f"Option '{option}' = '{name}': several packages have an entry point of this name: {', '.join(found)}. "
-            "Uninstall all but one, or write 'module:Class'.",
-            option=option,
-        )
+        problem = f"several packages have an entry point of this name: {', '.join(found)}. "
+        raise _option_error(option, name, problem + "Uninstall all but one, or write 'module:Class'.")
     format_ = load_format(found[0], option, built_in)
     if format_.identifier != name:
-        raise InvalidOptionError(
-            f"Option '{option}' = '{name}': the entry point names a format with the identifier "
-            f"'{format_.identifier}'. Both must be equal.",
-            option=option,
-        )
+        problem = f"the entry point names a format with the identifier '{format_.identifier}'. Both must be equal."
+        raise _option_error(option, name, problem)
     return format_
+
+
+def _option_error(option: str, value: str, problem: str) -> InvalidOptionError:
+    return InvalidOptionError(f"Option '{option}' = '{mask_user_info(value)}': {problem}", option=option)
 
 
 def load_format(reference: str, option: str, built_in: Mapping[str, object]) -> ImportedFormat:
     """Import the class of a custom format, and return the format. Parameters and errors: see ``find_custom_format``."""
     custom_class = import_callable(option, reference, "here", _IMPORT_ADVICE)
-    prefix = f"Option '{option}' = '{mask_user_info(reference)}': "
-
-    def fail(problem: str) -> InvalidOptionError:
-        return InvalidOptionError(f"{prefix}{problem}", option=option)
-
+    fail = partial(_option_error, option, reference)
     if not (isinstance(custom_class, type) and issubclass(custom_class, CustomFormat)):
         raise fail("expected a subclass of kafka_sql.formats.custom.CustomFormat.")
     version = getattr(custom_class, "contract_version", None)
@@ -329,12 +319,9 @@ class _CheckedDecoder:
             return f"columns of {', '.join(str(len(c)) for c in decoded.columns)} rows, expected {rows}"
         if indices is None:
             return "errors, but no payload_indices" if errors else ""
-        return self._find_wrong_index(indices, payload_count)
-
-    def _find_wrong_index(self, payload_indices: pa.Array, payload_count: int) -> str:
-        indices = payload_indices.drop_null().to_pylist()
-        is_ascending = payload_indices.null_count == 0 and indices == sorted(indices)
-        if not is_ascending or (indices and not 0 <= indices[0] <= indices[-1] < payload_count):
+        numbers = indices.drop_null().to_pylist()
+        is_ascending = indices.null_count == 0 and numbers == sorted(numbers)
+        if not is_ascending or (numbers and not 0 <= numbers[0] <= numbers[-1] < payload_count):
             return f"payload_indices that are not ascending numbers from 0 to {payload_count - 1}"
         return ""
 

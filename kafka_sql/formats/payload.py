@@ -63,13 +63,7 @@ class Payload:
         prefix: str = "",
         declared_types: Mapping[str, str] | None = None,
     ) -> Payload:
-        """Return this payload with the given columns.
-
-        Args:
-            topics: the topics of the table.
-            prefix: 'key.fields-prefix'.
-            declared_types: the types as written in the statement, by column.
-        """
+        """Return this payload with columns of a table with these topics. ``prefix`` is 'key.fields-prefix'."""
         fields = tuple(name.removeprefix(prefix) for name in columns)
         types = {name: (declared_types or {}).get(name, "") for name in columns}
         return replace(
@@ -89,23 +83,16 @@ class Payload:
         return Options(self.format.options, values, self.prefix)
 
     def create_decoder(self, table_schema: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
-        """Return a decoder of the payload's columns.
+        """Return a decoder of the payload's columns; see ``Format``.
 
         Args:
             table_schema: the schema of the table's columns.
             metadata: keys of the format's metadata that the table declares, without ``value.``.
-
-        Raises:
-            SchemaError: the format does not support a column's type.
         """
         return self.format.decoder(self.field_schema(table_schema), self.options, *([metadata] if metadata else []))
 
     def create_encoder(self, table_schema: pa.Schema) -> Encoder:
-        """Return an encoder of the payload's columns.
-
-        Raises:
-            SchemaError: the format does not support a column's type.
-        """
+        """Return an encoder of the payload's columns; see ``Format``."""
         return self.format.encoder(self.field_schema(table_schema), self.options)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -114,15 +101,11 @@ class Payload:
 
     def field_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return the schema of the payload's fields, with their declared types."""
-        pairs = zip(self.columns, self.fields, strict=True)
-        return pa.schema(
-            [
-                table_schema.field(column)
-                .with_name(name)
-                .with_metadata({DECLARED_TYPE: self.declared_types.get(column, "")})
-                for column, name in pairs
-            ]
-        )
+        fields = []
+        for column, name in zip(self.columns, self.fields, strict=True):
+            metadata = {DECLARED_TYPE: self.declared_types.get(column, "")}
+            fields.append(table_schema.field(column).with_name(name).with_metadata(metadata))
+        return pa.schema(fields)
 
 
 def parse_payload(option: str, prefix: str, table_options: Mapping[str, str]) -> Payload:
@@ -131,7 +114,6 @@ def parse_payload(option: str, prefix: str, table_options: Mapping[str, str]) ->
     Args:
         option: key of the option that names the format.
         prefix: what the keys of the format's options start with.
-        table_options: all options of the table.
 
     Raises:
         OptionError: the format does not exist, or one of its options is missing or has an invalid value.
@@ -154,10 +136,12 @@ def _combine_map_entries(raw_options: Mapping[str, str], format_: Format) -> dic
 
     Example: ``{"x.properties.a": "1"}`` becomes ``{"x.properties": '\\0{"a": "1"}'}``.
     """
-    combined = {key: text for key, text in raw_options.items() if _map_option_of(key, format_) is None}
+    combined: dict[str, str] = {}
     entries: dict[str, dict[str, str]] = {}
     for key, text in raw_options.items():
         name = _map_option_of(key, format_)
-        if name is not None:
+        if name is None:
+            combined[key] = text
+        else:
             entries.setdefault(name, {})[key.removeprefix(f"{name}.")] = text
     return {**combined, **{name: "\0" + json.dumps(texts) for name, texts in entries.items()}}

@@ -64,9 +64,6 @@ copyreg.pickle(Format, _reduce)
 def find_format(identifier: str, option: str) -> Format:
     """Return the format with an identifier, or the custom format that ``module:Class`` or an entry point names.
 
-    Args:
-        option: key of the option that names the format, for the error.
-
     Raises:
         InvalidOptionError: with the available identifiers and the most similar one; or the custom format is invalid.
     """

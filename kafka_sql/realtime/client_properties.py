@@ -85,11 +85,7 @@ def _check_files(definition: Definition, properties: Mapping[str, str]) -> None:
 
 
 def _with_contents_of_stores(properties: Mapping[str, str], checked: Mapping[str, str]) -> dict[str, str]:
-    """Replace the key and trust stores by their contents, so that executors read no files.
-
-    Args:
-        checked: librdkafka's configuration, with the stores that this machine may read.
-    """
+    """Replace the stores by their contents in librdkafka's configuration, so that executors read no files."""
     contents = {}
     if properties.get(security.TRUST_STORE):
         contents = {security.TRUST_PEM: checked["ssl.ca.pem"]}

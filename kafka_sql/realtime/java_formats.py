@@ -35,9 +35,7 @@ class JavaPayload:
 
     Attributes:
         gateway: py4j's gateway to the session's JVM.
-        payload: the key or value of a table's records.
-        types: its fields in Spark's types.
-        schema: its fields in Arrow's types.
+        types, schema: its fields in Spark's and in Arrow's types.
         table_schema: the table's columns in Arrow's types.
         precisions: digits of the fractional seconds of each field.
     """
@@ -74,11 +72,7 @@ class JavaPayload:
 
 
 def create_decoder(java: JavaPayload, errors: Any) -> Any:
-    """Return the decoder: a PayloadDecoder.
-
-    Args:
-        errors: an ErrorHandling of the JVM.
-    """
+    """Return the decoder: a PayloadDecoder. ``errors`` is an ErrorHandling of the JVM."""
     payload, formats, types = java.payload, java.formats, java.java_types
     payload.create_decoder(java.table_schema)  # checks the columns and the options
     match payload.format.identifier:

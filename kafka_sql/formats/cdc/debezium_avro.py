@@ -131,11 +131,7 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
 
 
 def _reader_schema(document: pa.Schema, options: Options) -> AvroType:
-    """Return a record whose fields are the document's.
-
-    Raises:
-        SchemaError: the schema in the options is invalid, or does not match the table.
-    """
+    """Return a record whose fields are the document's."""
     text = options.get(OPTIONS.schema)
     derived = parse_schema(derive_schema(document, legacy=True, lenient=True))
     if text is None:
@@ -175,11 +171,7 @@ def _infer_columns(registered: RegisteredSchema) -> ColumnTypes:
 
 
 def _with_declared_types(document: pa.Schema, schema: pa.Schema, nullable: bool) -> pa.Schema:
-    """Return the document's schema with the declared types of the columns.
-
-    Args:
-        nullable: whether to declare all columns nullable.
-    """
+    """Return the document's schema with the declared types of the columns, or with nullable ones."""
     types = [(f.metadata or {}).get(DECLARED_TYPE, b"").decode() for f in schema]
     if nullable:
         types = [type.removesuffix(" NOT NULL") for type in types]

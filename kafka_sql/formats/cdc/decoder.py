@@ -50,20 +50,13 @@ class ChangeDecoder:
             metadata: keys of the dialect's metadata, and ``row-kind``, to provide besides the columns.
             has_envelope: whether a payload is ``{"schema": ..., "payload": ...}``.
             payload_filter: returns a flag per payload: whether to decode it.
-
-        Raises:
-            SchemaError: the documents cannot represent a column.
         """
         self._dialect, self._schema, self._metadata_keys = dialect, schema, tuple(metadata)
         self._has_envelope, self._ignore_errors, self._payload_filter = has_envelope, ignore_errors, payload_filter
         self._decoder = create_decoder(_document_schema(dialect, schema, self._metadata_fields(), has_envelope))
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads.
-
-        Raises:
-            DecodeError: a payload is not a change event, errors are not ignored, and there is no ``errors``.
-        """
+        """Decode a buffer of payloads; see ``Decoder``."""
         selected = None
         if self._payload_filter is not None:
             selected = np.flatnonzero(np.asarray(self._payload_filter(payloads)))
@@ -91,18 +84,19 @@ class ChangeDecoder:
         return Decoded(columns, pa.array(row_payloads), metadata).without_payloads(first_errors)
 
     def _decode_documents(self, payloads: pa.BinaryArray, selected: Indices | None, errors: ErrorSink) -> Decoded:
-        """Decode the documents. Their errors get the dialect's prefix.
-
-        Args:
-            selected: the index of each payload before filtering.
-        """
+        """Decode the documents. Their errors get the dialect's prefix, and the index before filtering."""
         document_errors: list[DecodeError] = []
+
+        def convert(error: DecodeError) -> DecodeError:
+            index = error.row if selected is None else int(selected[error.row])
+            return self._error(index, error.reason, error.field)
+
         try:
             decoded = self._decoder.decode(payloads, None if errors is None else document_errors)
         except DecodeError as e:
-            raise self._error(_original_index(selected, e.row), e.reason, e.field) from e
+            raise convert(e) from e
         for error in document_errors:
-            report_or_raise(errors, self._error(_original_index(selected, error.row), error.reason, error.field))
+            report_or_raise(errors, convert(error))
         return decoded
 
     def _metadata_fields(self) -> list[Metadata]:
@@ -125,26 +119,21 @@ class ChangeDecoder:
         original_payloads: Indices,
         errors: ErrorSink,
     ) -> _Changes:
-        """Return the changes of the valid documents.
-
-        Args:
-            document_payloads: the index in ``payloads`` of each document.
-            original_payloads: the same before filtering, for errors.
-        """
+        """Return the changes of the valid documents, whose payloads have an index after and before filtering."""
         dialect = self._dialect
         operations = _operations(dialect, fields[dialect.operation_field])
         documents = np.arange(len(document_payloads))
         new, old = fields[dialect.new_field], fields[dialect.old_field]
         is_invalid = operations == _UNKNOWN
         if dialect.rows_in_arrays:
-            is_invalid |= (operations != _SKIPPED) & ~_is_valid(new)
+            is_invalid |= (operations != _SKIPPED) & ~np.asarray(new.is_valid())
             documents, new, old = _flatten(~is_invalid & (operations != _SKIPPED), new, old)
         change_operations = np.where(is_invalid[documents], _SKIPPED, operations[documents])
         is_delete = change_operations == _DELETED
         needs_old = (change_operations == _UPDATED) | (is_delete & dialect.deletes_use_old)
         needs_new = (change_operations == _INSERTED) | (change_operations == _UPDATED) | (is_delete & ~needs_old)
-        lacks_old = needs_old & ~_is_valid(old)
-        lacks_state = lacks_old | (needs_new & ~_is_valid(new))
+        lacks_old = needs_old & ~np.asarray(old.is_valid())
+        lacks_state = lacks_old | (needs_new & ~np.asarray(new.is_valid()))
         if is_invalid.any() or lacks_state.any():
             if not self._ignore_errors:
                 incomplete_documents, first_changes = np.unique(documents[lacks_state], return_index=True)
@@ -208,13 +197,7 @@ class ChangeDecoder:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Changes of rows.
-
-    Attributes:
-        operations: the operation of each change.
-        documents: the document of each change.
-        new, old: structs: the row after and before each change.
-    """
+    """The operation and the document of each change, and the rows after and before it."""
 
     operations: Indices
     documents: Indices
@@ -265,17 +248,8 @@ def _operations(dialect: Dialect, values: pa.StringArray) -> Indices:
     return operations
 
 
-def _is_valid(array: pa.Array) -> Mask:
-    valid: Mask = np.asarray(array.is_valid())
-    return valid
-
-
 def _flatten(is_included: Mask, new: pa.ListArray, old: pa.ListArray) -> tuple[Indices, pa.StructArray, pa.StructArray]:
-    """Return the document of each element of ``new``, the element, and the element of ``old`` at the same position.
-
-    Args:
-        is_included: which documents to flatten.
-    """
+    """Return the document of each element of ``new``, the element, and the element of ``old`` at the same position."""
     counts = np.asarray(pc.list_value_length(new).fill_null(0)).astype(np.int64) * is_included
     documents = np.repeat(np.arange(len(is_included)), counts)
     positions = np.arange(len(documents)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -298,7 +272,3 @@ def _is_at_or_after_first(documents: Indices, mask: Mask) -> Mask:
     counts_before = np.where(starts > 0, counts[starts - 1], 0) if len(documents) else counts
     result: Mask = counts > counts_before
     return result
-
-
-def _original_index(selected: Indices | None, row: int) -> int:
-    return row if selected is None else int(selected[row])

@@ -77,11 +77,7 @@ class Dialect:
 
 
 class UnconvertibleValues(Exception):
-    """Values that cannot be converted to metadata.
-
-    Attributes:
-        reasons: by the index of the value.
-    """
+    """Values that cannot be converted to metadata. ``reasons`` has why, by the index of the value."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         super().__init__("values cannot be converted")
@@ -122,11 +118,7 @@ def merge_field_types(first: pa.DataType | None, second: pa.DataType) -> pa.Data
 
 
 def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
-    """Cast values.
-
-    Raises:
-        UnconvertibleValues: values that cannot be cast.
-    """
+    """Cast values; raise UnconvertibleValues."""
     try:
         return values.cast(target)
     except pa.ArrowInvalid:

@@ -29,20 +29,12 @@ class ChangeEncoder:
         Args:
             create_encoder: returns an encoder of documents with the given fields.
             read_only_option: an option that is set and does not allow writing.
-
-        Raises:
-            SchemaError: the documents cannot represent a column.
         """
         self._dialect, self._read_only_option = dialect, read_only_option
         self._encoder = create_encoder(self._document_schema(schema))
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row.
-
-        Raises:
-            InvalidOptionError: the options do not allow writing.
-            EncodeError: a row kind is unknown, or the documents cannot represent a value.
-        """
+        """Return one payload per row; see ``Encoder``."""
         if self._read_only_option is not None:
             key = self._read_only_option.key
             raise InvalidOptionError(

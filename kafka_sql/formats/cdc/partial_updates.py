@@ -31,12 +31,7 @@ def complete_old_rows(
     payload_indices: npt.NDArray[np.int64],
     old_field: str,
 ) -> pa.StructArray:
-    """Return the old rows with the unchanged columns of the new rows.
-
-    Args:
-        payload_indices: the payload of each row.
-        old_field: the field of the payload with the old row.
-    """
+    """Return the old rows with the unchanged columns of the new rows. Each has the index of its payload."""
     if not is_update.any():
         return old
     indices, positions = np.unique(payload_indices[is_update], return_inverse=True)

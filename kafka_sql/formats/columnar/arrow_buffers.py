@@ -50,11 +50,7 @@ def decode_utf8(array: pa.BinaryArray) -> pa.StringArray:
 def merge_rows(
     first: tuple[npt.NDArray[np.int64], list[pa.Array]], second: tuple[npt.NDArray[np.int64], list[pa.Array]]
 ) -> tuple[npt.NDArray[np.int64], list[pa.Array]]:
-    """Merge rows of two decoders in the order of their payloads.
-
-    Args:
-        first, second: the payload index of each row, and the columns.
-    """
+    """Merge rows of two decoders, each with payload indices and columns, in the order of their payloads."""
     if not len(second[0]):
         return first
     payloads = np.concatenate([first[0], second[0]])

@@ -115,11 +115,7 @@ def payload_bounds(batch: Batch, position: int) -> tuple[int, int]:
 
 @inline_helper
 def finish_payload(batch: Batch, position: int, row: int, deferred: int, outcome: int) -> bool:
-    """Keep a payload's row, or remove what was appended for it; return False if a buffer is full.
-
-    Args:
-        row, deferred: the state's counts from before the payload.
-    """
+    """Keep a payload's row, or remove what was appended since the given counts; return False if a buffer is full."""
     if outcome == DECODED:
         store_int64(batch.state, ROW_COUNT, row + 1)
         store(batch.skipped + position, types.uint8(0))
@@ -189,12 +185,7 @@ def defer_float(batch: Batch, slot: int, entry: int, start: int, stop: int) -> b
 
 @helper
 def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent: int, flags: int) -> int:
-    """Store a number that ``scan_number`` returned; return REJECTED if it does not fit, otherwise STORED or INEXACT.
-
-    Args:
-        plan_row: address of the slot's row in the plan.
-        values: address of the slot's values; ``entry`` is the one to write.
-    """
+    """Store a number that ``scan_number`` returned; return REJECTED if it does not fit, otherwise STORED or INEXACT."""
     type, exact = load_int64(plan_row, decode_plan.TYPE), True
     if type <= decode_plan.INT64:
         is_integer, value = scalar_kernels.to_int64(mantissa, flags)

@@ -62,12 +62,7 @@ class ColumnNode:
 
 
 def build_nodes(fields: list[pa.Field], slot: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
-    """Return a node per field, and the first slot after theirs.
-
-    Args:
-        slot: the first field's slot.
-        nested: whether the fields are inside an ARRAY or MAP.
-    """
+    """Return a node per field, and the first slot after theirs. ``slot`` is the first field's."""
     nodes = []
     for arrow_field in fields:
         node = ColumnNode(slot, arrow_field, nested)
@@ -97,12 +92,7 @@ class ColumnBuffers:
     def __init__(
         self, tree: list[ColumnNode], slot_count: int, rows: int, capacity: Int64Array, bytes_capacity: Int64Array
     ) -> None:
-        """
-        Args:
-            rows: entries of each slot that is not nested.
-            capacity: entries per slot, for nested slots.
-            bytes_capacity: bytes per slot, for strings and bytes.
-        """
+        """Allocate ``rows`` entries per slot; for nested slots, its capacity. ``bytes_capacity`` is that of strings."""
         self.table = np.zeros((slot_count, SLOT_CELLS), np.int64)
         self.counts, self.bytes_used, self.nulls = (np.zeros(slot_count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}

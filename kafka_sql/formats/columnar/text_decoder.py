@@ -47,11 +47,7 @@ class TextDecoder(ABC):
         return TextReader(DecodePlan(self._schema), *self._load_loop())
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads.
-
-        Raises:
-            DecodeError: the first undecodable payload, unless errors are ignored or ``errors`` collects them.
-        """
+        """Decode a buffer of payloads; see ``Decoder``."""
         data, offsets = bytes_and_offsets(payloads)
         present = np.flatnonzero(self._find_present(payloads, offsets))
         origins, columns = self._decode_with_loop(data, offsets, self._select_supported(payloads, present))

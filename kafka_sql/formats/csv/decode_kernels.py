@@ -36,14 +36,17 @@ from kafka_sql.formats.columnar.buffer_kernels import (
 )
 from kafka_sql.formats.columnar.scalar_kernels import decode_base64
 from kafka_sql.formats.columnar.scan_kernels import broadcast, equal_bytes
-from kafka_sql.formats.csv.tokenize_kernels import (
+from kafka_sql.formats.csv.scan_kernels import (
+    copy_text,
+    copy_unescaped,
     has_elements,
     needs_fallback,
     skip_blanks,
     split_quoted,
     split_unquoted,
+    store_value,
+    strip,
 )
-from kafka_sql.formats.csv.value_kernels import copy_text, copy_unescaped, store_value, strip
 from kafka_sql.runtime.numba_support import compiled, inline_helper, load
 
 

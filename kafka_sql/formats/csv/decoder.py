@@ -12,8 +12,7 @@ import pyarrow as pa
 from kafka_sql.formats.columnar.arrow_buffers import find_uncastable
 from kafka_sql.formats.columnar.text_decoder import TextDecoder
 from kafka_sql.formats.csv.fallback import CsvFallback
-from kafka_sql.formats.csv.options import parse_dialect
-from kafka_sql.formats.csv.schema import check_schema
+from kafka_sql.formats.csv.options import check_schema, parse_dialect
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
@@ -24,11 +23,6 @@ class CsvDecoder(TextDecoder):
     """Decodes one line of CSV per payload; skips null payloads. docs/formats/csv.md has the rules."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: the csv format does not support a column's type.
-            ConflictingOptionsError: two options contradict each other.
-        """
         check_schema(schema)
         self._dialect = parse_dialect(options)
         null_literal = self._dialect.null_literal or ""

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.csv import encode_kernels
-from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, parse_dialect
-from kafka_sql.formats.csv.schema import check_schema
+from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, check_schema, parse_dialect
 from kafka_sql.formats.java.scalar_text import scalar_text, value_offsets_and_bytes
 from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Options
@@ -24,22 +23,13 @@ class CsvEncoder:
     """Encodes each row as one line of CSV, without a line end."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: the csv format does not support a column's type.
-            ConflictingOptionsError: two options contradict each other.
-        """
         check_schema(schema)
         self._dialect = parse_dialect(options)
         self._plain_decimals = not options.get(SCIENTIFIC)
         self._null = self._dialect.null_literal or ""
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row.
-
-        Raises:
-            EncodeError: the year of a date is out of range.
-        """
+        """Return one payload per row; see ``Encoder``."""
         texts = [self._text(column) for column in batch.columns]
         if not texts:
             return pa.repeat(b"", batch.num_rows)

@@ -6,7 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_sql.errors import ConflictingOptionsError
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.errors import ConflictingOptionsError, SchemaError
+from kafka_sql.formats.columnar.scalar_types import is_scalar
 from kafka_sql.options import Option, Options, boolean
 
 _ESCAPE: Final = re.compile(r"\\(u+[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
@@ -182,3 +186,23 @@ def parse_dialect(options: Options) -> Dialect:
         fail_on_missing=options[FAIL_ON_MISSING_COLUMNS],
         empty_string_as_null=options[EMPTY_STRING_AS_NULL],
     )
+
+
+def check_schema(schema: pa.Schema) -> None:
+    """Raise SchemaError for a type that the csv format does not support (CsvRowSchemaConverter)."""
+    for field in schema:
+        arrow_type = field.type
+        if is_scalar(arrow_type):
+            continue
+        if not pt.is_list(arrow_type) and not pt.is_struct(arrow_type):
+            raise SchemaError(
+                f"Unsupported type '{arrow_type}' for field '{field.name}': the csv format does not support it.",
+                column=field.name,
+            )
+        for element in [arrow_type.value_type] if pt.is_list(arrow_type) else [child.type for child in arrow_type]:
+            if not is_scalar(element):
+                raise SchemaError(
+                    f"Only simple types are supported in the second level nesting of fields '{field.name}' but was: "
+                    f"{element}. The csv format has one level of ARRAY or ROW.",
+                    column=field.name,
+                )

@@ -163,11 +163,7 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, cursor: int, end: 
 
 @inline_helper
 def _read_name(batch: Batch, row: int, row_slot: int, next_field: int, cursor: int, end: int) -> tuple[int, int, int]:
-    """Read a field's name and the colon.
-
-    Args:
-        row_slot: the slot of the ROW.
-        next_field: index of the field that is likely to be next.
+    """Read a field's name and the colon. The field ``next_field`` is likely to be next.
 
     Returns:
         the address of the value or an outcome, the value's slot (-1 if there is no such field), and the field to

@@ -16,8 +16,8 @@ from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
     TIMESTAMP_FORMAT,
     check_decoding,
+    check_schema,
 )
-from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ class JsonDecoder(TextDecoder):
         """
         Args:
             splits_arrays: whether an array of objects is a row per object. If not, it is an undecodable payload.
-
-        Raises:
-            SchemaError: the json format does not support a column's type.
-            ConflictingOptionsError: two options contradict each other.
         """
         check_decoding(options)
         check_schema(schema)

@@ -146,12 +146,7 @@ def _write_float(target: int, field: int, row: int) -> int:
 
 @compiled
 def to_ten_thousandths(numbers: np.ndarray, output: np.ndarray) -> bool:
-    """Multiply doubles by 10,000; return False if one has more than four decimals, or is written with an exponent.
-
-    Args:
-        numbers: float64.
-        output: int64, of the same length.
-    """
+    """Multiply doubles by 10,000; return False if one has more than four decimals, or is written with an exponent."""
     for i in range(len(numbers)):
         number = numbers[i]
         magnitude = abs(number)

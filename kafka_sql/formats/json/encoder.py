@@ -16,8 +16,8 @@ from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
     TIMESTAMP_FORMAT,
+    check_schema,
 )
-from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.options import Options
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -27,21 +27,13 @@ class JsonEncoder:
     """Encodes each row as a JSON object, with the fields in the order of the columns."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: the json format does not support a column's type.
-        """
         check_schema(schema)
         self._standard = TimestampStandard(options[TIMESTAMP_FORMAT])
         self._plain_decimals = options[DECIMAL_AS_PLAIN_NUMBER]
         self._skip_null = options[IGNORE_NULL_FIELDS]
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row.
-
-        Raises:
-            EncodeError: the year of a date is out of range, or the batch is larger than 2 GiB.
-        """
+        """Return one payload per row; see ``Encoder``."""
         return self._objects(batch.schema.names, batch.columns, batch.num_rows).view(pa.binary())
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:

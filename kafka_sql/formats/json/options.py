@@ -1,4 +1,4 @@
-"""Define the options of the json format, under Flink's keys (flink-json, JsonFormatOptions)."""
+"""Define the options of the json format, under Flink's keys (flink-json, JsonFormatOptions), and check its columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from kafka_sql.errors import ConflictingOptionsError
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.errors import ConflictingOptionsError, SchemaError
+from kafka_sql.formats.columnar.scalar_types import is_scalar
 from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.options import Option, Options, boolean, enum, string
 
@@ -90,14 +94,36 @@ def to_json_options(mapping: OptionMapping, options: Options) -> Options:
 
 
 def check_decoding(options: Options) -> None:
-    """Reject contradicting options (JsonFormatOptionsUtil.validateDecodingFormatOptions).
-
-    Raises:
-        ConflictingOptionsError: missing fields are errors, and errors are ignored.
-    """
+    """Raise ConflictingOptionsError for contradicting options (JsonFormatOptionsUtil.validateDecodingFormatOptions)."""
     if options[FAIL_ON_MISSING_FIELD] and options[IGNORE_PARSE_ERRORS]:
         raise ConflictingOptionsError(
             f"{FAIL_ON_MISSING_FIELD.key} and {IGNORE_PARSE_ERRORS.key} shouldn't both be true. "
             "Set one of them to 'false' or remove it.",
             option=IGNORE_PARSE_ERRORS.key,
+        )
+
+
+def check_schema(schema: pa.Schema) -> None:
+    """Raise SchemaError, with the path, for a type that the json format does not support."""
+    for field in schema:
+        _check(field.name, field.type)
+
+
+def _check(path: str, arrow_type: pa.DataType) -> None:
+    if pt.is_list(arrow_type):
+        _check(f"{path}[]", arrow_type.value_type)
+    elif pt.is_struct(arrow_type):
+        for field in arrow_type:
+            _check(f"{path}.{field.name}", field.type)
+    elif pt.is_map(arrow_type):
+        if not pt.is_string(arrow_type.key_type):
+            raise SchemaError(
+                "JSON format doesn't support non-string as key type of map. "
+                f"The type of column '{path}' is: {arrow_type}. Declare it as MAP<STRING, ...>.",
+                column=path,
+            )
+        _check(f"{path}[]", arrow_type.item_type)
+    elif not is_scalar(arrow_type):
+        raise SchemaError(
+            f"Unsupported type of column '{path}': the json format does not support {arrow_type}.", column=path
         )

@@ -24,21 +24,13 @@ class JsonConfluentDecoder:
         """
         Args:
             metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
-
-        Raises:
-            SchemaError: JSON cannot represent a column.
-            ConflictingOptionsError: two options contradict each other.
         """
         json_options = to_json_options(RENAMED_JSON_OPTIONS, options)
         self._decoder, self._ignore_errors = JsonDecoder(schema, json_options), json_options[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads.
-
-        Raises:
-            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
-        """
+        """Decode a buffer of payloads; see ``Decoder``."""
         present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
         skip_malformed = self._ignore_errors or errors is not None

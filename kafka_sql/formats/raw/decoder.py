@@ -26,10 +26,6 @@ class RawDecoder:
     """Decodes each payload as a value; a null payload is a row with null."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: there is not exactly one column, or the format does not support its type.
-        """
         self._field = single_field(schema, options)
         self._delimiter = options.get(LINE_DELIMITER)
         self._charset = options[CHARSET]

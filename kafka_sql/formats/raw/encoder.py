@@ -17,10 +17,6 @@ class RawEncoder:
     """Encodes each value as a payload; null is a record without a payload."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: there is not exactly one column, or the format does not support its type.
-        """
         single_field(schema, options)
         self._charset = options[CHARSET]
         self._delimiter = options.get(LINE_DELIMITER)

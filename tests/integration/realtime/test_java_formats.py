@@ -23,7 +23,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, EncodeError
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.realtime.checks import check_source
-from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.connector import add_connector
 from kafka_sql.realtime.payload_columns import decode_records, encode_rows
 from kafka_sql.sql.declarations.create import parse_create
 from tests.registry_helpers import encode_avro, register

@@ -11,7 +11,7 @@ from pyspark import __version__ as spark_version
 
 from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.data_source import arrow_schema
-from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.connector import add_connector
 from kafka_sql.realtime.java_formats import JavaPayload, create_decoder
 from kafka_sql.spark.jar import java_classes
 from tests.integration.realtime.test_java_formats import define

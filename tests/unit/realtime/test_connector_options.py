@@ -9,7 +9,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import KafkaSqlError, UnsupportedOptionError
 from kafka_sql.realtime.checks import check_handler_class, check_sink, check_source
-from kafka_sql.realtime.connector_options import reader_options, writer_options
+from kafka_sql.realtime.connector import reader_options, writer_options
 from kafka_sql.table.table import Column, Table
 from tests.certificates import create_authority
 

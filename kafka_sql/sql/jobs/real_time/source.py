@@ -16,8 +16,7 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.kafka.topic_partition import TopicPartition
 from kafka_sql.realtime.checks import check_source
-from kafka_sql.realtime.connector_options import reader_options
-from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.connector import add_connector, reader_options
 from kafka_sql.realtime.payload_columns import decode_records
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, resolve_start_offsets

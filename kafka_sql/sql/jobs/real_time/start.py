@@ -25,8 +25,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.observability.metrics import SparkSource, add_sources, remove_sources
 from kafka_sql.options import connector as opt
-from kafka_sql.realtime.connector_options import writer_options
-from kafka_sql.realtime.jars import add_connector
+from kafka_sql.realtime.connector import add_connector, writer_options
 from kafka_sql.realtime.payload_columns import encode_rows
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.stream_offset import flatten

@@ -1,4 +1,4 @@
-"""Numba helpers that split a CSV payload into values as Jackson's CsvDecoder does, eight bytes at a time."""
+"""Numba helpers that split a CSV payload into values as Jackson's CsvDecoder does, and store the values, by address."""
 
 from __future__ import annotations
 
@@ -7,22 +7,88 @@ from typing import Final
 import numpy as np
 from numba import types
 
+from kafka_sql.formats.columnar import decode_plan
+from kafka_sql.formats.columnar.buffer_kernels import REJECTED, STORED, load_int64, store_number, store_temporal
+from kafka_sql.formats.columnar.scalar_kernels import scan_number
 from kafka_sql.formats.columnar.scan_kernels import LOW_BITS, broadcast, zero_byte_mask
-from kafka_sql.formats.csv.value_kernels import CR, LF, SPACE, strip
-from kafka_sql.runtime.numba_support import helper, inline_helper, load, trailing_zeros
+from kafka_sql.runtime.numba_support import copy, helper, inline_helper, load, store, trailing_zeros
 
-_CRS: Final = np.uint64(CR) * LOW_BITS
-_LFS: Final = np.uint64(LF) * LOW_BITS
-_HASH: Final = 35
+_TAB, _LF, _CR, _SPACE, _HASH = 9, 10, 13, 32, 35
+_CRS: Final = np.uint64(_CR) * LOW_BITS
+_LFS: Final = np.uint64(_LF) * LOW_BITS
+_TRUE: Final = 0x65757274  # "true" as a little-endian word
+_TO_LOWER: Final = 0x20202020
+_GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads earlier dates in the Julian calendar
+
+
+@helper
+def strip(cursor: int, stop: int) -> tuple[int, int]:
+    """Return the bounds of a string without the characters that Java's String.trim removes."""
+    while cursor < stop and load(cursor, types.uint8) <= _SPACE:
+        cursor += 1
+    while stop > cursor and load(stop - 1, types.uint8) <= _SPACE:
+        stop -= 1
+    return cursor, stop
+
+
+@helper
+def copy_text(cursor: int, stop: int, last_word: int, target: int) -> None:
+    """Copy a string, eight bytes at a time if they can be loaded; this writes up to seven bytes past its end."""
+    if stop <= last_word:
+        while cursor < stop:
+            store(target, load(cursor, types.uint64))
+            cursor += 8
+            target += 8
+    else:
+        copy(target, cursor, stop - cursor)
+
+
+@helper
+def copy_unescaped(cursor: int, stop: int, quote: int, escape: int, target: int) -> int:
+    """Write a string without its escapes and doubled quotes, and return where it ends."""
+    while cursor < stop:
+        byte = load(cursor, types.uint8)
+        if byte == quote:
+            cursor += 1
+        elif byte == escape:
+            cursor += 1
+            byte = load(cursor, types.uint8)
+            if byte == 48:  # 0
+                byte = types.uint8(0)
+            elif byte == 110:  # n
+                byte = types.uint8(_LF)
+            elif byte == 114:  # r
+                byte = types.uint8(_CR)
+            elif byte == 116:  # t
+                byte = types.uint8(_TAB)
+        store(target, byte)
+        target += 1
+        cursor += 1
+    return target
+
+
+@inline_helper
+def store_value(plan_row: int, values: int, entry: int, cursor: int, stop: int) -> int:
+    """Parse and store a value of fixed width; return REJECTED, STORED or INEXACT as ``store_number`` does."""
+    type = load_int64(plan_row, decode_plan.TYPE)
+    if type <= decode_plan.DOUBLE:
+        cursor, stop = strip(cursor, stop)
+    if type == decode_plan.BOOLEAN:
+        is_true = stop - cursor == 4 and load(cursor, types.uint32) | _TO_LOWER == _TRUE
+        store(values + entry, types.uint8(is_true))
+        return STORED
+    if type <= decode_plan.DECIMAL:
+        end, mantissa, exponent, flags = scan_number(cursor, stop)
+        return store_number(plan_row, values, entry, mantissa, exponent, flags) if end == stop else REJECTED
+    end = store_temporal(plan_row, values, entry, cursor, stop, _SPACE, 0)
+    if end != stop or (type == decode_plan.DATE and load(values + 4 * entry, types.int32) < _GREGORIAN):
+        return REJECTED
+    return STORED
 
 
 @inline_helper
 def _find_any(cursor: int, end: int, last_word: int, word_a: int, word_b: int, word_c: int, word_d: int) -> int:
-    """Return the address of the first byte equal to any of four broadcast bytes, or ``end``.
-
-    Args:
-        last_word: the last address from which eight bytes can be loaded.
-    """
+    """Return the address of the first byte equal to any of four broadcast bytes, or ``end``."""
     while cursor < end and cursor <= last_word:
         word = load(cursor, types.uint64)
         mask = (
@@ -64,9 +130,9 @@ def split_quoted(
         cursor += 1
         if byte == separator:
             return start, stop, cursor, True, escaped
-        if byte in (CR, LF):
+        if byte in (_CR, _LF):
             break
-        if byte > SPACE:
+        if byte > _SPACE:
             return -1, cursor, cursor, False, False
     return start, stop, cursor, False, escaped
 
@@ -76,9 +142,6 @@ def split_unquoted(
     cursor: int, end: int, last_word: int, separator: int, escape: int, separators: int, escapes: int, trim: int
 ) -> tuple[int, int, int, bool, bool]:
     """Split off a value that is not in quotes.
-
-    Args:
-        separators, escapes: these bytes, broadcast.
 
     Returns:
         where the value begins (-1 if this is left to the fallback) and ends, where the next one begins, whether there
@@ -103,7 +166,7 @@ def split_unquoted(
         return -1, cursor, cursor, False, False
     stop = cursor
     if trim:
-        while stop > start and load(stop - 1, types.uint8) <= SPACE:
+        while stop > start and load(stop - 1, types.uint8) <= _SPACE:
             stop -= 1
     return start, stop, cursor + 1, has_next, escaped
 
@@ -113,7 +176,7 @@ def skip_blanks(cursor: int, end: int, separator: int) -> int:
     """Return the address of the first byte that 'csv.trim-spaces' does not skip before a value."""
     while cursor < end:
         byte = load(cursor, types.uint8)
-        if byte > SPACE or byte in (separator, CR, LF):
+        if byte > _SPACE or byte in (separator, _CR, _LF):
             break
         cursor += 1
     return cursor
@@ -137,7 +200,7 @@ def needs_fallback(cursor: int, end: int, comments: int) -> bool:
     if cursor == end:
         return True
     first = load(cursor, types.uint8)
-    if first == 0xEF or first >= 0xFE or (comments and (first == _HASH or first in (SPACE, CR, LF))):
+    if first == 0xEF or first >= 0xFE or (comments and (first == _HASH or first in (_SPACE, _CR, _LF))):
         return True
     has_zero = False
     for i in range(cursor, min(cursor + 4, end)):
