@@ -12,7 +12,6 @@ import pyarrow as pa
 from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
-from kafka_sql.formats.format import SupportsReadCheck, SupportsWriteCheck
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import Option
 from kafka_sql.options.secret_references import resolve
@@ -60,14 +59,12 @@ def _check_registry(
 
 def _create_read_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
     """Return a check that records can be read; None if the decoder does not support it."""
-    decoder = payload.create_decoder(schema)
-    return decoder.check_readable if isinstance(decoder, SupportsReadCheck) else None
+    return getattr(payload.create_decoder(schema), "check_readable", None)
 
 
 def _create_write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
     """Return a check that rows can be written; None if the encoder does not support it."""
-    encoder = payload.create_encoder(schema)
-    return encoder.check_compatible if isinstance(encoder, SupportsWriteCheck) else None
+    return getattr(payload.create_encoder(schema), "check_compatible", None)
 
 
 def _check_connection(address: str, option: str) -> str:

@@ -56,7 +56,7 @@ def declared_type(field: pa.Field) -> DeclaredType:
 def parse_declared_type(text: str) -> DeclaredType:
     """Return a type in Flink SQL; an unknown type if the text is not a type."""
     try:
-        return _Parser(text).type()
+        return _parse(["", *reversed(_TOKEN.findall(text))])
     except (IndexError, ValueError):
         return DeclaredType()
 
@@ -66,46 +66,32 @@ def quote_identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text)
-        self._position = 0
-
-    def _peek(self) -> str:
-        return self._tokens[self._position] if self._position < len(self._tokens) else ""
-
-    def _next(self) -> str:
-        self._position += 1
-        token: str = self._tokens[self._position - 1]
-        return token
-
-    def type(self) -> DeclaredType:
-        name, precision, children = self._next().upper(), None, []
-        opening = self._peek()
-        if opening == "<" or (opening == "(" and name == "ROW"):
-            self._next()
-            while self._peek() not in (">", ")"):
-                if name == "ROW":
-                    self._next()  # the field's name
-                children.append(self.type())
-                if self._peek().startswith("'"):
-                    self._next()  # its comment
-                if self._peek() == ",":
-                    self._next()
-            self._next()
-        parsed = DeclaredType(name, None, tuple(children))
-        while self._peek() not in ("", ",", ">", ")") and not self._peek().startswith("'"):
-            token = self._next()
-            if token == "(":
-                precision = int(self._next())
-                while self._next() != ")":
-                    pass
-                parsed = replace(parsed, precision=precision)
-            elif token.upper() == "NOT" and self._peek().upper() == "NULL":
-                self._next()
-                parsed = replace(parsed, nullable=False)
-            elif token.upper() in _COLLECTIONS:
-                parsed = DeclaredType(token.upper(), None, (parsed,))
-            elif not token.isalnum():
-                raise ValueError(f"not a Flink SQL type: {token}")
-        return parsed
+def _parse(tokens: list[str]) -> DeclaredType:
+    """Take a type from the end of reversed tokens, after an empty one."""
+    name, children = tokens.pop().upper(), []
+    if tokens[-1] == "<" or (tokens[-1] == "(" and name == "ROW"):
+        tokens.pop()
+        while tokens[-1] not in (">", ")"):
+            if name == "ROW":
+                tokens.pop()  # the field's name
+            children.append(_parse(tokens))
+            if tokens[-1].startswith("'"):
+                tokens.pop()  # its comment
+            if tokens[-1] == ",":
+                tokens.pop()
+        tokens.pop()
+    parsed = DeclaredType(name, None, tuple(children))
+    while tokens[-1] not in ("", ",", ">", ")") and not tokens[-1].startswith("'"):
+        token = tokens.pop().upper()
+        if token == "(":
+            parsed = replace(parsed, precision=int(tokens.pop()))
+            while tokens.pop() != ")":
+                pass
+        elif token == "NOT" and tokens[-1].upper() == "NULL":
+            tokens.pop()
+            parsed = replace(parsed, nullable=False)
+        elif token in _COLLECTIONS:
+            parsed = DeclaredType(token, None, (parsed,))
+        elif not token.isalnum():
+            raise ValueError(f"not a Flink SQL type: {token}")
+    return parsed

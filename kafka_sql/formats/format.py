@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -89,30 +88,6 @@ class Encoder(Protocol):
             EncodeError: the format cannot represent a value.
         """
         ...
-
-
-class SupportsReadCheck(ABC):
-    """A decoder that can check the stored schema without reading records. ``kafka_sql.check`` calls it."""
-
-    @abstractmethod
-    def check_readable(self) -> str:
-        """Check that payloads of the stored schema can be read as the columns; return a sentence that says so.
-
-        Raises:
-            IncompatibleSchemaError: they cannot.
-        """
-
-
-class SupportsWriteCheck(ABC):
-    """An encoder that can check its schema without writing records. ``kafka_sql.check`` calls it."""
-
-    @abstractmethod
-    def check_compatible(self) -> str:
-        """Check that rows can be written with the encoder's schema; return a sentence that says so.
-
-        Raises:
-            IncompatibleSchemaError: they cannot.
-        """
 
 
 @dataclass(frozen=True)

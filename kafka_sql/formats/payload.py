@@ -21,23 +21,16 @@ class Payload:
 
     Example: with ``'key.format' = 'json', 'key.fields' = 'k_id', 'key.fields-prefix' = 'k_'``, the key's prefix is
     ``key.``, ``columns`` is ``("k_id",)`` and ``fields`` is ``("id",)``.
-
-    Attributes:
-        format: encodes and decodes it.
-        prefix: what the keys of the format's options start with in WITH: empty, ``key.`` or ``value.``.
-        raw_options: the format's options as strings, under the format's own keys.
-        columns: names of the table's columns that the payload contains, in the payload's order.
-        fields: the columns' names inside the payload, without 'key.fields-prefix'.
-        declared_types: the columns' types as written in the statement, by column name. They have what Arrow's types
-            lack, such as precisions.
     """
 
-    format: Format
-    prefix: str
-    raw_options: Mapping[str, str] = field(repr=False)
+    format: Format  # encodes and decodes it
+    prefix: str  # what the keys of the format's options start with in WITH: empty, ``key.`` or ``value.``
+    raw_options: Mapping[str, str] = field(repr=False)  # the format's options as strings, under the format's own keys
     options: Options
-    columns: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # names of the table's columns that the payload contains, in the payload's order
+    fields: tuple[str, ...] = ()  # the columns' names inside the payload, without 'key.fields-prefix'
+    # the columns' types as written in the statement, by column name. They have what Arrow's types lack, such as
+    # precisions.
     declared_types: Mapping[str, str] = field(default_factory=dict)
 
     @property

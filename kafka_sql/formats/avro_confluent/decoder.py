@@ -16,11 +16,10 @@ from kafka_sql.formats.confluent.decoder import Group, WireFormatDecoder
 from kafka_sql.formats.confluent.options import RegistryOptions
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, SchemaIds, group_by_id
-from kafka_sql.formats.format import SupportsReadCheck
 from kafka_sql.options import Options
 
 
-class AvroConfluentDecoder(WireFormatDecoder, SupportsReadCheck):
+class AvroConfluentDecoder(WireFormatDecoder):
     """Decodes records, each with the schema that it was written with; skips null payloads."""
 
     def __init__(

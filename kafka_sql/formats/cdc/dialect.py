@@ -19,21 +19,14 @@ MICROS: Final = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class Metadata:
-    """A metadata key of a dialect.
+    """A metadata key of a dialect."""
 
-    Attributes:
-        type: the type of the metadata column.
-        document_field: the field of the document that has the value.
-        document_type: the field's type.
-        convert: converts the field's values to the metadata column. Raises UnconvertibleValues.
-        outside_payload: whether an envelope has the field beside its payload.
-    """
-
-    type: pa.DataType
-    document_field: str
-    document_type: pa.DataType
+    type: pa.DataType  # the type of the metadata column
+    document_field: str  # the field of the document that has the value
+    document_type: pa.DataType  # the field's type
+    # converts the field's values to the metadata column. Raises UnconvertibleValues.
     convert: Callable[[pa.Array], pa.Array] = field(default=lambda values: values)
-    outside_payload: bool = False
+    outside_payload: bool = False  # whether an envelope has the field beside its payload
 
 
 @dataclass(frozen=True)

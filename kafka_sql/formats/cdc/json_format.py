@@ -28,17 +28,13 @@ from kafka_sql.table.changelog import ROW_KIND
 
 @dataclass(frozen=True)
 class JsonDialect:
-    """A dialect whose documents are JSON.
+    """A dialect whose documents are JSON."""
 
-    Attributes:
-        identifier: of the format.
-        envelope_option: whether payloads are in an envelope with their schema. Such a topic can only be read.
-        filters: options with the pattern that a field of the documents must match, by the field's name.
-    """
-
-    identifier: str
+    identifier: str  # of the format
     dialect: Dialect
+    # whether payloads are in an envelope with their schema. Such a topic can only be read.
     envelope_option: Option[bool] | None = None
+    # options with the pattern that a field of the documents must match, by the field's name
     filters: Mapping[str, Option[Any]] = field(default_factory=dict)
 
     def format(self) -> Format:

@@ -36,16 +36,12 @@ class ColumnNode:
     """A column or a type inside it, and its slot.
 
     Example: the columns ``id BIGINT, tags ARRAY<STRING>`` are the slots 0 (id), 1 (tags) and 2 (the elements of tags).
-
-    Attributes:
-        slot: number of the slot; -1 for the record itself.
-        nested: whether it is inside an ARRAY or MAP, and so has its own number of entries.
-        children: the fields of a ROW, the element of an ARRAY, or key and value of a MAP.
     """
 
-    slot: int
+    slot: int  # number of the slot; -1 for the record itself
     field: pa.Field
-    nested: bool
+    nested: bool  # whether it is inside an ARRAY or MAP, and so has its own number of entries
+    # the fields of a ROW, the element of an ARRAY, or key and value of a MAP
     children: list[ColumnNode] = field(default_factory=list)
 
     @cached_property
@@ -189,10 +185,8 @@ class ColumnBuffers:
     def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
     ) -> pa.Array:
-        """Return DECIMALs. A value that exceeds the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
-
-        Raises:
-            OverflowError: a value of a NOT NULL field exceeds the precision; its arguments are slot and entries.
+        """Return DECIMALs. A value that exceeds the precision is null, as in Flink's DecimalData.fromUnscaledBytes; in a
+        NOT NULL field, it raises OverflowError with the slot and the entries.
         """
         arrow_type = node.field.type
         wide = pa.decimal128(38, arrow_type.scale)

@@ -35,6 +35,18 @@ _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 @inline_helper
+def _scan_digits(cursor: int, end: int, mantissa: int) -> tuple[int, int]:
+    """Append digits to a number; return where they end, and the number."""
+    while cursor < end:
+        digit = types.int64(load(cursor, types.uint8)) - 48
+        if digit < 0 or digit > 9:
+            break
+        mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+        cursor += 1
+    return cursor, mantissa
+
+
+@inline_helper
 def scan_number(cursor: int, end: int) -> tuple[int, int, int, int]:
     """Scan a number of JSON's grammar.
 
@@ -46,12 +58,7 @@ def scan_number(cursor: int, end: int) -> tuple[int, int, int, int]:
         flags = NEGATIVE
         cursor += 1
     start = cursor
-    while cursor < end:
-        digit = types.int64(load(cursor, types.uint8)) - 48
-        if digit < 0 or digit > 9:
-            break
-        mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-        cursor += 1
+    cursor, mantissa = _scan_digits(cursor, end, mantissa)
     if cursor == start or (load(start, types.uint8) == 48 and cursor > start + 1):
         return -1, mantissa, 0, 0
     digits = cursor - start
@@ -61,12 +68,7 @@ def scan_number(cursor: int, end: int) -> tuple[int, int, int, int]:
             flags |= FRACTIONAL
             cursor += 1
             point = cursor
-            while cursor < end:
-                digit = types.int64(load(cursor, types.uint8)) - 48
-                if digit < 0 or digit > 9:
-                    break
-                mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-                cursor += 1
+            cursor, mantissa = _scan_digits(cursor, end, mantissa)
             if cursor == point:
                 return -1, mantissa, 0, 0
             exponent = point - cursor

@@ -10,7 +10,6 @@ from kafka_sql.errors import MissingOptionError
 from kafka_sql.formats.confluent.client import cached_registry
 from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
 from kafka_sql.formats.confluent.wire_format import encode_header
-from kafka_sql.formats.format import SupportsWriteCheck
 from kafka_sql.options import Options
 
 
@@ -26,7 +25,7 @@ class PayloadWriter(Protocol):
         ...
 
 
-class WireFormatEncoder(SupportsWriteCheck):
+class WireFormatEncoder:
     """Encodes rows in Confluent's wire format. Registers the schema when the first row is encoded.
 
     Attributes:

@@ -51,26 +51,22 @@ from kafka_sql.runtime.numba_support import compiled, inline_helper, load
 
 
 class CsvRules(NamedTuple):
-    """The dialect as the loop needs it.
-
-    Attributes:
-        separator, quote, escape, element_separator: bytes; -1 if there is none.
-        null_literal, null_size: address and length of the text of null; the length is -1 if there is none.
-
-    The other fields are flags of ``Dialect``, 0 or 1.
-    """
+    """The dialect as the loop needs it: bytes, which are -1 if there is none, and the flags of ``Dialect``."""
 
     separator: int
     quote: int
     escape: int
     element_separator: int
-    null_literal: int
-    null_size: int
+    null_literal: int  # address
+    null_size: int  # -1 if there is no text of null
     trim_spaces: int
     allow_comments: int
     allow_trailing_comma: int
     empty_string_as_null: int
     ignore_errors: int
+
+
+FLAGS = ("trim_spaces", "allow_comments", "allow_trailing_comma", "empty_string_as_null", "ignore_errors")
 
 
 @compiled

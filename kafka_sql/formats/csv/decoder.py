@@ -33,7 +33,7 @@ class CsvDecoder(TextDecoder):
         super().__init__(schema, CsvFallback(schema, self._dialect))
 
     def _load_loop(self) -> tuple[Callable[[Any, Any], int], tuple[Any, ...]]:
-        from kafka_sql.formats.csv.decode_kernels import CsvRules, decode_rows
+        from kafka_sql.formats.csv.decode_kernels import FLAGS, CsvRules, decode_rows
 
         dialect = self._dialect
         rules = CsvRules(
@@ -43,11 +43,7 @@ class CsvDecoder(TextDecoder):
             element_separator=ord(dialect.element_separator),
             null_literal=self._null_literal.ctypes.data,
             null_size=len(self._null_literal) if dialect.null_literal is not None else -1,
-            trim_spaces=int(dialect.trim_spaces),
-            allow_comments=int(dialect.allow_comments),
-            allow_trailing_comma=int(dialect.allow_trailing_comma),
-            empty_string_as_null=int(dialect.empty_string_as_null),
-            ignore_errors=int(dialect.ignore_errors),
+            **{name: int(getattr(dialect, name)) for name in FLAGS},
         )
         return decode_rows, rules
 

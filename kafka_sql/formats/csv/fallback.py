@@ -104,9 +104,6 @@ def text_converter(arrow_type: pa.DataType) -> Convert:
 def _parse_date(text: str) -> int:
     """Return the days since 1970-01-01 as java.sql.Date.valueOf does: leniently, and before 1582-10-15 in the Julian
     calendar.
-
-    Raises:
-        ValueError: with what was expected.
     """
     expected = "expected a date such as '2020-12-30'"
     match = _DATE.fullmatch(text) if len(text) <= 10 else None

@@ -131,24 +131,17 @@ CSV_OPTIONS: Final[tuple[Option[Any], ...]] = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """The CSV dialect of a table.
+    """The CSV dialect of a table. Its flags are named like their options."""
 
-    Attributes:
-        separator, element_separator: one character each.
-        quote, escape: one character, or empty if there is none.
-        null_literal: the text of null, or None.
-        ignore_extra: 'csv.ignore-trailing-unmappable'. The other flags are named like their options.
-    """
-
-    separator: str
+    separator: str  # one character, as the others
     element_separator: str
-    quote: str
-    escape: str
-    null_literal: str | None
+    quote: str  # empty if there is none
+    escape: str  # empty if there is none
+    null_literal: str | None  # the text of null
     trim_spaces: bool
     allow_comments: bool
     ignore_errors: bool
-    ignore_extra: bool
+    ignore_extra: bool  # 'csv.ignore-trailing-unmappable'
     allow_trailing_comma: bool
     fail_on_missing: bool
     empty_string_as_null: bool
@@ -160,11 +153,7 @@ class Dialect:
 
 
 def parse_dialect(options: Options) -> Dialect:
-    """Return the dialect that the options describe.
-
-    Raises:
-        ConflictingOptionsError: a quote character is both set and disabled.
-    """
+    """Return the dialect that the options describe; raise ConflictingOptionsError if two contradict each other."""
     disabled = options[DISABLE_QUOTE_CHARACTER]
     if disabled and options.is_set(QUOTE_CHARACTER):
         raise ConflictingOptionsError(

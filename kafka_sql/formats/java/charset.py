@@ -31,13 +31,9 @@ _JAVA_NAMES: Final = {
 
 @dataclass(frozen=True)
 class Charset:
-    """A character set.
+    """A character set."""
 
-    Attributes:
-        name: of the Python codec.
-    """
-
-    name: str
+    name: str  # of the Python codec
 
     @classmethod
     def from_java_name(cls, java_name: str) -> Charset:

@@ -20,14 +20,10 @@ _DAY_10000: Final = 2_932_897  # 10000-01-01, the first ISO date with a sign
 
 
 class ScalarText(NamedTuple):
-    """JSON text of a column; null if the value is null.
-
-    Attributes:
-        needs_quotes: whether the text is the content of a JSON string, to which the caller adds the quotes.
-    """
+    """JSON text of a column; null if the value is null."""
 
     array: pa.StringArray
-    needs_quotes: bool
+    needs_quotes: bool  # whether the text is the content of a JSON string, to which the caller adds the quotes
 
 
 def scalar_text(array: pa.Array, standard: TimestampStandard, plain_decimals: bool) -> ScalarText:

@@ -62,17 +62,11 @@ _STACK_CELLS = 3  # an open container's slot, the field to expect next, and how 
 
 
 class JsonRules(NamedTuple):
-    """The options that the loop needs.
+    """The options that the loop needs."""
 
-    Attributes:
-        date_separator: the byte between a timestamp's date and time.
-        has_offset: timestamps end in an offset from UTC.
-        fail_on_missing: a missing field is an error, not null.
-    """
-
-    date_separator: int
-    has_offset: int
-    fail_on_missing: int
+    date_separator: int  # the byte between a timestamp's date and time
+    has_offset: int  # timestamps end in an offset from UTC
+    fail_on_missing: int  # a missing field is an error, not null
 
 
 @compiled

@@ -36,22 +36,14 @@ _DIGIT_PAIRS: Final = np.frombuffer(b"".join(b"%02d" % n for n in range(100)), n
 
 
 class Objects(NamedTuple):
-    """What the loop reads and writes, as addresses.
+    """What the loop reads and writes, as addresses."""
 
-    Attributes:
-        fields, field_count: int64, field_count x FIELD_CELLS.
-        row_count: number of rows.
-        output: capacity for all rows, and a word.
-        offsets: int32, row_count + 1: where each row begins and ends in the output.
-        skip_null: 1 to leave out fields that are null.
-    """
-
-    fields: int
+    fields: int  # int64, field_count x FIELD_CELLS
     field_count: int
     row_count: int
-    output: int
-    offsets: int
-    skip_null: int
+    output: int  # capacity for all rows, and a word
+    offsets: int  # int32, row_count + 1: where each row begins and ends in the output
+    skip_null: int  # 1 to leave out fields that are null
 
 
 @compiled

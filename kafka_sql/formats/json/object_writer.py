@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,24 +25,12 @@ _FLOATS: Final = (pa.float32(), pa.float64())
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
-class _Name(NamedTuple):
-    """The comma, name and colon before a value.
-
-    Attributes:
-        text: padded with zeros to whole words.
-        size: without the padding.
-    """
-
-    text: npt.NDArray[np.uint8]
-    address: int
-    size: int
-
-
 @lru_cache(maxsize=1024)
-def _encode_name(name: str) -> _Name:
+def _encode_name(name: str) -> tuple[npt.NDArray[np.uint8], int, int]:
+    """Return the comma, name and colon before a value, padded with zeros to whole words; its address; its size."""
     text = f",{quote(name)}:".encode()
     padded = np.frombuffer(text.ljust(-(-len(text) // encode_kernels.WORD) * encode_kernels.WORD, b"\0"), np.uint8)
-    return _Name(padded, padded.ctypes.data, len(text))
+    return padded, padded.ctypes.data, len(text)
 
 
 def is_written_by_loop(arrow_type: pa.DataType) -> bool:
@@ -67,12 +55,12 @@ def write_objects(
     capacity = 2 * rows + encode_kernels.WORD  # the braces; the last name may be written with its padding
     for field, name, column in zip(fields, names, columns, strict=True):
         field[encode_kernels.TYPE], array = _type_and_values(column)
-        label = _encode_name(name)
+        label, label_address, label_size = _encode_name(name)
         valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else None
         referenced += [array, label, valid]
-        field[encode_kernels.NAME], field[encode_kernels.NAME_SIZE] = label.address, label.size
+        field[encode_kernels.NAME], field[encode_kernels.NAME_SIZE] = label_address, label_size
         field[encode_kernels.VALID] = valid.ctypes.data if valid is not None else 0
-        capacity += label.size * rows + 4 * array.null_count
+        capacity += label_size * rows + 4 * array.null_count
         if rows:
             capacity += _fill_values(field, array, rows)
     if capacity > _MAX_BYTES:
