@@ -185,8 +185,9 @@ class ColumnBuffers:
     def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
     ) -> pa.Array:
-        """Return DECIMALs. A value that exceeds the precision is null, as in Flink's DecimalData.fromUnscaledBytes; in a
-        NOT NULL field, it raises OverflowError with the slot and the entries.
+        """Return DECIMALs. A value that exceeds the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
+
+        In a NOT NULL field, it raises OverflowError with the slot and the entries.
         """
         arrow_type = node.field.type
         wide = pa.decimal128(38, arrow_type.scale)
