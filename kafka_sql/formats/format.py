@@ -92,14 +92,10 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class InferredSchema:
-    """The columns that a format infers for a table that declares none.
+    """The columns that a format infers for a table that declares none."""
 
-    Attributes:
-        columns: names and Flink SQL types.
-        options: options to store with the table, which record what the columns were inferred from.
-    """
-
-    columns: ColumnTypes
+    columns: ColumnTypes  # names and Flink SQL types
+    # options to store with the table, which record what the columns were inferred from
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -122,25 +118,21 @@ class Format:
 
     ``decoder`` and ``encoder`` take the Arrow schema of the payload's columns and the validated options, and raise
     SchemaError, with the column, for a type that the format does not support.
-
-    Attributes:
-        insert_only: whether every payload is an inserted row; False for a changelog format.
-        metadata: the metadata keys that the format provides, as Flink names them (without ``value.``), and their types.
-            If a table declares any, ``decoder`` gets them as its last argument.
-        infer_schema: infers the columns of a table that declares none from a schema; None if the format has no schema.
-        infer_from_payloads: infers them from payloads instead; None if the format cannot. The last parameter is the
-            sink of a decoder, for the payloads that are not of the format.
-        has_field_names: whether payloads contain the names of their fields.
-        reads_records: whether the decoder gets whole records instead of payloads; see ``custom.CustomFormat``.
     """
 
     identifier: str
     options: tuple[Option[Any], ...]
     decoder: Callable[..., Decoder]
     encoder: Callable[[pa.Schema, Options], Encoder]
-    insert_only: bool = True
+    insert_only: bool = True  # whether every payload is an inserted row; False for a changelog format
+    # the metadata keys that the format provides, as Flink names them (without ``value.``), and their types. If a table
+    # declares any, ``decoder`` gets them as its last argument.
     metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
+    # infers the columns of a table that declares none from a schema; None if the format has no schema
     infer_schema: Callable[[Options], InferredSchema] | None = None
+    # infers them from payloads instead; None if the format cannot. The last parameter is the sink of a decoder, for the
+    # payloads that are not of the format.
     infer_from_payloads: Callable[[Sequence[bytes], Options, ErrorSink], ColumnTypes] | None = None
-    has_field_names: bool = True
+    has_field_names: bool = True  # whether payloads contain the names of their fields
+    # whether the decoder gets whole records instead of payloads; see ``custom.CustomFormat``
     reads_records: bool = False
