@@ -13,7 +13,7 @@ from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw.options import CHARSET
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
-from kafka_sql.options import Option
+from kafka_sql.options import Option, Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX
@@ -66,16 +66,17 @@ def check_source(definition: Definition) -> None:
     _check_connector(definition)
     if definition.has_changes:
         raise _changelog_error(definition, "cannot be read")
-    _check_formats(definition)
+    for payload in filter(None, (definition.value, definition.key)):
+        _check_format(definition, payload)
     options = definition.options
     if options[opt.BOUNDED_MODE] != opt.UNBOUNDED:
-        raise _option_error(definition, opt.BOUNDED_MODE.key, "a query in real-time mode never ends")
+        raise _option_error(definition, opt.BOUNDED_MODE, "a query in real-time mode never ends")
     if options[opt.MISSING_TOPICS] != opt.FAIL:
-        raise _option_error(definition, opt.MISSING_TOPICS.key, _NOT_IN_SPARK)
+        raise _option_error(definition, opt.MISSING_TOPICS, _NOT_IN_SPARK)
     if options[opt.SCAN_CLIENT] != "auto":
-        raise _option_error(definition, opt.SCAN_CLIENT.key, "Spark's connector uses the Java client")
+        raise _option_error(definition, opt.SCAN_CLIENT, "Spark's connector uses the Java client")
     if not options[opt.DISCOVERY_INTERVAL]:
-        raise _option_error(definition, opt.DISCOVERY_INTERVAL.key, "Spark looks for new partitions in every batch")
+        raise _option_error(definition, opt.DISCOVERY_INTERVAL, "Spark looks for new partitions in every batch")
     _check_options(definition, _SOURCE_REASONS)
     types = _READ_TYPES | (_REGISTRY_TYPES if SCHEMA_ID in definition.value.format.metadata else {})
     for column in definition.table.source_columns:
@@ -94,11 +95,12 @@ def check_sink(definition: Definition) -> None:
     _check_connector(definition)
     if definition.is_changelog:
         raise _changelog_error(definition, "cannot be written, unless its connector is 'upsert-kafka'")
-    _check_formats(definition)
+    for payload in filter(None, (definition.value, definition.key)):
+        _check_format(definition, payload)
     options = definition.options
     if definition.is_exactly_once:
         reason = "Spark's Kafka sink has no transactions, and real-time mode sends rows before their batch ends"
-        raise _option_error(definition, opt.DELIVERY_GUARANTEE.key, reason)
+        raise _option_error(definition, opt.DELIVERY_GUARANTEE, reason)
     if len(opt.topics(options) or ()) != 1:
         raise UnsupportedSqlError(
             f"Table '{definition.name}' has several topics, which real-time mode cannot write. Declare a table with "
@@ -106,9 +108,9 @@ def check_sink(definition: Definition) -> None:
             table=definition.name,
         )
     if options.get(opt.PARTITIONER) not in (None, opt.DEFAULT):  # None: 'upsert-kafka' has no such option
-        raise _option_error(definition, opt.PARTITIONER.key, "Spark's sink uses Kafka's default partitioner")
+        raise _option_error(definition, opt.PARTITIONER, "Spark's sink uses Kafka's default partitioner")
     if options[opt.SINK_CLIENT] != "auto":
-        raise _option_error(definition, opt.SINK_CLIENT.key, "Spark's connector uses the Java client")
+        raise _option_error(definition, opt.SINK_CLIENT, "Spark's connector uses the Java client")
     _check_options(definition, _SINK_REASONS)
     for column in definition.table.persisted_columns:
         if column.metadata is not None:
@@ -153,12 +155,6 @@ def _check_connector(definition: Definition) -> None:
         )
 
 
-def _check_formats(definition: Definition) -> None:
-    for payload in (definition.value, definition.key):
-        if payload is not None:
-            _check_format(definition, payload)
-
-
 def _changelog_error(definition: Definition, reason: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(
         f"Table '{definition.name}' is a changelog, which {reason} in real-time mode. {_MICRO_BATCHES}.",
@@ -176,19 +172,19 @@ def _check_format(definition: Definition, payload: Payload) -> None:
             table=definition.name,
         )
     if payload.format.identifier == "avro" and payload.options[ENCODING] != BINARY:
-        raise _option_error(definition, payload.options.key(ENCODING), f"its only encoding is '{BINARY}'")
+        raise _option_error(definition, ENCODING, f"its only encoding is '{BINARY}'", payload.options)
     if payload.format.identifier == "raw" and payload.options[CHARSET].java_name is None:
         reason = (
             "Java reads or writes some characters of this character set differently. Supported are UTF-8, UTF-16, "
             "UTF-32, US-ASCII, KOI8-R, ISO-8859-* and windows-125*"
         )
-        raise _option_error(definition, payload.options.key(CHARSET), reason)
+        raise _option_error(definition, CHARSET, reason, payload.options)
 
 
 def _check_options(definition: Definition, reasons: dict[Option[Any], str]) -> None:
     for option, reason in reasons.items():
         if definition.options.is_set(option):
-            raise _option_error(definition, option.key, reason)
+            raise _option_error(definition, option, reason)
 
 
 def _check_metadata(definition: Definition, column: Column, types: Mapping[str, Sequence[str]], operation: str) -> None:
@@ -207,8 +203,13 @@ def _without_names(type: DeclaredType) -> str:
     return f"{name}<{', '.join(map(_without_names, type.children))}>" if type.children else name
 
 
-def _option_error(definition: Definition, key: str, reason: str) -> UnsupportedOptionError:
-    value = mask_value(key, definition.table.options[key])
+def _option_error(
+    definition: Definition, option: Option[Any], reason: str, options: Options | None = None
+) -> UnsupportedOptionError:
+    """Return the error for an option of the connector, or for one of a format's ``options``."""
+    options = options or definition.options
+    key = options.key(option)
+    value = mask_value(key, str(definition.table.options.get(key, options.get(option))))
     return _unsupported_option(definition, key, f"option '{key}' = '{value}'", reason)
 
 
