@@ -56,6 +56,13 @@ class Tables:
             parse, render: convert a statement to a table, and a table to a statement with its secrets.
         """
         self._spark_catalog = SparkCatalog(spark, spark_sql, permanent)
+        self.spark_sql = self._spark_catalog.spark_sql  # Spark's own, without Flink's statements
+        self.check_settings = self._spark_catalog.check_settings
+        self.is_hidden_by_view = self._spark_catalog.has_temporary_view  # whether one hides the table with a name
+        # drop what other clients of a Spark Connect server would still see after the session has ended
+        self.close = self._spark_catalog.drop_private_database
+        # whether Spark finds the permanent tables as temporary views, which have no database
+        self.are_private = permanent.private_database is not None
         self._accumulator_id = accumulator_id(spark)
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
@@ -76,20 +83,6 @@ class Tables:
     def __bool__(self) -> bool:
         """Return whether there are any tables."""
         return bool(self._temporary or self._permanent.tables)
-
-    @property
-    def are_private(self) -> bool:
-        """Whether Spark finds the permanent tables as temporary views, which have no database."""
-        return self._permanent.private_database is not None
-
-    @property
-    def spark_sql(self) -> Callable[[str], DataFrame]:
-        """Spark's own ``sql()``, without Flink's statements."""
-        return self._spark_catalog.spark_sql
-
-    def is_hidden_by_view(self, name: str) -> bool:
-        """Return whether a temporary view of Spark hides the permanent table with a name."""
-        return self._spark_catalog.has_temporary_view(name)
 
     def attach(self, store: FileCatalogStore) -> None:
         """Persist the permanent tables in a store, and create the tables that it declares.
@@ -257,10 +250,6 @@ class Tables:
             self._variants[key] = entry, variant
             return variant
 
-    def check_settings(self, entry: CatalogTable) -> None:
-        """Check that the session's settings do not change the table's computed columns (see ``SparkCatalog``)."""
-        self._spark_catalog.check_settings(entry)
-
     def with_options_for_view(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
         """Return the table with some options replaced, for a view with ``/*+ OPTIONS(...) */``.
 
@@ -322,10 +311,6 @@ class Tables:
                 changes = self._changes[entry.provider] = entry, make_changes_table(entry)
                 self._spark_catalog.register(changes[1])
             return changes[1]
-
-    def close(self) -> None:
-        """Drop what other clients of a Spark Connect server would still see after the session has ended."""
-        self._spark_catalog.drop_private_database()
 
     def internal_names(self) -> set[str]:
         """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
