@@ -13,32 +13,23 @@ from kafka_sql.errors import InvalidOptionError
 
 
 class ApplicationTables:
-    """The permanent tables by name, the store that persists them, and the storage names in use.
-
-    Attributes:
-        lock: held by the session that changes the tables.
-        version: increases with every change, so that a session knows when to refresh.
-        tables: the tables by name.
-        store: where the tables are persisted, if anywhere.
-        private_database: the database in Spark's catalog for all tables of a Spark Connect client, whose names are
-            temporary views; None if tables are created under their names.
-        view_hints: tables of hints in views -> the options of the hint; also of tables that were dropped, whose views
-            remain. May contain secrets.
-        view_settings: storage names of tables whose computed columns may be Spark's expressions -> the settings of
-            CREATE TABLE.
-        storage_names: the names in Spark's catalog that this application uses.
-    """
+    """The permanent tables by name, the store that persists them, and the storage names in use."""
 
     def __init__(self, private_database: str | None = None) -> None:
         """Start without tables."""
+        # the database in Spark's catalog for all tables of a Spark Connect client, whose names are temporary views;
+        # None if tables are created under their names
         self.private_database = private_database
-        self.version = 0
-        self.lock = threading.RLock()
+        self.version = 0  # increases with every change, so that a session knows when to refresh
+        self.lock = threading.RLock()  # held by the session that changes the tables
         self.tables: dict[TableName, CatalogTable] = {}
-        self.store: FileCatalogStore | None = None
+        self.store: FileCatalogStore | None = None  # where the tables are persisted, if anywhere
+        # tables of hints in views -> the options of the hint, which may be secrets; also of tables that were dropped,
+        # whose views remain
         self.view_hints: dict[TableName, dict[str, str]] = {}
+        # storage names of tables whose computed columns may be Spark's expressions -> the settings of CREATE TABLE
         self.view_settings: dict[TableName, dict[str, str]] = {}
-        self.storage_names: set[TableName] = set()
+        self.storage_names: set[TableName] = set()  # names in Spark's catalog that this application uses
 
     def attach(self, store: FileCatalogStore) -> None:
         """Persist the tables in a store.

@@ -33,16 +33,11 @@ from kafka_sql.catalog.storage_names import SUFFIX, add_storage_name, remove_sto
 from kafka_sql.errors import SchemaError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.runtime.task import SESSION_TIME_ZONE
-from kafka_sql.spark import session_catalog
+from kafka_sql.spark import session_catalog, session_settings
 from kafka_sql.spark.context import is_connect, run_outside_pipeline
 from kafka_sql.spark.data_sources import register_data_source
 from kafka_sql.spark.jvm import is_classic
 from kafka_sql.spark.session_catalog import SESSION_CATALOG, CatalogObject
-from kafka_sql.spark.session_settings import (
-    check_same_settings,
-    check_settings_of_computed_columns,
-    settings_kept_by_views,
-)
 
 VIEW_SOURCE_SUFFIX = SUFFIX  # view orders selects from data source orders__kafka
 _TIME_TYPE = "spark.sql.timeType.enabled"
@@ -111,7 +106,7 @@ class SparkCatalog:
             self._check_not_in_session_catalog(entry.name)
         self._check_time_type(entry)
         if entry.table.computed_columns:
-            check_settings_of_computed_columns(self._spark, entry.definition.name)
+            session_settings.check_settings_of_computed_columns(self._spark, entry.definition.name)
         self.register(entry)
         try:
             if old is not None:
@@ -195,10 +190,10 @@ class SparkCatalog:
                 expressions, than at CREATE TABLE.
         """
         if entry.table.computed_columns:
-            check_settings_of_computed_columns(self._spark, entry.definition.name)
+            session_settings.check_settings_of_computed_columns(self._spark, entry.definition.name)
         at_creation = self._permanent.view_settings.get(entry.storage_name)
         if at_creation is not None:
-            check_same_settings(self._spark, at_creation, entry.definition.name)
+            session_settings.check_same_settings(self._spark, at_creation, entry.definition.name)
 
     def _find(self, name: TableName) -> dict[str, CatalogObject]:
         """Return the tables and views whose names start with a name, such as a view and its data source.
@@ -217,7 +212,9 @@ class SparkCatalog:
                 sql = self.spark_sql if entry.is_temporary_view else self._view_sql()
                 self._create(create_view_statement(entry), entry.view_name, sql)
                 if entry.table.computed_columns and entry.definition.options.get(COMPUTED_FALLBACK) == SPARK:
-                    self._permanent.view_settings[entry.storage_name] = settings_kept_by_views(self._spark)
+                    self._permanent.view_settings[entry.storage_name] = session_settings.settings_kept_by_views(
+                        self._spark
+                    )
             except BaseException:
                 self.drop_source(entry)
                 raise
