@@ -14,18 +14,10 @@ from kafka_sql.errors import SchemaError
 from kafka_sql.source.schema_inference import infer_columns
 from kafka_sql.sql.grammar.parser import parse_type
 from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration, Declaration
-from kafka_sql.sql.grammar.types import Field, FlinkType, to_flink_type
+from kafka_sql.sql.grammar.types import SAME_IN_SPARK, Field, FlinkType, to_flink_type
 from kafka_sql.table.table import Table
 
-_FLINK_TYPES: Final = {
-    "boolean": FlinkType("BOOLEAN"),
-    "tinyint": FlinkType("TINYINT"),
-    "smallint": FlinkType("SMALLINT"),
-    "int": FlinkType("INT"),
-    "bigint": FlinkType("BIGINT"),
-    "float": FlinkType("FLOAT"),
-    "double": FlinkType("DOUBLE"),
-    "date": FlinkType("DATE"),
+_FLINK_TYPES: Final = {  # those with another name, or a precision
     "timestamp": FlinkType("TIMESTAMP_LTZ", (6,)),
     "timestamp_ntz": FlinkType("TIMESTAMP", (6,)),
     "binary": FlinkType("BYTES"),
@@ -68,6 +60,8 @@ def _convert(type: DataType, where: str) -> FlinkType:
         return FlinkType("STRING")
     if name.startswith("time("):
         return FlinkType("TIME", (int(name[5:-1]),))
+    if name.upper() in SAME_IN_SPARK:
+        return FlinkType(name.upper())
     if name not in _FLINK_TYPES:
         raise SchemaError(f"{where}: type {name} has no equivalent in Flink. CAST it in the query.")
     return _FLINK_TYPES[name]

@@ -23,7 +23,7 @@ SPARK_NAMES = {  # types that only Spark names this way
 SPARK_PRECISION = 6  # fractional second digits of Spark's types
 DEFAULT_PRECISION = {"TIMESTAMP": 6, "TIMESTAMP_LTZ": 6, "TIME": 0}  # Flink's
 
-_UNCHANGED = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
+SAME_IN_SPARK = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DATE")
 # Spark's types have microseconds. Its TIME(p) accepts only values of the same or a lower precision, and a literal and
 # current_time() have 6.
 _SPARK_TIMES = {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP_LTZ", "TIME": "TIME(6)"}
@@ -40,7 +40,7 @@ _UNSUPPORTED = {  # types that Flink has and a Spark table cannot have
     "BITMAP": "Spark has no such type. Use BYTES",
 }
 KNOWN_TYPES = (
-    *_UNCHANGED,
+    *SAME_IN_SPARK,
     *_SPARK_TIMES,
     "DECIMAL",
     *STRINGS,
@@ -119,7 +119,7 @@ def to_spark_type(type: FlinkType, column: str) -> str:
         return "STRING"
     if name in BINARIES:
         return "BINARY"
-    if name in _UNCHANGED:
+    if name in SAME_IN_SPARK:
         return name
     if name == "DECIMAL":
         return _to_spark_decimal(type, column)
