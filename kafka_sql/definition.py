@@ -61,7 +61,6 @@ class Definition:
 
     @property
     def physical_names(self) -> list[str]:
-        """The names of the physical columns."""
         return [column.name for column in self.table.physical_columns]
 
     @property

@@ -16,7 +16,6 @@ class ApplicationTables:
     """The permanent tables by name, the store that persists them, and the storage names in use."""
 
     def __init__(self, private_database: str | None = None) -> None:
-        """Start without tables."""
         # the database in Spark's catalog for all tables of a Spark Connect client, whose names are temporary views;
         # None if tables are created under their names
         self.private_database = private_database
@@ -55,12 +54,10 @@ class ApplicationTables:
         return {name[1] for name in self.storage_names if name not in self.tables}
 
     def put(self, entry: CatalogTable) -> None:
-        """Add or replace a table."""
         self.tables[entry.name] = entry
         self.version += 1
 
     def remove(self, name: TableName) -> None:
-        """Remove a table."""
         del self.tables[name]
         self.version += 1
 

@@ -185,7 +185,6 @@ def generate_rows(
 
 
 def _generate(name: str, type: pa.DataType, g: opt.Generator, random: Any, start: int, count: int) -> pa.Array:
-    """Return the values of a column."""
     if g.kind == opt.SEQUENCE:
         numbers = [g.start + start + i for i in range(count)]
         if pt.is_integer(type) or pt.is_floating(type) or pt.is_decimal(type):

@@ -29,7 +29,6 @@ class CatalogSync:
         render: Callable[[Table], str],
         make_table: Callable[[TableName, Table], CatalogTable],
     ) -> None:
-        """Store the arguments. The folder is read by ``attach`` and ``refresh``."""
         self._permanent, self._spark_catalog = permanent, spark_catalog
         self._parse, self._render, self._make_table = parse, render, make_table
 

@@ -152,7 +152,6 @@ class FileCatalogStore:
 
 
 def _read_statement(file: Path) -> str:
-    """Return a file's text."""
     with open(file, encoding="utf-8") as opened:
         status, is_link = os.fstat(opened.fileno()), file.is_symlink()
         # in a folder that others cannot enter, the mode of a file does not matter unless it has another path

@@ -49,7 +49,6 @@ class SparkCatalog:
     def __init__(
         self, spark: SparkSession, spark_sql: Callable[[str], DataFrame], permanent: ApplicationTables
     ) -> None:
-        """Start without registered data sources."""
         self.spark_sql = run_outside_pipeline(spark, spark_sql)
         self._spark, self._permanent = spark, permanent
         self._registered: dict[str, type[KafkaTable] | type[BuiltinTable]] = {}
@@ -171,7 +170,6 @@ class SparkCatalog:
         return run_outside_pipeline(self._spark, self._spark.catalog.currentDatabase)().lower()
 
     def current_catalog(self) -> str:
-        """Return the current catalog."""
         return run_outside_pipeline(self._spark, self._spark.catalog.currentCatalog)()
 
     def source_catalog(self) -> str:
@@ -179,7 +177,6 @@ class SparkCatalog:
         return find_source_catalog(self._spark)
 
     def application_id(self) -> str:
-        """Return the Spark application's id."""
         return str(self._spark.conf.get("spark.app.id", ""))
 
     def check_settings(self, entry: CatalogTable) -> None:

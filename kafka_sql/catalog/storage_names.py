@@ -35,7 +35,6 @@ def add_storage_name(storage_name: TableName, name: TableName) -> None:
 
 
 def remove_storage_name(storage_name: TableName) -> None:
-    """Forget a storage name."""
     _names.pop(storage_name, None)
 
 

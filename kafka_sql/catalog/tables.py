@@ -195,7 +195,6 @@ class Tables:
         return True
 
     def remove(self, entry: CatalogTable) -> None:
-        """Drop a table."""
         with self._write_lock(entry.name):
             if self._get(entry.name) is None:
                 return  # another session dropped it first
@@ -400,7 +399,6 @@ class Tables:
 
 
 def _with_hint(entry: CatalogTable, options: Mapping[str, str]) -> Table:
-    """Return a table with the options of a hint."""
     table = replace(entry.table, options=view_hints.merge_options(entry.table, options))
     try:
         check_inherited_secrets(entry.table.options, table.options, options)

@@ -86,7 +86,6 @@ def use_archive(environ: dict[str, str] | os._Environ[str] = os.environ) -> None
 
 
 def archive_options(archive: Path) -> Sequence[str]:
-    """Return the Java options that use an archive."""
     return [f"{_OPTION}{archive}", *SILENT]
 
 

@@ -54,7 +54,6 @@ class SqlCompleter(Completer):
         self._tables, self._columns = None, {}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Return the completions at the cursor."""
         text = document.text_before_cursor
         statement_start = text[split(text)[1] :]
         context = option_context(statement_start)

@@ -84,7 +84,6 @@ class MaskedHistory(FileHistory):
         super().__init__(str(path))
 
     def store_string(self, string: str) -> None:
-        """Append a statement."""
         super().store_string(mask_statement(string))
 
 

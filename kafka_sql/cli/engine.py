@@ -59,7 +59,6 @@ class Engine(ABC):
 
 
 def engine_for(spark: SparkSession) -> Engine:
-    """Return the engine for a session."""
     return Classic(spark) if is_classic(spark) else Connect(spark)
 
 

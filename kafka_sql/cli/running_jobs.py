@@ -74,5 +74,4 @@ def job_progress(job: Job) -> str:
 
 
 def report_failure(job: Job, screen: Screen) -> None:
-    """Print why a job failed."""
     screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")

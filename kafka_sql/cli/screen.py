@@ -25,7 +25,6 @@ class Screen:
         self._is_terminal = sys.stderr.isatty()
 
     def rows(self, lines: list[str]) -> None:
-        """Print results."""
         with self._lock:
             self._erase()
             sys.stdout.write("\n".join(lines) + "\n" if lines else "")

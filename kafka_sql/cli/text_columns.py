@@ -32,7 +32,6 @@ def text_columns(frame: DataFrame) -> DataFrame:
 
 
 def _text(column: Column, type: T.DataType, format_bytes: Callable[[Column], Column]) -> Column:
-    """Return a value as a string."""
 
     def nested(value: Column, value_type: T.DataType) -> Column:
         text = _text(value, value_type, format_bytes)

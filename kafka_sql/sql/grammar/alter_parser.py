@@ -22,7 +22,6 @@ class StatementParser(TableParser):
     """Grammar of all statements: CREATE TABLE (``TableParser``), and here ALTER TABLE."""
 
     def read_alter_table(self) -> nodes.Alteration:
-        """Read one ALTER TABLE statement."""
         self.expect_words("ALTER", "TABLE", message="expected ALTER TABLE")
         if_exists = self.take_words("IF", "EXISTS")
         alteration = nodes.Alteration(self.read_table_name(), if_exists, self._read_change())
@@ -108,7 +107,6 @@ class StatementParser(TableParser):
         return nodes.DropColumns(tuple(columns))
 
     def _reject_unsupported_clauses(self, clause: str) -> None:
-        """Reject partitions and distributions."""
         is_list_next = self._next.token_type == TokenType.L_PAREN  # without a list, PARTITION is the name of a column
         for keyword in ("PARTITION", "IF", "DISTRIBUTION"):
             if self.is_word(keyword) and (is_list_next or keyword != "PARTITION"):

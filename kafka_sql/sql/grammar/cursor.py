@@ -73,7 +73,6 @@ class Cursor(Parser):
             self._depth -= 1
 
     def take_words(self, *words: str) -> bool:
-        """Take these words if they come next; return whether they did."""
         return bool(self._match_text_seq(*words))
 
     def take_one_of(self, choices: Iterable[str]) -> str:
@@ -81,16 +80,13 @@ class Cursor(Parser):
         return next((words for words in choices if self.take_words(*words.split())), "")
 
     def is_word(self, word: str) -> bool:
-        """Return whether a word comes next."""
         return bool(self._match_text_seq(word, advance=False))
 
     def expect_words(self, *words: str, message: str) -> None:
-        """Take these words, or fail."""
         if not self.take_words(*words):
             self.fail(message)
 
     def expect(self, type: TokenType, message: str) -> Token:
-        """Take a token of this type, or fail."""
         if not self._match(type):
             self.fail(message)
         return self._prev
@@ -108,7 +104,6 @@ class Cursor(Parser):
         return self._prev.text
 
     def take_string(self, what: str) -> str:
-        """Take a string literal."""
         return self.expect(TokenType.STRING, f"expected {what} in single quotes").text
 
     def take_integer(self) -> int:
@@ -121,7 +116,6 @@ class Cursor(Parser):
         return int(text)
 
     def read_table_name(self) -> tuple[str, ...]:
-        """Read a dotted table name."""
         parts = [self.take_identifier("a table name")]
         while self._match(TokenType.DOT):
             parts.append(self.take_identifier("the next part of the table name"))

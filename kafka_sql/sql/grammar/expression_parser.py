@@ -37,7 +37,6 @@ class ExpressionParser(CallParser):
     """Grammar of types and expressions, from the lowest operator precedence to the highest."""
 
     def read_expression(self) -> exp.Expr:
-        """Read an expression."""
         with self.nested("the expression"):
             return self._read_or()
 
@@ -114,7 +113,6 @@ class ExpressionParser(CallParser):
         return exp.Not(this=this) if negated else this
 
     def read_operand(self) -> exp.Expr:
-        """Read one side of a comparison."""
         this = self._read_product()
         while node := self.TERM.get(self._curr.token_type):
             self._advance()
