@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import BinaryType, DataType
 
-from kafka_sql.cli.rows import Rows, bytes_text
+from kafka_sql.cli.screen import Rows, bytes_text
 from kafka_sql.cli.text_columns import text_columns
 from kafka_sql.spark.collect import collect_texts, jobs_with_tag
 from kafka_sql.spark.jvm import is_classic

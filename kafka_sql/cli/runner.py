@@ -13,8 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interrupts import Interrupted, run_interruptible
-from kafka_sql.cli.rows import Rows, escape_value, format_lines
-from kafka_sql.cli.screen import Screen, progress_bar
+from kafka_sql.cli.screen import Rows, Screen, escape_value, format_lines, progress_bar
 from kafka_sql.errors import StatementError
 from kafka_sql.spark.data_sources import active_session
 from kafka_sql.sql.jobs.targets import builtin_sinks

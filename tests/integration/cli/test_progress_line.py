@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.cli import screen
 from kafka_sql.cli.engine import Classic
-from kafka_sql.cli.rows import Rows
 from kafka_sql.cli.runner import Runner
+from kafka_sql.cli.screen import Rows
 
 pytestmark = pytest.mark.integration
 

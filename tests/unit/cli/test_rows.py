@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.cli.rows import bytes_text, escape_text, escape_value, format_line, format_lines
+from kafka_sql.cli.screen import bytes_text, escape_text, escape_value, format_line, format_lines
 from tests.shell_output import read_line
 
 VALUES = st.none() | st.just("NULL") | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
