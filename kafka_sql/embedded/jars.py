@@ -46,14 +46,17 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     update_cache(
         folder,
         lambda: not find_differences(folder, jars),
-        lambda: _download(java, folder, lockfile),
+        lambda partial: _download(java, partial, jars),
         "The jars of Apache Kafka",
     )
     return [folder / jar.file for jar in jars]
 
 
-def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[[], None], content: str) -> None:
+def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[[Path], Path], content: str) -> None:
     """Download a folder of the cache if it is not valid. Concurrent processes wait for the first one's download.
+
+    Args:
+        download: takes a folder for an incomplete download, which may exist, and returns its part to keep.
 
     Raises:
         EmbeddedKafkaError: the folder cannot be stored.
@@ -64,7 +67,12 @@ def update_cache(folder: Path, is_valid: Callable[[], bool], download: Callable[
             with open(f"{folder}.busy", "w") as lock_file:
                 fcntl.flock(lock_file, fcntl.LOCK_EX)  # the kernel releases it when the process exits
                 if not is_valid():
-                    download()
+                    partial = Path(f"{folder}.partial")
+                    partial.mkdir(mode=0o700, exist_ok=True)
+                    complete = download(partial)
+                    shutil.rmtree(folder, ignore_errors=True)  # an incomplete or changed one
+                    complete.rename(folder)
+                    shutil.rmtree(partial)
     except OSError as error:
         message = describe_storage_failure(content, folder.parent, error)
         raise EmbeddedKafkaError(message, path=str(folder.parent)) from error
@@ -78,11 +86,8 @@ def describe_storage_failure(content: str, folder: Path, error: OSError) -> str:
     )
 
 
-def _download(java: str, folder: Path, lockfile: Path) -> None:
-    jars = read_lockfile(lockfile)
-    partial = Path(f"{folder}.partial")
+def _download(java: str, partial: Path, jars: list[Jar]) -> Path:
     shutil.rmtree(partial / "jars", ignore_errors=True)
-    partial.mkdir(mode=0o700, exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
     retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars), f"Apache Kafka {KAFKA_VERSION}")
     if errors := find_differences(partial / "jars", jars):
@@ -91,9 +96,7 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
             f"The download of Apache Kafka {KAFKA_VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It "
             "was discarded. Try again. If the error persists, the repository in ivysettings.xml serves different files."
         )
-    shutil.rmtree(folder, ignore_errors=True)  # an incomplete or changed one
-    (partial / "jars").rename(folder)
-    shutil.rmtree(partial)
+    return partial / "jars"
 
 
 def ivy_jar() -> Path:

@@ -143,7 +143,7 @@ def _unpacked_app(java: str) -> Path:
     Its checksum is verified each time. Concurrent processes wait for the first one's download.
     """
     folder = cache_folder() / f"apicurio-{VERSION}"
-    update_cache(folder, lambda: _checksum(folder) == _UNPACKED_SHA256, lambda: _download(java, folder), _NAME)
+    update_cache(folder, lambda: _checksum(folder) == _UNPACKED_SHA256, lambda partial: _download(java, partial), _NAME)
     return folder
 
 
@@ -156,9 +156,7 @@ def _checksum(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _download(java: str, folder: Path) -> None:
-    partial = Path(f"{folder}.partial")
-    partial.mkdir(mode=0o700, exist_ok=True)
+def _download(java: str, partial: Path) -> Path:
     (partial / "ivy.xml").write_text(_MODULE)
     pattern = "jars/[artifact]-[revision](-[classifier]).[ext]"
     retrieve(java, ivy_jar(), ivy_settings(), partial, 1, _NAME, ("distribution",), pattern)
@@ -169,6 +167,4 @@ def _download(java: str, folder: Path) -> None:
     shutil.rmtree(partial / "app", ignore_errors=True)
     with tarfile.open(archive) as tar:
         tar.extractall(partial / "app", filter="data")
-    shutil.rmtree(folder, ignore_errors=True)  # a changed one
-    (partial / "app").rename(folder)
-    shutil.rmtree(partial)
+    return partial / "app"

@@ -6,10 +6,12 @@ librdkafka would take ``1.5`` and ``1 min`` for 1, and ``010`` for 8.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options.secrets import mask_user_info
+from kafka_sql.suggestions import did_you_mean
 
 INT_MAX: Final = (1 << 31) - 1
 LONG_MAX: Final = (1 << 63) - 1
@@ -63,11 +65,19 @@ def normalize_number(key: str, values: Values, value: str) -> str:
     return value
 
 
-def invalid_value(key: str, value: str, expected: str) -> InvalidOptionError:
-    """Return the error for a literal value of a property that is no secret."""
-    shown = f" '{value}'" if mask_user_info(value) == value else ""
-    option = f"properties.{key}"
-    return InvalidOptionError(f"Invalid value{shown} for option '{option}': expected {expected}.", option=option)
+def invalid_value(key: str, value: str | None, expected: str, known: Iterable[str] = ()) -> InvalidOptionError:
+    """Return the error for the value of a property.
+
+    Args:
+        value: None if it may be a secret.
+        expected: empty if it is not known.
+        known: values, of which the error suggests the most similar one.
+    """
+    shown = suggestion = ""
+    if value is not None and mask_user_info(value) == value:
+        shown, suggestion = f" '{value}'", did_you_mean(value, known)
+    option, rule = f"properties.{key}", f": expected {expected}" if expected else ""
+    return InvalidOptionError(f"Invalid value{shown} for option '{option}'{rule}.{suggestion}", option=option)
 
 
 def _range(values: Integers | Decimals) -> str:

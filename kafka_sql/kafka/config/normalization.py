@@ -13,11 +13,9 @@ from typing import Final
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError
 from kafka_sql.kafka.config.conversions import to_openssl_ciphers
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, Handling
-from kafka_sql.kafka.config.java_values import BOOLEAN, normalize_number
+from kafka_sql.kafka.config.java_values import BOOLEAN, invalid_value, normalize_number
 from kafka_sql.kafka.config.token_providers import AWS_MECHANISM
 from kafka_sql.options.secret_references import has_reference
-from kafka_sql.options.secrets import mask_user_info
-from kafka_sql.suggestions import did_you_mean
 
 HOST_NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 CIPHERS: Final = "ssl.cipher.suites"
@@ -105,7 +103,7 @@ def normalize_settings(settings: Mapping[str, str], are_literals: bool = False) 
         if key in settings:
             _check_addresses(key, settings[key])
     if not _TOKEN_URL.match(settings.get(_TOKEN_ENDPOINT, "")):
-        raise _hidden_value(_TOKEN_ENDPOINT, "a URL with http:// or https://")
+        raise invalid_value(_TOKEN_ENDPOINT, None, "a URL with http:// or https://")
     if PROVIDERS in settings:
         normalized[PROVIDERS] = _check_providers(settings[PROVIDERS])
     if ciphers := normalized.pop(CIPHERS, ""):  # the empty string is Java's way to keep the default
@@ -123,27 +121,18 @@ def _normalize(key: str, value: str, values: Mapping[str, str], is_literal: bool
     normalized = values.get(value.strip().lower())
     if normalized is None:
         names = list(dict.fromkeys(values.values()))
-        expected, may_show = ", ".join(f"'{name}'" for name in names), is_literal and mask_user_info(value) == value
-        shown, suggestion = (f" '{value}'", did_you_mean(value, names)) if may_show else ("", "")
-        raise InvalidOptionError(
-            f"Invalid value{shown} for option 'properties.{key}': expected one of {expected}.{suggestion}",
-            option=f"properties.{key}",
-        )
+        expected = ", ".join(f"'{name}'" for name in names)
+        raise invalid_value(key, value if is_literal else None, f"one of {expected}", names)
     return normalized
 
 
 def _check_addresses(key: str, text: str) -> None:
     """Check a list of addresses. Errors do not show it: it may contain a password."""
     if "@" in text:  # it would appear in errors and logs
-        raise _hidden_value(key, "'host:port', without user and password")
+        raise invalid_value(key, None, "'host:port', without user and password")
     matches = [_ADDRESS.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
     if not matches or any(match is None or not 0 < int(match["port"] or 1) < 1 << 16 for match in matches):
-        raise _hidden_value(key, "'host:port', several separated by ',', with ports from 1 to 65535")
-
-
-def _hidden_value(key: str, expected: str) -> InvalidOptionError:
-    option = f"properties.{key}"
-    return InvalidOptionError(f"Invalid value for option '{option}': expected {expected}.", option=option)
+        raise invalid_value(key, None, "'host:port', several separated by ',', with ports from 1 to 65535")
 
 
 def _check_providers(text: str) -> str:

@@ -27,7 +27,7 @@ from kafka_sql.kafka.config.token_providers import (
 )
 from kafka_sql.options import allow_lists
 from kafka_sql.options.secret_references import has_reference, resolve_all
-from kafka_sql.options.secrets import is_secret, is_url, mask_user_info
+from kafka_sql.options.secrets import is_secret, is_url
 from kafka_sql.suggestions import did_you_mean
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -259,13 +259,8 @@ def _rejection(key: str, name: str, value: str, message: str) -> Exception:
     """
     if librdkafka_properties.is_unknown(message):
         return _unknown_property(key)
-    may_show = not (is_secret(key) or is_url(key)) and mask_user_info(value) == value
-    shown = f" '{value}'" if may_show else ""
-    suggestion = did_you_mean(value, _ENUM_VALUES.get(name, ())) if may_show else ""
-    return InvalidOptionError(
-        f"Invalid value{shown} for option 'properties.{key}'{_describe_expected(name, message)}.{suggestion}",
-        option=f"properties.{key}",
-    )
+    shown = None if is_secret(key) or is_url(key) else value
+    return invalid_value(key, shown, _describe_expected(name, message), _ENUM_VALUES.get(name, ()))
 
 
 def _unknown_property(key: str) -> UnknownOptionError:
@@ -279,13 +274,13 @@ def _unknown_property(key: str) -> UnknownOptionError:
 def _describe_expected(name: str, message: str) -> str:
     """Describe the allowed values; librdkafka's message has only the range of a number."""
     if " allowed " in message:
-        return f": expected a number in the {message.split(' allowed ')[-1].strip()}"
+        return f"a number in the {message.split(' allowed ')[-1].strip()}"
     if name in _ENUM_VALUES:
-        return ": expected one of " + ", ".join(f"'{v}'" for v in _ENUM_VALUES[name])
+        return "one of " + ", ".join(f"'{v}'" for v in _ENUM_VALUES[name])
     if librdkafka_properties.find_rejected({name: "true"}) is None:
-        return ": expected 'true' or 'false'"
+        return "'true' or 'false'"
     rejected = librdkafka_properties.find_rejected({name: "1"})
-    return ": expected a number" if rejected is None or " allowed " in rejected[1] else ""
+    return "a number" if rejected is None or " allowed " in rejected[1] else ""
 
 
 _ENUM_VALUES: Final[Mapping[str, tuple[str, ...]]] = {

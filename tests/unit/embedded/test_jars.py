@@ -145,21 +145,21 @@ def test_the_unpacked_registry_is_verified(tmp_path: Path) -> None:
 def test_a_changed_registry_is_downloaded_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     downloads = list[Path]()
 
-    def download(_: str, folder: Path) -> None:
-        downloads.append(folder)
-        folder.mkdir(exist_ok=True)
-        (folder / "app.jar").write_text("app")
+    def download(_: str, partial: Path) -> Path:
+        downloads.append(partial)
+        (partial / "app").mkdir()
+        (partial / "app/app.jar").write_text("app")
+        return partial / "app"
 
-    app = machine.cache.parent / "app"
-    download("", app)
+    app = download("", machine.cache.parent)
     monkeypatch.setattr(registry, "_UNPACKED_SHA256", registry._checksum(app))
     monkeypatch.setattr(registry, "_download", download)
     folder = registry._unpacked_app("java")
     assert registry._unpacked_app("java") == folder
-    assert downloads[1:] == [folder]
+    assert downloads[1:] == [Path(f"{folder}.partial")]
     (folder / "app.jar").write_text("planted")
     registry._unpacked_app("java")
-    assert downloads[1:] == [folder, folder]
+    assert downloads[1:] == [Path(f"{folder}.partial")] * 2
     machine.cache.chmod(0o777)
     with pytest.raises(EmbeddedKafkaError, match="other users can write to it"):
         registry._unpacked_app("java")
