@@ -6,8 +6,9 @@ Files are read for each new client, on its machine, so that a rotated password o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeyStoreError, MissingOptionError
 from kafka_sql.kafka.config import sasl
@@ -24,8 +25,6 @@ from kafka_sql.stores.store import (
     trusted_certificates,
     trusted_certificates_of_pem,
 )
-
-T = TypeVar("T")
 
 TRUST_STORE, TRUST_STORE_PASSWORD, TRUST_PEM = (
     "ssl.truststore.location",
@@ -54,6 +53,13 @@ _STS_ENDPOINT: Final = re.compile(r"sts_endpoint\s*=\s*([^,\s]*)")  # AWS's serv
 JAVA_STORE_OPTIONS: Final = frozenset(
     {TRUST_STORE, TRUST_STORE_PASSWORD, TRUST_PEM, KEY_STORE, KEY_STORE_PASSWORD, KEY_PEM, CHAIN_PEM, JAAS}
 )
+
+_PASSWORDS: Final = {  # of the parts of a store
+    (TRUST_STORE, StorePart.PASSWORD): TRUST_STORE_PASSWORD,
+    (KEY_STORE, StorePart.PASSWORD): KEY_STORE_PASSWORD,
+    (KEY_STORE, StorePart.KEY_PASSWORD): KEY_PASSWORD,
+    (KEY_PEM, StorePart.KEY_PASSWORD): KEY_PASSWORD,
+}
 
 
 def check_stores(config: Mapping[str, str]) -> None:
@@ -130,49 +136,40 @@ def _check_allowed(option: str, path: str) -> None:
 
 def _read_trusted_certificates(settings: Mapping[str, str]) -> str | None:
     if settings.get(TRUST_PEM):
-        return _translate_store_errors(TRUST_PEM, "", {}, lambda: trusted_certificates_of_pem(settings[TRUST_PEM]))
+        with _store_errors(TRUST_PEM):
+            return trusted_certificates_of_pem(settings[TRUST_PEM])
     if settings.get(TRUST_STORE):
-        path, data = settings[TRUST_STORE], _read_file(TRUST_STORE, settings[TRUST_STORE])
-        options = {StorePart.PASSWORD: TRUST_STORE_PASSWORD}
-        return _translate_store_errors(
-            TRUST_STORE, path, options, lambda: trusted_certificates(data, settings.get(TRUST_STORE_PASSWORD))
-        )
+        with _store_errors(TRUST_STORE, settings[TRUST_STORE]):
+            data = allow_lists.read_allowed(settings[TRUST_STORE])
+            return trusted_certificates(data, settings.get(TRUST_STORE_PASSWORD))
     return None
 
 
 def _read_client_identity(settings: Mapping[str, str]) -> Identity | None:
     password = settings.get(KEY_PASSWORD)
     if settings.get(KEY_PEM):
-        options = {StorePart.KEY_PASSWORD: KEY_PASSWORD}
-        return _translate_store_errors(
-            KEY_PEM, "", options, lambda: identity_of_pem(settings[KEY_PEM], settings[CHAIN_PEM], password)
-        )
+        with _store_errors(KEY_PEM):
+            return identity_of_pem(settings[KEY_PEM], settings[CHAIN_PEM], password)
     if settings.get(KEY_STORE):
-        path, data = settings[KEY_STORE], _read_file(KEY_STORE, settings[KEY_STORE])
-        options = {StorePart.PASSWORD: KEY_STORE_PASSWORD, StorePart.KEY_PASSWORD: KEY_PASSWORD}
-        return _translate_store_errors(
-            KEY_STORE, path, options, lambda: read_identity(data, settings.get(KEY_STORE_PASSWORD), password)
-        )
+        with _store_errors(KEY_STORE, settings[KEY_STORE]):
+            data = allow_lists.read_allowed(settings[KEY_STORE])
+            return read_identity(data, settings.get(KEY_STORE_PASSWORD), password)
     return None
 
 
-def _read_file(option: str, path: str) -> bytes:
+@contextmanager
+def _store_errors(option: str, path: str = "") -> Iterator[None]:
+    where = f": file '{mask_user_info(path)}'" if path else ""
     try:
-        return allow_lists.read_allowed(path)
+        yield
     except OSError as e:
         raise KeyStoreError(
-            f"Option 'properties.{option}': file '{mask_user_info(path)}' cannot be read on this machine: "
-            f"{e.strerror}. The driver and all executors need the file.",
+            f"Option 'properties.{option}'{where} cannot be read on this machine: {e.strerror}. The driver and all "
+            "executors need the file.",
             option=f"properties.{option}",
         ) from None
-
-
-def _translate_store_errors(option: str, path: str, options: Mapping[StorePart, str], read: Callable[[], T]) -> T:
-    try:
-        return read()
     except UnreadableStore as e:
-        where = f": file '{mask_user_info(path)}'" if path else ""
-        related = options.get(e.part, option)
+        related = _PASSWORDS.get((option, e.part), option)
         advice = f" Check option 'properties.{related}'." if related != option else ""
         raise KeyStoreError(
             f"Option 'properties.{option}'{where}: {e}.{advice}", option=f"properties.{option}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,8 +19,8 @@ from kafka_sql.kafka.config.librdkafka_properties import find_rejected
 from kafka_sql.kafka.config.properties import OWN_TIMEOUTS, connect_timeout, resolve_config
 from kafka_sql.kafka.config.token_providers import PROVIDER, is_provider_setting
 from kafka_sql.kafka.librdkafka.connection_failures import PERSISTENT_SECONDS_IN_USE, AuthFailures, auth_error
-from kafka_sql.kafka.librdkafka.message_masking import mask_message
 from kafka_sql.kafka.protocol.token_cache import get_valid_token
+from kafka_sql.options.secret_references import mask_secrets
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _LIBRDKAFKA_LOG = logging.getLogger("kafka_sql.librdkafka")
@@ -33,6 +34,25 @@ _CREATION_FAILED: Final = "Failed to create "
 Client = TypeVar("Client", Producer, Consumer, AdminClient)
 Mask = Callable[[str], str]
 _PRINCIPAL = "kafka_sql"  # librdkafka requires a name, and does not send it
+_TOKEN_FAILURE: Final = re.compile(
+    r'((?:SASL OAUTHBEARER token|(?:OIDC|JWT) token from "[^"]*"): )(.*?)( \(-?\d+\))?\Z', re.DOTALL
+)
+# messages of librdkafka and libcurl
+_CLIENT_MESSAGES: Final = re.compile(
+    r"""(?:Failed to connect to |Could(?:n't| not) (?:connect|resolve) |(?:Connection|Operation|Resolving) timed out"""
+    r"""|Timeout was reached|SSL |SSL: |OpenSSL |TLS |Recv failure: |Send failure: |Empty reply from server"""
+    r"""|Server did not provide an error string|Expected (?:JSON |token as )|Failed to (?:decode|parse) (?:JSON|JWT) """
+    r"""|Must supply an unexpired token: )[\w .,:;()'"/\[\]*=-]{0,300}"""
+)
+# RFC 6749, section 5.2
+_OAUTH_ERRORS: Final = (
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unauthorized_client",
+    "unsupported_grant_type",
+    "invalid_scope",
+)
 
 
 @dataclass
@@ -190,3 +210,21 @@ def add_token_callback(
         return token.value, token.expires_at, _PRINCIPAL, {name: value for name, _, value in pairs}
 
     return {**{k: v for k, v in settings.items() if not is_provider_setting(k)}, "oauth_cb": callback}
+
+
+def mask_message(text: str, config: Mapping[str, str], settings: Mapping[str, str]) -> str:
+    """Return a message of librdkafka as it may be shown: without secrets, and without responses of token endpoints.
+
+    librdkafka quotes the response of a token endpoint that rejects a request. The author of a statement can name any
+    URL as the endpoint, even that of an internal service, and could read its responses in the errors.
+    """
+    return mask_secrets(_TOKEN_FAILURE.sub(_hide_response, text), config, settings)
+
+
+def _hide_response(failure: re.Match[str]) -> str:
+    start, response, status = failure[1], failure[2], failure[3] or ""
+    if _CLIENT_MESSAGES.fullmatch(response):
+        return failure[0]
+    code = next((code for code in _OAUTH_ERRORS if f'"{code}"' in response), None)
+    reason = f"the endpoint returned the error {code}" if code else "the endpoint returned an invalid response"
+    return f"{start}{reason}{status}"

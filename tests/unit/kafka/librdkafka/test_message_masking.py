@@ -15,8 +15,7 @@ from confluent_kafka import Producer
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
-from kafka_sql.kafka.librdkafka.client import open_client
-from kafka_sql.kafka.librdkafka.message_masking import mask_message
+from kafka_sql.kafka.librdkafka.client import mask_message, open_client
 from kafka_sql.kafka.protocol.oauth import fetch_token
 
 EVENT = "Failed to acquire SASL OAUTHBEARER token: "
