@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.jobs.registry.job_registry import session_jobs
+from kafka_sql.sql.jobs.registry import session_jobs
 from tests.topics import Topics
 
 NONE = "(no rows)"

@@ -12,7 +12,7 @@ from pyspark.util import InheritableThread
 from kafka_sql.cli.interrupts import handle_signals, next_event
 from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.errors.spark_errors import error_message
-from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, Job, session_jobs
+from kafka_sql.sql.jobs.registry import FAILED, RUNNING, Job, session_jobs
 
 _TICK_SECONDS = 1.0  # between two progress updates
 

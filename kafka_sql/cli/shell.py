@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from kafka_sql.cli import script
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.running_jobs import report_failure, stop_jobs
-from kafka_sql.sql.jobs.registry.job_registry import FAILED, RUNNING, session_jobs
+from kafka_sql.sql.jobs.registry import FAILED, RUNNING, session_jobs
 from kafka_sql.sql.recognize.splitter import split
 from kafka_sql.version import VERSION
 

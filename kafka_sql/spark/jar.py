@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_sql.spark.internal import Internal, JavaClass
+from kafka_sql.spark.jvm import JavaException
 
 JAR: Final = Path(__file__).with_name("kafka-sql.jar")
 PACKAGE: Final = "io.github.kafkasql"
@@ -76,11 +77,9 @@ def driver_class_loader(context: Any) -> Any:
 
 def load_class(loader: Any, name: str) -> Any:
     """Return a class; None if the loader does not have it."""
-    from py4j.protocol import Py4JJavaError
-
     try:
         return loader.loadClass(name)
-    except Py4JJavaError:
+    except JavaException:
         return None
 
 

@@ -76,9 +76,6 @@ def read_operator(plan: JavaObject, definitions: Mapping[int, JavaObject] = Mapp
 
     Args:
         definitions: the plans of common table expressions (WITH) by their ids.
-
-    Raises:
-        UnsupportedSqlError: Spark cannot describe it.
     """
     known: dict[int, Operator] = {}
     for id, definition in definitions.items():

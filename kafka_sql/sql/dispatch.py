@@ -12,8 +12,7 @@ from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
 from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.plan.insert import plan_insert
-from kafka_sql.sql.jobs.registry import show_jobs
-from kafka_sql.sql.jobs.registry.job_registry import stop_job
+from kafka_sql.sql.jobs.registry import show_jobs, show_jobs_extended, stop_job
 from kafka_sql.sql.jobs.run import run_job
 from kafka_sql.sql.jobs.targets.file_sink import refresh_streamed_tables
 from kafka_sql.sql.recognize import statement_types as st
@@ -76,7 +75,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql
         case st.ShowViews():
             return show.show_views(tables, text, spark_sql)
         case st.ShowJobs(extended):
-            return show_jobs.show_extended(spark) if extended else show_jobs.show(spark)
+            return show_jobs_extended(spark) if extended else show_jobs(spark)
         case st.StopJob():
             return stop_job(spark, statement)
         case st.FlinkStatement():

@@ -22,7 +22,7 @@ from kafka_sql.sql.jobs.checks.check_job import check_exactly_once, check_job
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch import start as micro_batch
 from kafka_sql.sql.jobs.real_time import start as real_time
-from kafka_sql.sql.jobs.registry.job_registry import FAILED, FINISHED, Job
+from kafka_sql.sql.jobs.registry import FAILED, FINISHED, Job
 from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows
 from kafka_sql.sql.jobs.targets import builtin_sinks
 

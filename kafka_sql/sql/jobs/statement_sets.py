@@ -25,7 +25,7 @@ from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 from kafka_sql.sql.jobs.checks.check_job import check_job
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.plan.insert import plan_insert
-from kafka_sql.sql.jobs.registry.job_registry import Job
+from kafka_sql.sql.jobs.registry import Job
 from kafka_sql.sql.jobs.run import job_ids, start_job, write_batch
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
@@ -121,9 +121,6 @@ def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
     INSERTs share a read if they only filter and compute rows of one table, if their sinks can write a micro-batch
     again without duplicates or are at-least-once anyway, and if they have no checkpoints of their own, from which they
     would resume.
-
-    Raises:
-        CheckpointError: an INSERT that cannot share a read did so when the set ran before.
     """
     if is_connect(spark):
         return list(plans)

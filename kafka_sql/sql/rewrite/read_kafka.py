@@ -1,4 +1,7 @@
-"""Create the temporary tables that calls of ``read_kafka(...)`` read. They have the options of the calls."""
+"""Parse the calls of ``read_kafka(name => value, ...)``, and create the temporary tables that they read.
+
+The arguments have the names of Databricks' function and of WITH; docs/read-kafka.md lists them.
+"""
 
 from __future__ import annotations
 

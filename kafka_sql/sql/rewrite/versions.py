@@ -78,12 +78,6 @@ def stream_versions(tables: Tables, entry: CatalogTable, time: Sequence[str]) ->
     """Return the query that reads a table as a stream and marks it for a join with its versions.
 
     ``changelog.temporal_joins`` finds the mark in the query's plan.
-
-    Args:
-        time: the parts of the time's name, a column of the left table.
-
-    Raises:
-        UnsupportedSqlError: the table has no primary key or no watermark.
     """
     _check_is_versioned(entry)
     return _mark_stream(stream_query(tables, entry), time, (), "")

@@ -14,7 +14,7 @@ from kafka_sql.cli import running_jobs as module
 from kafka_sql.cli.running_jobs import job_progress, wait_for_jobs
 from kafka_sql.cli.screen import Screen
 from kafka_sql.errors import TopicNotFoundError
-from kafka_sql.sql.jobs.registry.job_registry import Job
+from kafka_sql.sql.jobs.registry import Job
 
 
 class Query:

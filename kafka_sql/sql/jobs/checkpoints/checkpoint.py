@@ -53,11 +53,7 @@ class Checkpoint:
     """
 
     def __init__(self, spark: SparkSession, location: str, sink: str) -> None:
-        """Find the file system. Does not access it.
-
-        Raises:
-            InvalidOptionError: the file system does not exist.
-        """
+        """Find the file system. Does not access it."""
         self.location, self._sink = mask_user_info(location), sink
         with self._access():
             self._folder = Folder(spark, location)
@@ -124,11 +120,7 @@ class Checkpoint:
 
 
 def parse_fingerprint(text: str, file: str, sink: str) -> Json:
-    """Return a fingerprint that was stored as JSON.
-
-    Raises:
-        CheckpointError: the text is damaged, or of a later version.
-    """
+    """Return a fingerprint that was stored as JSON."""
     try:
         fingerprint = json.loads(text)
         version = int(fingerprint["version"])

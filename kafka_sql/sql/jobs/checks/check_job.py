@@ -28,7 +28,7 @@ from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, make_fingerprint
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_operations
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.real_time.source import describe_tables, without_decoders
-from kafka_sql.sql.jobs.registry.job_registry import session_jobs
+from kafka_sql.sql.jobs.registry import session_jobs
 from kafka_sql.sql.jobs.targets.file_sink import check_file_sink
 from kafka_sql.sql.jobs.targets.spark_table import Sink, SparkTable
 
@@ -135,10 +135,6 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
 
     Args:
         resumes: whether the query continues from a checkpoint, so that the startup mode does not apply.
-
-    Raises:
-        BrokerError: a cluster does not respond, a topic does not exist, a start offset cannot be resolved, or the user
-            may not read.
     """
     for definition in {source.provider: source.definition for source in sources}.values():
         if definition.is_builtin:
@@ -153,13 +149,7 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
 
 
 def check_target(entry: CatalogTable, rows: DataFrame) -> None:
-    """Check that rows can be written to a table. Its topics are created if 'sink.topic.create' is true.
-
-    Raises:
-        BrokerError: the cluster does not respond, a topic does not exist or differs from its declaration, or the user
-            may not write.
-        SchemaError, InvalidOptionError: see ``check_sink``.
-    """
+    """Check that rows can be written to a table. Its topics are created if 'sink.topic.create' is true."""
     definition = entry.definition
     if definition.is_builtin:
         return

@@ -81,7 +81,13 @@ _OPERATOR_DESCRIPTIONS: Final = OPERATOR_NAMES | {"Filter": "a filter (HAVING or
 
 
 def check_update_mode(plan: Operator, table: str) -> None:
-    """Check that an updating query overwrites each row that it has written, as long as its result changes."""
+    """Check over Spark Connect that an updating query overwrites each row that it has written.
+
+    In update mode, a micro-batch returns the result rows that it changed. A row that leaves the result, because a
+    filter no longer accepts it, is not returned: its last version would stay in the table forever. A classic session
+    rewrites the plan of such a query (``changelog``), but a client of Spark Connect only sees the names of its
+    operators.
+    """
     for operator in _operators_over_aggregates(plan):
         if operator.name not in _KEEPS_ROWS:
             name = _OPERATOR_DESCRIPTIONS.get(operator.name, f"the operator {operator.name}")

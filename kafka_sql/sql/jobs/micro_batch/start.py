@@ -23,7 +23,7 @@ from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, explain_unsupported
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
-from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
+from kafka_sql.sql.jobs.registry import Job, register_job
 from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows, write_directly
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors

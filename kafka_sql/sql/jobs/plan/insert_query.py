@@ -61,11 +61,7 @@ _READS_CURRENT_ROWS: Final = frozenset({"PythonTable", "JDBCTable"})
 
 
 def prepare_static_sides(spark: SparkSession, rewrite: QueryRewrite, query: DataFrame, sink: str) -> None:
-    """Let each micro-batch of the query read its static tables again.
-
-    Raises:
-        UnsupportedSqlError: a table would stay as it was when the query started.
-    """
+    """Let each micro-batch of the query read its static tables again."""
     if (obstacle := install_refresh_strategy(spark)) is not None:
         if rewrite.static_tables:
             raise _not_refreshed_error(sink, rewrite.static_tables[0].definition.name, *obstacle)

@@ -138,11 +138,7 @@ _PYTHON_SOURCE: Final = "PythonTable"  # the class of the tables of Python data 
 
 
 def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
-    """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once.
-
-    Raises:
-        UnsupportedSqlError: Spark does not support a join, or an operator of a table, in real-time mode.
-    """
+    """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once."""
     operators = list(read_plan(rows).walk())
     if not any(operator.name in ("Distinct", "Join") for operator in operators):
         return rows

@@ -35,7 +35,7 @@ from kafka_sql.spark.streaming_queries import add_listener
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.real_time.checks import check_handler_classes
-from kafka_sql.sql.jobs.registry.job_registry import Job, register_job
+from kafka_sql.sql.jobs.registry import Job, register_job
 from kafka_sql.sql.jobs.start_settings import write_directly
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -47,11 +47,7 @@ DEFAULT_BATCH_DURATION: Final = 5 * 60_000  # milliseconds, Spark's default
 
 
 def start(spark: SparkSession, plan: JobPlan) -> Job:
-    """Start a query that was checked.
-
-    Raises:
-        UnsupportedOptionError: a property has no equivalent.
-    """
+    """Start a query that was checked."""
     entry = plan.sink
     assert isinstance(entry, CatalogTable)
     definition, interval = entry.definition, settings.read(spark, settings.CHECKPOINT_INTERVAL)

@@ -32,9 +32,6 @@ def start_append(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
 
     Spark's file sink, Delta Lake and Iceberg write each micro-batch once. An append per micro-batch is repeated if the
     driver fails between the append and the commit of the batch.
-
-    Raises:
-        AnalysisException: Spark does not support the query in this output mode.
     """
     match table.sink:
         case Sink.FILES:

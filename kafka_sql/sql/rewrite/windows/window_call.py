@@ -46,12 +46,7 @@ class WindowCall:
 
 
 def find_window_calls(query: QueryText) -> list[WindowCall]:
-    """Return the calls of window table-valued functions, in text order.
-
-    Raises:
-        SqlSyntaxError: a call has wrong arguments.
-        StatementError, UnsupportedSqlError: a duration is invalid.
-    """
+    """Return the calls of window table-valued functions, in text order."""
     calls: list[WindowCall] = []
     for index, token in enumerate(query.tokens):
         if token.upper in _PARAMETERS and query.word(index + 1) == "(":
@@ -130,11 +125,7 @@ def _check_complete(query: QueryText, call: range, names: Container[str]) -> Non
 
 
 def make_call(query: QueryText, call: WindowCall, parts: Mapping[str, range]) -> WindowCall:
-    """Return a call with its durations.
-
-    Raises:
-        StatementError, UnsupportedSqlError: a duration is invalid, or Flink would reject the durations.
-    """
+    """Return a call with its durations."""
     function = call.function
     durations = {name: _parse_duration(query, part, function, name) for name, part in parts.items()}
     offset = durations.pop("OFFSET", 0)

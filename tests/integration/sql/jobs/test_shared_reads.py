@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.sql.jobs.registry.job_registry import records_counted
+from kafka_sql.sql.jobs.registry import records_counted
 from tests.lakehouse_targets import forget_last_commit
 from tests.topics import Topics
 

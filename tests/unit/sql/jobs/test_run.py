@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from kafka_sql.sql.jobs import run
-from kafka_sql.sql.jobs.registry.job_registry import FAILED
+from kafka_sql.sql.jobs.registry import FAILED
 
 
 def test_a_failure_after_the_start_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from confluent_kafka.admin import OffsetSpec
 from pyspark.errors import StreamingQueryException
 
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
-from kafka_sql.sql.jobs.registry.job_registry import session_jobs
+from kafka_sql.sql.jobs.registry import session_jobs
 from tests.batch_read import define_table, delete_records, transaction
 from tests.topics import Topics
 

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql.jobs.registry.job_registry import records_counted
+from kafka_sql.sql.jobs.registry import records_counted
 from tests.lakehouse_targets import forget_last_commit
 from tests.topics import Topics
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.sql.jobs.registry.job_registry import session_jobs
+from kafka_sql.sql.jobs.registry import session_jobs
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

@@ -14,7 +14,7 @@ import pytest
 from kafka_sql.cli.running_jobs import wait_for_jobs
 from kafka_sql.cli.screen import Screen
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
-from kafka_sql.sql.jobs.registry import job_registry as jobs
+from kafka_sql.sql.jobs import registry as jobs
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

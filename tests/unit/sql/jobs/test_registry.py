@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
-from kafka_sql.sql.jobs.registry import job_registry
-from kafka_sql.sql.jobs.registry.job_registry import register_job, session_jobs, stop_job
+from kafka_sql.sql.jobs.registry import job_registry, register_job, session_jobs, stop_job
 from kafka_sql.sql.recognize.statement_types import StopJob
 from tests.unit.sql.jobs.fake_session import Query, Session
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.sql.jobs.registry import show_jobs
-from kafka_sql.sql.jobs.registry.job_registry import register_job
+from kafka_sql.sql.jobs import registry
+from kafka_sql.sql.jobs.registry import register_job
 from tests.unit.sql.jobs.fake_session import Query, Session
 
 ID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -21,9 +21,9 @@ LIMIT = {"spark.sql.streaming.numRecentProgressUpdates": "3"}
 def classic_session(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
     """Make the session a classic one, and return the records that its tasks have counted."""
     counted: dict[tuple[str, str], int] = {}
-    monkeypatch.setattr(show_jobs, "is_connect", lambda spark: False)
-    monkeypatch.setattr(show_jobs, "query_bytes_in", lambda query, batch: None)
-    monkeypatch.setattr("kafka_sql.sql.jobs.registry.job_registry.records_by_client", lambda spark, id: counted)
+    monkeypatch.setattr(registry, "is_connect", lambda spark: False)
+    monkeypatch.setattr(registry, "query_bytes_in", lambda query, batch: None)
+    monkeypatch.setattr("kafka_sql.sql.jobs.registry.records_by_client", lambda spark, id: counted)
     return counted
 
 
@@ -48,17 +48,17 @@ def test_show_jobs_is_a_short_summary() -> None:
     query = Query(ID, name="copy")
     register_job(spark, query).started = time.time() - 3725.5  # type: ignore[arg-type]
     query.recentProgress = [report(0, 5, end=5, latest=9), report(1, 2, end=7, latest=10)]
-    (row,) = show_jobs.show(spark)
+    (row,) = registry.show_jobs(spark)
     assert row == {"id": "01234567", "job name": "copy", "status": "RUNNING", "age": "1h 2m", "rows": 7, "lag": 3}
     query.isActive = False
-    (row,) = show_jobs.show(spark)
+    (row,) = registry.show_jobs(spark)
     assert (row["status"], row["rows"], row["lag"]) == ("FINISHED", 7, None)
 
 
 def test_a_job_without_a_report() -> None:
     spark: Any = Session(**LIMIT)
     register_job(spark, Query(ID))  # type: ignore[arg-type]
-    (row,) = show_jobs.show(spark)
+    (row,) = registry.show_jobs(spark)
     assert (row["job name"], row["rows"], row["lag"]) == (None, None, None)
 
 
@@ -71,9 +71,9 @@ def test_rows_of_a_long_running_job_are_those_that_its_tasks_counted(
     register_job(spark, query)  # type: ignore[arg-type]
     query.recentProgress = [report(n, 5) for n in (7, 8, 9)]
     classic_session["default.t", "direct"] = 152
-    assert show_jobs.show(spark)[0]["rows"] == 52  # type: ignore[index]
+    assert registry.show_jobs(spark)[0]["rows"] == 52  # type: ignore[index]
     classic_session["default.t", "direct"] = 110  # tasks count the records of Kafka tables only
-    assert show_jobs.show(spark)[0]["rows"] is None  # type: ignore[index]
+    assert registry.show_jobs(spark)[0]["rows"] is None  # type: ignore[index]
 
 
 def test_failed_jobs_show_the_first_line_of_their_error() -> None:
@@ -81,7 +81,7 @@ def test_failed_jobs_show_the_first_line_of_their_error() -> None:
     query = Query(ID, name="copy")
     register_job(spark, query)  # type: ignore[arg-type]
     query.isActive, query.failure = False, ValueError("boom\n at somewhere")  # type: ignore[assignment]
-    (row,) = show_jobs.show_extended(spark)
+    (row,) = registry.show_jobs_extended(spark)
     assert (row["job id"], row["job name"], row["status"], row["last error"]) == (
         ID,
         "copy",
@@ -104,4 +104,4 @@ def test_failed_jobs_show_the_first_line_of_their_error() -> None:
     ],
 )
 def test_ages_have_two_units(seconds: float, age: str) -> None:
-    assert show_jobs._format_age(seconds) == age
+    assert registry._format_age(seconds) == age

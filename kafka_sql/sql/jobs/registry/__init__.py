@@ -1,1 +1,0 @@
-"""The jobs of a session: SHOW JOBS, STOP JOB."""
