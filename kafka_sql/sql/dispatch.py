@@ -56,7 +56,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql
             return ddl.drop(spark, tables, statement, text, spark_sql)
         case st.CreateView():
             return spark_sql(spark_objects.create_view(tables, statement, text))
-        case st.DropDatabase(name):
+        case st.DropDatabase(name):  # and then in Spark
             spark_objects.drop_kafka_tables(tables, name)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
@@ -80,9 +80,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql
             return stop_job(spark, statement)
         case st.FlinkStatement():
             raise unsupported_flink_statement(statement)
-        case st.AlterTable(name) | st.Describe(name) | st.ShowColumns(name) | st.ShowCreate(name):
-            return _execute_for_table(spark, tables, statement, name, text, spark_sql)
-        case st.ShowCreateView(name) | st.DropTemporaryView(name) | st.UnsupportedStatement(_, name):
+        case st.TableStatement(name) | st.UnsupportedStatement(_, name):
             return _execute_for_table(spark, tables, statement, name, text, spark_sql)
     return spark_sql(text)
 

@@ -13,6 +13,13 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class TableStatement(Statement):
+    """A statement about one table, view or database."""
+
+    name: tuple[str, ...]  # its parts as written
+
+
+@dataclass(frozen=True)
 class CreateTable(Statement):
     """``CREATE [OR REPLACE] [TEMPORARY] TABLE ... WITH (...) [LIKE base | AS query]``.
 
@@ -26,45 +33,38 @@ class CreateTable(Statement):
 
 
 @dataclass(frozen=True)
-class AlterTable(Statement):
+class AlterTable(TableStatement):
     """``ALTER TABLE [IF EXISTS] name ...``. For a Kafka table, the grammar package parses the text."""
 
-    name: tuple[str, ...]
     if_exists: bool = False
     clause_start: int = field(default=0, compare=False)  # offset of the text after the name
     is_flink_syntax: bool = field(default=False, compare=False)  # the clause exists in Flink's grammar only
 
 
 @dataclass(frozen=True)
-class DropTable(Statement):
+class DropTable(TableStatement):
     """``DROP [TEMPORARY] TABLE [IF EXISTS] name``."""
 
-    name: tuple[str, ...]
     if_exists: bool = False
     temporary: bool = False
 
 
-@dataclass(frozen=True)
-class DropDatabase(Statement):
+class DropDatabase(TableStatement):
     """``DROP DATABASE | SCHEMA [IF EXISTS] name CASCADE``; without CASCADE it is Spark's."""
 
-    name: tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class CreateView(Statement):
+class CreateView(TableStatement):
     """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS."""
 
-    name: tuple[str, ...]
     temporary: bool = False  # whether only this session sees the view
     keeps_tables: bool = False  # whether the view can never replace or hide a table (IF NOT EXISTS or GLOBAL)
 
 
 @dataclass(frozen=True)
-class Describe(Statement):
+class Describe(TableStatement):
     """``DESCRIBE | DESC [TABLE] [EXTENDED | FORMATTED] name``."""
 
-    name: tuple[str, ...]
     extended: bool = False
 
 
@@ -84,26 +84,19 @@ class ShowViews(Statement):
 
 
 @dataclass(frozen=True)
-class ShowColumns(Statement):
+class ShowColumns(TableStatement):
     """``SHOW COLUMNS FROM | IN name [[NOT] LIKE 'pattern']``."""
 
-    name: tuple[str, ...]
     like: str | None = None
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class ShowCreate(Statement):
+class ShowCreate(TableStatement):
     """``SHOW CREATE TABLE name``."""
 
-    name: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class ShowCreateView(Statement):
+class ShowCreateView(TableStatement):
     """``SHOW CREATE VIEW name``."""
-
-    name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -120,18 +113,14 @@ class UseCatalog(Statement):
     name: str
 
 
-@dataclass(frozen=True)
-class UseDatabase(Statement):
+class UseDatabase(TableStatement):
     """``USE [catalog.]database``, for Flink's ``default_catalog`` and ``default_database``."""
 
-    name: tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class DropTemporaryView(Statement):
+class DropTemporaryView(TableStatement):
     """``DROP TEMPORARY VIEW [IF EXISTS] name``."""
 
-    name: tuple[str, ...]
     if_exists: bool = False
 
 

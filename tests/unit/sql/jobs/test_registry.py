@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
-from kafka_sql.sql.jobs.registry import job_registry, register_job, session_jobs, stop_job
+from kafka_sql.sql.jobs import registry
+from kafka_sql.sql.jobs.registry import register_job, session_jobs, stop_job
 from kafka_sql.sql.recognize.statement_types import StopJob
 from tests.unit.sql.jobs.fake_session import Query, Session
 
 
 @pytest.fixture(autouse=True)
 def no_spark_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_registry, "empty_dataframe", lambda spark: [])
+    monkeypatch.setattr(registry, "empty_dataframe", lambda spark: [])
 
 
 def register(spark: Any, query: Any) -> Any:
@@ -54,7 +55,7 @@ def test_only_the_last_ended_jobs_are_kept() -> None:
         query.isActive = False
         register(spark, query)
     jobs = [job.id for job in session_jobs(spark)]  # type: ignore[arg-type]
-    assert len(jobs) == job_registry.MAX_ENDED_JOBS + 1
+    assert len(jobs) == registry.MAX_ENDED_JOBS + 1
     assert jobs[0] == "running"
     assert jobs[-1] == "149"
 
