@@ -82,24 +82,21 @@ class FileCatalogStore:
 
     def write(self, name: TableName, statement: str) -> None:
         """Write a table's statement; the caller holds the lock."""
+        temporary = self.path / f".{os.getpid()}.tmp"
         try:
-            self._replace(name, statement)
-            self.statements[name] = statement
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(statement)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self._path_of_table(name))
+            self._sync_folder()
         except OSError as e:
             raise CatalogFolderError(
                 f"Catalog folder '{self.path}': table '{'.'.join(name)}' cannot be written: {e.strerror}.",
                 folder=str(self.path),
                 table=".".join(name),
             ) from e
-
-    def _replace(self, name: TableName, statement: str) -> None:
-        temporary = self.path / f".{os.getpid()}.tmp"
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(statement)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self._path_of_table(name))
-        self._sync_folder()
+        self.statements[name] = statement
 
     def remove(self, name: TableName) -> None:
         """Remove a table's statement; the caller holds the lock."""

@@ -153,9 +153,11 @@ def _add_or_modify(base: nodes.Declaration, change: nodes.AddOrModify) -> nodes.
             column = replace(column, comment=old.comment)
         _place_column(columns, column, old, position)
     if change.keys:
-        _check_key(base, change.is_modify)
+        names = [f"primary key constraint [`{'`, `'.join(key.columns)}`]" for key in base.keys]
+        _check_existing(next(iter(names), None), "primary key constraint", change.is_modify)
     if change.watermarks:
-        _check_watermark(base, change.is_modify)
+        names = [f"watermark strategy `{watermark.column}` AS {watermark.text}" for watermark in base.watermarks]
+        _check_existing(next(iter(names), None), "watermark", change.is_modify)
     return replace(
         base,
         columns=columns,
@@ -196,23 +198,10 @@ def _place_column(
     columns.insert(0 if position == nodes.FIRST else names.index(position) + 1, column)
 
 
-def _check_key(base: nodes.Declaration, is_modify: bool) -> None:
-    if is_modify and not base.keys:
-        raise SchemaError("The base table does not define any primary key constraint. You might want to add a new one.")
-    if not is_modify and base.keys:
-        names = "`, `".join(base.keys[0].columns)
+def _check_existing(existing: str | None, what: str, is_modify: bool) -> None:
+    if is_modify and existing is None:
+        raise SchemaError(f"The base table does not define any {what}. You might want to add a new one.")
+    if not is_modify and existing is not None:
         raise SchemaError(
-            f"The base table has already defined the primary key constraint [`{names}`]. You might "
-            "want to drop it before adding a new one."
-        )
-
-
-def _check_watermark(base: nodes.Declaration, is_modify: bool) -> None:
-    if is_modify and not base.watermarks:
-        raise SchemaError("The base table does not define any watermark. You might want to add a new one.")
-    if not is_modify and base.watermarks:
-        watermark = base.watermarks[0]
-        raise SchemaError(
-            f"The base table has already defined the watermark strategy `{watermark.column}` AS "
-            f"{watermark.text}. You might want to drop it before adding a new one."
+            f"The base table has already defined the {existing}. You might want to drop it before adding a new one."
         )
