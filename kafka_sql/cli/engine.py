@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException
@@ -27,51 +26,22 @@ _CHUNK_ROWS: Final = 10_000  # rows per transfer from the JVM, or that are print
 _POLL_SECONDS: Final = 0.5  # between two checks for new rows of a continuous query
 
 
-class Engine(ABC):
-    """What differs between classic and Spark Connect sessions."""
+class Classic:
+    """Prints the batches of a stream as this process receives them; Spark removes its temporary checkpoint."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    @abstractmethod
     def tag(self, tag: str) -> None:
         """Tag all requests of this thread to Spark, from now on until it ends."""
-
-    @abstractmethod
-    def cancel(self, tag: str) -> None:
-        """Cancel the requests with a tag."""
-
-    @abstractmethod
-    def count_tasks(self, tag: str) -> tuple[int, int]:
-        """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
-
-    @abstractmethod
-    def collect_rows(self, frame: DataFrame) -> Iterator[Rows]:
-        """Run a query and yield its rows in chunks, with the values as the texts that spark-sql prints."""
-
-    @abstractmethod
-    def start_stream(self, frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:
-        """Start a continuous query that passes its rows to ``emit``."""
-
-    @abstractmethod
-    def wait_for_end(self, query: StreamingQuery, emit: Callable[[Rows], None]) -> None:
-        """Wait until a query of ``start_stream`` ends."""
-
-
-def engine_for(spark: SparkSession) -> Engine:
-    return Classic(spark) if is_classic(spark) else Connect(spark)
-
-
-class Classic(Engine):
-    """Prints the batches of a stream as this process receives them; Spark removes its temporary checkpoint."""
-
-    def tag(self, tag: str) -> None:
         self._spark.sparkContext.addJobTag(tag)
 
     def cancel(self, tag: str) -> None:
+        """Cancel the requests with a tag."""
         self._spark.sparkContext.cancelJobsWithTag(tag)
 
     def count_tasks(self, tag: str) -> tuple[int, int]:
+        """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
         tracker = self._spark.sparkContext.statusTracker()
         completed = total = 0
         for job_id in jobs_with_tag(self._spark, tag).intersection(tracker.getActiveJobsIds()):
@@ -82,6 +52,7 @@ class Classic(Engine):
         return completed, total
 
     def collect_rows(self, frame: DataFrame) -> Iterator[Rows]:
+        """Run a query and yield its rows in chunks, with the values as the texts that spark-sql prints."""
         # as ``frame.collect()``: the JVM holds the result, up to spark.driver.maxResultSize
         texts = text_columns(frame)
         types = [field.dataType for field in texts.schema]
@@ -97,6 +68,8 @@ class Classic(Engine):
             yield [values[row : row + len(types)] for row in range(0, len(values), len(types))]
 
     def start_stream(self, frame: DataFrame, emit: Callable[[Rows], None]) -> StreamingQuery:
+        """Start a continuous query that passes its rows to ``emit``."""
+
         def print_batch(rows: DataFrame, _: int) -> None:
             for chunk in self.collect_rows(rows):
                 emit(chunk)
@@ -105,6 +78,7 @@ class Classic(Engine):
         return _start(frame, lambda mode: writer.outputMode(mode).start())
 
     def wait_for_end(self, query: StreamingQuery, emit: Callable[[Rows], None]) -> None:
+        """Wait until a query of ``start_stream`` ends."""
         query.awaitTermination()
 
 
@@ -114,14 +88,14 @@ def _mark(column: Column, type: DataType) -> Column:
     return F.coalesce(F.concat(F.lit("+"), text), F.lit("-"))
 
 
-class Connect(Engine):
-    """Writes a stream to a table in the server's memory, whose new rows are printed.
+class Connect:
+    """Has the methods of ``Classic``. Writes a stream to a table in the server's memory, whose new rows are printed.
 
     With ``foreachBatch`` instead, the function would run on the server and print there.
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        super().__init__(spark)
+        self._spark = spark
         self._stages: list[Any] = []  # the running ones, as last reported by the server
 
     def tag(self, tag: str) -> None:
@@ -160,6 +134,13 @@ class Connect(Engine):
                 emit(chunk)
                 printed_rows += len(chunk)
         self._spark.catalog.dropTempView(query.name)
+
+
+Engine: TypeAlias = Classic | Connect
+
+
+def engine_for(spark: SparkSession) -> Engine:
+    return Classic(spark) if is_classic(spark) else Connect(spark)
 
 
 def _start(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
