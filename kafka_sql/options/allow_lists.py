@@ -87,14 +87,6 @@ def is_allowed_url(url: str) -> bool:
     return entries is None or url.rstrip("/") in (entry.rstrip("/") for entry in entries)
 
 
-class PathNotAllowedError(OSError):
-    """A file that is not in an allowed folder."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.strerror = f"not in the folders that {PATHS} allows"
-
-
 def resolve_allowed(path: str | os.PathLike[str]) -> Path:
     """Return the path of an option's file. If folders are restricted, links and ``..`` are resolved.
 
@@ -102,7 +94,7 @@ def resolve_allowed(path: str | os.PathLike[str]) -> Path:
         path: may start with ``~``.
 
     Raises:
-        PathNotAllowedError: the path is not in an allowed folder, whether or not the file exists.
+        PermissionError: the path is not in an allowed folder, whether or not the file exists.
         FileNotFoundError: the name is not a valid file name.
     """
     name = os.fspath(path)
@@ -114,7 +106,7 @@ def resolve_allowed(path: str | os.PathLike[str]) -> Path:
         return expanded
     real = Path(os.path.realpath(expanded))
     if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders):
-        raise PathNotAllowedError
+        raise PermissionError(13, f"not in the folders that {PATHS} allows")
     return real
 
 
