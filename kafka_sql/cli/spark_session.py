@@ -60,7 +60,10 @@ def create_session(arguments: Arguments) -> SparkSession:
     disable_error_loggers()
     logging.getLogger(_JOBS_LOGGER).disabled = True
     if arguments.remote is not None:
-        spark = _connect(arguments)
+        builder = SparkSession.builder.remote(arguments.remote)
+        for key, value in arguments.conf.items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
     else:
         use_archive()
         on_interrupt = signal.getsignal(signal.SIGINT)
@@ -77,13 +80,6 @@ def create_session(arguments: Arguments) -> SparkSession:
     if arguments.database is not None:
         spark.sql(f"USE {qualified_name(arguments.database.split('.'))}")
     return spark
-
-
-def _connect(arguments: Arguments) -> SparkSession:
-    builder = SparkSession.builder.remote(arguments.remote or "")
-    for key, value in arguments.conf.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.cli.options import option_context, suggestions
+from kafka_sql.cli.completion import option_context, suggestions
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options.connector import KAFKA_OPTIONS, STARTUP_MODE
 
