@@ -217,7 +217,7 @@ def compare_confluent(batch: pa.RecordBatch) -> list[FormatComparison]:
     payloads = encoder.encode(batch)
     schema = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
     reader, writer = AvroReader(resolve_schemas(schema, schema, SCHEMA), HEADER_SIZE), AvroWriter(SCHEMA, schema)
-    framed = writer.write(batch, encode_header(7))
+    framed = writer.encode(batch, encode_header(7))
     rows_ = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
 
     def read() -> list[pa.Array]:
@@ -231,7 +231,10 @@ def compare_confluent(batch: pa.RecordBatch) -> list[FormatComparison]:
     return [
         FormatComparison("avro-confluent read", read, "avro", lambda: decoder.decode(payloads)),
         FormatComparison(
-            "avro-confluent write", lambda: writer.write(batch, encode_header(7)), "avro", lambda: encoder.encode(batch)
+            "avro-confluent write",
+            lambda: writer.encode(batch, encode_header(7)),
+            "avro",
+            lambda: encoder.encode(batch),
         ),
     ]
 
@@ -242,7 +245,7 @@ def compare_protobuf(batch: pa.RecordBatch) -> list[FormatComparison]:
     message: Any = message_factory.GetMessageClass(descriptor)
     reader = MessageReader(SCHEMA, descriptor, read_defaults=False, ignore_errors=False)
     writer = MessageWriter(SCHEMA, descriptor)
-    payloads = writer.write(batch)
+    payloads = writer.encode(batch)
     data, offsets = bytes_and_offsets(payloads)
     starts, rows_ = offsets.astype("int64"), np.arange(len(payloads))
     texts = payloads.to_pylist()
@@ -264,7 +267,7 @@ def compare_protobuf(batch: pa.RecordBatch) -> list[FormatComparison]:
         FormatComparison(
             "protobuf read", lambda: reader.read(data, starts[:-1], starts[1:], rows_), "google.protobuf", read
         ),
-        FormatComparison("protobuf write", lambda: writer.write(batch), "google.protobuf", write),
+        FormatComparison("protobuf write", lambda: writer.encode(batch), "google.protobuf", write),
     ]
 
 

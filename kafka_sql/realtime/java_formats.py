@@ -90,17 +90,16 @@ def create_decoder(java: JavaPayload, errors: Any) -> Any:
             schema = table_schema(java.schema, AVRO_CONFLUENT_OPTIONS, payload.options)
             return formats.avro.AvroConfluentDecoder(types, schema, _served_name(java), errors)
         case "protobuf":
-            files, name = _message(java)
-            return formats.protobuf.ProtobufDecoder(types, files, name, _protobuf_options(java, protobuf), errors)
-    options = _protobuf_options(java, protobuf_confluent)
-    return formats.protobuf.ProtobufConfluentDecoder(types, _served_name(java), options, errors)
+            return formats.protobuf.ProtobufDecoder(types, *_message(java), *_protobuf_flags(java, protobuf), errors)
+    flags = _protobuf_flags(java, protobuf_confluent)
+    return formats.protobuf.ProtobufConfluentDecoder(types, _served_name(java), *flags, errors)
 
 
 def create_encoder(java: JavaPayload) -> Any:
     """Return the encoder: a PayloadEncoder. A schema is registered."""
     payload, formats, types, precisions = java.payload, java.formats, java.java_types, java.java_precisions
     registered = payload.create_encoder(java.table_schema)  # checks the columns and the options
-    text, indexes = registered.text if isinstance(registered, WireFormatEncoder) else "", b""
+    text = registered.text if isinstance(registered, WireFormatEncoder) else ""
     match payload.format.identifier:
         case "json" | "json-confluent":
             encoder = formats.json.JsonEncoder(types, precisions, _json_options(java))
@@ -114,11 +113,11 @@ def create_encoder(java: JavaPayload) -> Any:
             null_literal = payload.options[protobuf.WRITE_NULL_STRING_LITERAL]
             encoder = formats.protobuf.ProtobufEncoder(types, precisions, *_message(java), null_literal)
         case _:
-            files, name, indexes = _registered_message(java, text)
             null_literal = payload.options[protobuf_confluent.WRITE_NULL_STRING_LITERAL]
-            encoder = formats.protobuf.ProtobufEncoder(types, precisions, files, name, null_literal)
+            message = _registered_message(java, text)
+            encoder = formats.protobuf.ProtobufEncoder(types, precisions, *message, null_literal)
     if isinstance(registered, WireFormatEncoder):
-        return formats.confluent.WireFormatEncoder(types, bytearray(registered.header() + indexes), encoder)
+        return formats.confluent.WireFormatEncoder(types, bytearray(registered.header()), encoder)
     return encoder
 
 
@@ -152,9 +151,9 @@ def _avro_schema(java: JavaPayload) -> str:
     return derive_schema(java.schema, java.payload.options[LEGACY_TIMESTAMPS])
 
 
-def _protobuf_options(java: JavaPayload, keys: Any) -> Any:
+def _protobuf_flags(java: JavaPayload, keys: Any) -> tuple[bool, bool]:
     options = java.payload.options
-    return java.formats.protobuf.ProtobufOptions(options[keys.READ_DEFAULT_VALUES], options[keys.IGNORE_PARSE_ERRORS])
+    return options[keys.READ_DEFAULT_VALUES], options[keys.IGNORE_PARSE_ERRORS]
 
 
 def _message(java: JavaPayload) -> tuple[bytearray, str]:
@@ -165,14 +164,13 @@ def _message(java: JavaPayload) -> tuple[bytearray, str]:
     return bytearray(message_files(message)), message.full_name
 
 
-def _registered_message(java: JavaPayload, text: str) -> tuple[bytearray, str, bytes]:
-    """Return the files and the name of a schema's message, and the encoded indexes, which follow the header."""
+def _registered_message(java: JavaPayload, text: str) -> tuple[bytearray, str]:
+    """Return the files and the name of a schema's message."""
     from kafka_sql.formats.protobuf.descriptors import message_files
-    from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
     from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
 
     message = select_message(RegisteredSchema(0, text), java.payload.options.get(protobuf_confluent.MESSAGE))
-    return bytearray(message_files(message)), message.full_name, encode_indexes(message)
+    return bytearray(message_files(message)), message.full_name
 
 
 def _raw_options(java: JavaPayload) -> Any:

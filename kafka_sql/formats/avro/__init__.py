@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro.options import AVRO_OPTIONS, BINARY, ENCODING
+from kafka_sql.formats.avro.options import AVRO_OPTIONS, ENCODING, JSON, LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.schema import parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.avro.decoder import AvroDecoder
+    from kafka_sql.formats.avro.decoder import AvroReader
     from kafka_sql.formats.avro.json_encoding import AvroJsonDecoder
+    from kafka_sql.formats.avro.resolution import resolve_schemas
 
-    return (AvroDecoder if options[ENCODING] == BINARY else AvroJsonDecoder)(schema, options)
+    avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
+    if options[ENCODING] == JSON:
+        return AvroJsonDecoder(schema, avro)
+    return AvroReader(resolve_schemas(avro, avro, schema))
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro.encoder import AvroEncoder
+    from kafka_sql.formats.avro.encoder import AvroWriter
     from kafka_sql.formats.avro.json_encoding import AvroJsonEncoder
 
-    return (AvroEncoder if options[ENCODING] == BINARY else AvroJsonEncoder)(schema, options)
+    avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
+    return AvroJsonEncoder(avro) if options[ENCODING] == JSON else AvroWriter(schema, avro)
 
 
 AVRO = Format("avro", AVRO_OPTIONS, _decoder, _encoder)

@@ -11,15 +11,10 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.avro.decode_kernels import DETAIL, OPERATION, REASON, Batch, decode_rows
 from kafka_sql.formats.avro.decode_plan import AvroDecodePlan
-from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.resolution import resolve_schemas
-from kafka_sql.formats.avro.schema import parse_schema
-from kafka_sql.formats.avro.schema_from_table import derive_schema
-from kafka_sql.formats.columnar.binary_reader import Bytes, Indices, hex_excerpt, pass_addresses, read_payloads
+from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt, pass_addresses
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
-from kafka_sql.options import Options
+from kafka_sql.formats.format import ErrorSink, report_or_raise
 
 _REASONS: Final = {
     opcodes.TRUNCATED: "the payload ends before the value does",
@@ -34,28 +29,8 @@ _REASONS: Final = {
 }
 
 
-class AvroDecoder:
-    """Decodes payloads that were written with the schema derived from the table; skips null payloads."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: Avro has no type for a column.
-        """
-        avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
-        self._reader = AvroReader(resolve_schemas(avro, avro, schema))
-
-    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads.
-
-        Raises:
-            DecodeError: a payload is malformed, and there is no ``errors``.
-        """
-        return read_payloads(self._reader, payloads, errors)
-
-
-class AvroReader:
-    """Decodes records of one writer's schema. Remembers how much capacity the columns needed.
+class AvroReader(BinaryReader):
+    """Decodes payloads that are records of one writer's schema. Remembers how much capacity the columns needed.
 
     Attributes:
         plan: the operations that decode a record.

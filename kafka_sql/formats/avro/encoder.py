@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,74 +11,15 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.avro import encode_kernels
-from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.schema import AvroType, parse_schema
-from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.avro.schema import AvroType
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.columnar.binary_reader import pass_addresses
-from kafka_sql.options import Options
+from kafka_sql.formats.columnar.encode_plan import EncodePlan, Steps
 
 _FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative
 _FROM_NANOS: Final = {"millis": -1_000_000, "micros": -1000}
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_VALUE_SIZE: Final = 22  # bytes, with the union branch, without the content of strings
-
-
-class AvroEncoder:
-    """Encodes rows with the schema derived from the table."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: Avro has no type for a column.
-        """
-        self._writer = AvroWriter(schema, parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS])))
-
-    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row.
-
-        Raises:
-            EncodeError: a value does not fit the schema.
-        """
-        return self._writer.write(batch)
-
-
-@dataclass
-class _Input:
-    """How to find an array in a batch.
-
-    Attributes:
-        steps: the column's index, then per step a child's index, "keys", "items" or "values".
-        path: the path of the column, for errors.
-        symbols: of an enum.
-    """
-
-    steps: tuple[Any, ...]
-    path: str
-    symbols: tuple[str, ...] = ()
-
-
-@dataclass
-class _EncodePlan:
-    """The operations that encode a row.
-
-    Attributes:
-        operations: rows of OPERATION_CELLS.
-        paths: the path of the column, per operation.
-        inputs: the arrays that operations read.
-        max_depth: the deepest nesting of arrays in arrays.
-    """
-
-    operations: list[list[int]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    inputs: list[_Input] = field(default_factory=list)
-    max_depth: int = 0
-
-    def emit(self, path: str, opcode: int, input_: int, depth: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-        """Add an operation; return its number."""
-        self.operations.append([opcode, input_, depth, a, b, c])
-        self.paths.append(path)
-        return len(self.operations) - 1
 
 
 class AvroWriter:
@@ -93,7 +33,8 @@ class AvroWriter:
         Raises:
             SchemaError: the Avro schema does not match the columns.
         """
-        self._plan = _EncodePlan()
+        self._plan = EncodePlan(encode_kernels.OPERATION_CELLS)
+        self._symbols: dict[int, tuple[str, tuple[str, ...]]] = {}  # path and symbols of an enum, by input
         record = avro.find_record() or avro
         if record.type_name != "record" or len(record.fields) != len(schema):
             raise SchemaError(
@@ -101,24 +42,58 @@ class AvroWriter:
             )
         self._prefix = bytes([2 * avro.items.index(record)]) if avro.type_name == "union" else b""
         for index, (column, avro_field) in enumerate(zip(schema, record.fields, strict=True)):
-            _emit_value(self._plan, column, avro_field.type, (index,), 0, column.name)
+            self._emit_value(column, avro_field.type, (index,), 0, column.name)
         self._plan.emit("", encode_kernels.END, 0, 0)
         self._operations = np.array(self._plan.operations, np.int64)
 
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+    def _emit_value(self, column: pa.Field, avro: AvroType, steps: Steps, depth: int, path: str) -> None:
+        """Emit the operations of a column or of a type inside it."""
+        plan, arrow_type = self._plan, column.type
+        input_ = plan.add_input(steps)
+        non_null_type, null_branch, branch = _split_union(avro, path)
+        union = plan.emit(path, encode_kernels.UNION, input_, depth, null_branch, branch)
+        if (
+            pt.is_struct(arrow_type)
+            and non_null_type.type_name == "record"
+            and len(non_null_type.fields) == arrow_type.num_fields
+        ):
+            for index, (child, avro_field) in enumerate(zip(arrow_type, non_null_type.fields, strict=True)):
+                self._emit_value(child, avro_field.type, (*steps, index), depth, f"{path}.{child.name}")
+        elif (pt.is_list(arrow_type) and non_null_type.type_name == "array") or (
+            pt.is_map(arrow_type) and non_null_type.type_name == "map"
+        ):
+            plan.max_depth = max(plan.max_depth, depth + 1)
+            start, element = plan.emit(path, encode_kernels.ARRAY, input_, depth), non_null_type.element
+            if pt.is_map(arrow_type):
+                self._emit_value(arrow_type.key_field, AvroType("string"), (*steps, "keys"), depth + 1, path)
+                self._emit_value(arrow_type.item_field, element, (*steps, "items"), depth + 1, f"{path}[]")
+            else:
+                self._emit_value(arrow_type.value_field, element, (*steps, "values"), depth + 1, f"{path}[]")
+            plan.emit(path, encode_kernels.NEXT, input_, depth + 1, start + 1)
+            plan.operations[start][encode_kernels.C] = len(plan.operations)
+        else:
+            opcode, operand = _scalar_operation(arrow_type, non_null_type, path)
+            if non_null_type.type_name == "enum":
+                self._symbols[input_] = path, non_null_type.symbols
+            plan.emit(path, opcode, input_, depth, operand)
+        plan.operations[union][encode_kernels.C] = len(plan.operations)
+
+    def encode(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
         """Return one payload per row, each with ``header`` before it.
 
         Raises:
             EncodeError: a value does not fit the schema.
         """
         count, prefix = batch.num_rows, np.frombuffer(header + self._prefix, np.uint8)
-        arrays = [_find_array(batch, input_) for input_ in self._plan.inputs]
+        arrays = self._plan.find_arrays(batch.columns)
+        for input_, (path, symbols) in self._symbols.items():
+            arrays[input_] = _symbol_numbers(arrays[input_], path, symbols)
         size = count * (len(prefix) + 1) + sum(_MAX_VALUE_SIZE * len(array) + data_size(array) for array in arrays)
         if size > _MAX_BYTES:
             if count < 2:
                 raise EncodeError(f"A row of more than {_MAX_BYTES} bytes cannot be encoded as Avro.")
             middle = count // 2
-            return pa.concat_arrays([self.write(batch[:middle], header), self.write(batch[middle:], header)])
+            return pa.concat_arrays([self.encode(batch[:middle], header), self.encode(batch[middle:], header)])
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int32)
         positions, ends = np.zeros((2, self._plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
@@ -142,46 +117,6 @@ class AvroWriter:
             return null_error(path)
         size = self._plan.operations[operation][encode_kernels.A]
         return EncodeError(f"Field '{path}': the Avro schema expects a fixed of {size} bytes.", field=path)
-
-
-def _emit_value(
-    plan: _EncodePlan, column: pa.Field, avro: AvroType, steps: tuple[Any, ...], depth: int, path: str
-) -> None:
-    """Emit the operations of a column or of a type inside it.
-
-    Args:
-        steps: as in ``_Input``.
-        path: the column's path, for errors.
-    """
-    arrow_type, input_ = column.type, len(plan.inputs)
-    plan.inputs.append(_Input(steps, path))
-    non_null_type, null_branch, branch = _split_union(avro, path)
-    union = plan.emit(path, encode_kernels.UNION, input_, depth, null_branch, branch)
-    if (
-        pt.is_struct(arrow_type)
-        and non_null_type.type_name == "record"
-        and len(non_null_type.fields) == arrow_type.num_fields
-    ):
-        for index, (child, avro_field) in enumerate(zip(arrow_type, non_null_type.fields, strict=True)):
-            _emit_value(plan, child, avro_field.type, (*steps, index), depth, f"{path}.{child.name}")
-    elif (pt.is_list(arrow_type) and non_null_type.type_name == "array") or (
-        pt.is_map(arrow_type) and non_null_type.type_name == "map"
-    ):
-        plan.max_depth = max(plan.max_depth, depth + 1)
-        start = plan.emit(path, encode_kernels.ARRAY, input_, depth)
-        if pt.is_map(arrow_type):
-            _emit_value(plan, arrow_type.key_field, AvroType("string"), (*steps, "keys"), depth + 1, path)
-            _emit_value(plan, arrow_type.item_field, non_null_type.element, (*steps, "items"), depth + 1, f"{path}[]")
-        else:
-            _emit_value(plan, arrow_type.value_field, non_null_type.element, (*steps, "values"), depth + 1, f"{path}[]")
-        plan.emit(path, encode_kernels.NEXT, input_, depth + 1, start + 1)
-        plan.operations[start][encode_kernels.C] = len(plan.operations)
-    else:
-        opcode, operand = _scalar_operation(arrow_type, non_null_type, path)
-        if non_null_type.type_name == "enum":
-            plan.inputs[input_] = _Input(steps, path, non_null_type.symbols)
-        plan.emit(path, opcode, input_, depth, operand)
-    plan.operations[union][encode_kernels.C] = len(plan.operations)
 
 
 def _split_union(avro: AvroType, path: str) -> tuple[AvroType, int, int]:
@@ -240,26 +175,18 @@ def write_factor(avro: AvroType, arrow_type: pa.DataType) -> int:
     return _FROM_NANOS.get(unit, -1_000_000) if pt.is_time(arrow_type) else _FROM_MICROS.get(unit, -1000)
 
 
-def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
-    """Return an input's array, with 32-bit offsets; an enum as the indices of its symbols.
+def _symbol_numbers(array: pa.Array, path: str, symbols: tuple[str, ...]) -> pa.Int32Array:
+    """Return the numbers of an enum's symbols.
 
     Raises:
         EncodeError: a value is not a symbol of the enum.
     """
-    array: pa.Array = batch.column(input_.steps[0])
-    for step in input_.steps[1:]:
-        array = getattr(array, step) if isinstance(step, str) else array.field(step)
-    if pt.is_large_string(array.type) or pt.is_large_binary(array.type):
-        array = array.cast(pa.string() if pt.is_large_string(array.type) else pa.binary())
-    if input_.symbols:
-        codes = pc.index_in(array, pa.array(input_.symbols))
-        if codes.null_count > array.null_count:
-            unknown_symbol = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
-            symbols = ", ".join(input_.symbols)
-            raise EncodeError(
-                f"Field '{input_.path}': '{unknown_symbol}' is not a symbol of the Avro enum. The "
-                f"symbols are: {symbols}.",
-                field=input_.path,
-            )
-        return codes
-    return array
+    numbers = pc.index_in(array, pa.array(symbols))
+    if numbers.null_count > array.null_count:
+        unknown_symbol = array.filter(pc.and_(numbers.is_null(), array.is_valid()))[0].as_py()
+        raise EncodeError(
+            f"Field '{path}': '{unknown_symbol}' is not a symbol of the Avro enum. The symbols are: "
+            f"{', '.join(symbols)}.",
+            field=path,
+        )
+    return numbers

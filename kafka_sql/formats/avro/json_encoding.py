@@ -14,14 +14,11 @@ import pyarrow.types as pt
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro.encoder import null_error, write_factor
 from kafka_sql.formats.avro.logical_types import read_factor
-from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.schema import AvroType, parse_schema
-from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.avro.schema import AvroType
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java import jackson
 from kafka_sql.formats.java.jackson import Integral, Number
 from kafka_sql.formats.java.text import double_text, quote
-from kafka_sql.options import Options
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -31,15 +28,10 @@ _NANOS_PER_DAY: Final = 86_400_000_000_000
 
 
 class AvroJsonDecoder:
-    """Decodes payloads in the JSON encoding of the schema derived from the table; skips null payloads."""
+    """Decodes payloads in the JSON encoding of a record whose fields are the columns; skips null payloads."""
 
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: Avro has no type for a column.
-        """
+    def __init__(self, schema: pa.Schema, avro: AvroType) -> None:
         self._schema = schema
-        avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
         self._convert = _converter(avro, pa.struct(list(schema)), "")
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
@@ -63,14 +55,10 @@ class AvroJsonDecoder:
 
 
 class AvroJsonEncoder:
-    """Encodes rows in the JSON encoding of the schema derived from the table."""
+    """Encodes rows in the JSON encoding of a record whose fields are the columns."""
 
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: Avro has no type for a column.
-        """
-        self._avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
+    def __init__(self, avro: AvroType) -> None:
+        self._avro = avro
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """Return one payload per row.

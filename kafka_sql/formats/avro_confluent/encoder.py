@@ -24,4 +24,4 @@ def create_encoder(
         SchemaError: the Avro schema does not match the columns.
         OptionError: the registry's settings are invalid.
     """
-    return WireFormatEncoder(AvroWriter(schema, parse_schema(text)), text, registry_options, options)
+    return WireFormatEncoder(AvroWriter(schema, parse_schema(text)).encode, text, registry_options, options)

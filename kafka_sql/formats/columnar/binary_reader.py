@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from abc import ABC, abstractmethod
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,10 @@ T = TypeVar("T")
 _EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
 
 
-class BinaryReader(Protocol):
-    """Decodes messages of one schema."""
+class BinaryReader(ABC):
+    """Decodes payloads that are messages of one schema; skips null payloads."""
 
+    @abstractmethod
     def read(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink = None
     ) -> tuple[list[pa.Array], Indices]:
@@ -37,23 +39,21 @@ class BinaryReader(Protocol):
         Raises:
             DecodeError: a message is malformed, and there is no ``errors``.
         """
-        ...
 
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
+        """Decode a buffer of payloads.
 
-def read_payloads(reader: BinaryReader, payloads: pa.BinaryArray, errors: ErrorSink) -> Decoded:
-    """Decode payloads that are messages; skip null payloads.
-
-    Raises:
-        DecodeError: the reader raised it.
-    """
-    present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-    data, offsets = bytes_and_offsets(payloads)
-    bounds = offsets.astype(np.int64)
-    starts, ends = bounds[:-1], bounds[1:]
-    if len(present) < len(payloads):
-        starts, ends = starts[present], ends[present]
-    columns, rows = reader.read(data, starts, ends, present, errors)
-    return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
+        Raises:
+            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
+        """
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        data, offsets = bytes_and_offsets(payloads)
+        bounds = offsets.astype(np.int64)
+        starts, ends = bounds[:-1], bounds[1:]
+        if len(present) < len(payloads):
+            starts, ends = starts[present], ends[present]
+        columns, rows = self.read(data, starts, ends, present, errors)
+        return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
 
 def pass_addresses(batch_type: type[T], **values: Any) -> T:

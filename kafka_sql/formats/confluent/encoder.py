@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -12,17 +13,8 @@ from kafka_sql.formats.confluent.options import RegistryOptions, registry_settin
 from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.options import Options
 
-
-class PayloadWriter(Protocol):
-    """Encodes payloads of one schema."""
-
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """Return one payload per row, each with ``header`` before it.
-
-        Raises:
-            EncodeError: a value does not fit the schema.
-        """
-        ...
+# Returns a payload per row, each after a header. Raises EncodeError if a value does not fit the schema.
+Encode: TypeAlias = Callable[[pa.RecordBatch, bytes], pa.BinaryArray]
 
 
 class WireFormatEncoder:
@@ -32,10 +24,13 @@ class WireFormatEncoder:
         text: the schema.
     """
 
-    def __init__(self, writer: PayloadWriter, text: str, registry_options: RegistryOptions, options: Options) -> None:
+    def __init__(
+        self, encode: Encode, text: str, registry_options: RegistryOptions, options: Options, indexes: bytes = b""
+    ) -> None:
         """
         Args:
             text: the schema.
+            indexes: what follows the schema's id in the header.
 
         Raises:
             MissingOptionError: there is no subject.
@@ -48,7 +43,7 @@ class WireFormatEncoder:
                 f"exactly one topic. {registry_options.subject.doc}",
                 option=registry_options.subject.key,
             )
-        self._writer, self._subject, self.text = writer, subject, text
+        self._encode, self._subject, self.text, self._indexes = encode, subject, text, indexes
         settings = registry_settings(registry_options, options)
         self._registry = cached_registry(settings)
         self._schema_id = self._registry.register if settings.register else self._registry.look_up_id
@@ -62,7 +57,7 @@ class WireFormatEncoder:
         """
         if not batch.num_rows:
             return pa.array([], pa.binary())
-        return self._writer.write(batch, self.header())
+        return self._encode(batch, self.header())
 
     def header(self) -> bytes:
         """Return what precedes each payload, after registering the schema.
@@ -70,7 +65,7 @@ class WireFormatEncoder:
         Raises:
             SchemaRegistryError: the registry rejects the schema, or is unavailable.
         """
-        return encode_header(self._schema_id(self._subject, self.text))
+        return encode_header(self._schema_id(self._subject, self.text)) + self._indexes
 
     def check_compatible(self) -> str:
         """Check that the registry would accept the schema, without registering it; return a sentence that says so.

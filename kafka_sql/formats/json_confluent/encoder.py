@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.formats.confluent.encoder import WireFormatEncoder
+from kafka_sql.formats.confluent.encoder import Encode, WireFormatEncoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import to_json_options
 from kafka_sql.formats.json_confluent.options import REGISTRY, RENAMED_JSON_OPTIONS
@@ -21,19 +21,11 @@ def create_encoder(schema: pa.Schema, options: Options) -> WireFormatEncoder:
         SchemaError: JSON cannot represent a column, or the schema in the options does not match the columns.
         OptionError: the registry's settings are invalid.
     """
-    return WireFormatEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
+    write = create_writer(schema, options)
+    return WireFormatEncoder(write, table_schema(schema, REGISTRY, options), REGISTRY, options)
 
 
-class JsonWriter:
-    """Encodes rows as JSON objects."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        self._encoder = JsonEncoder(schema, to_json_options(RENAMED_JSON_OPTIONS, options))
-
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """Return one payload per row, each with ``header`` before it.
-
-        Raises:
-            EncodeError: JSON cannot represent a date or timestamp.
-        """
-        return pc.binary_join_element_wise(header, self._encoder.encode(batch), b"")
+def create_writer(schema: pa.Schema, options: Options) -> Encode:
+    """Return a function that encodes rows as JSON objects, each after a header."""
+    encoder = JsonEncoder(schema, to_json_options(RENAMED_JSON_OPTIONS, options))
+    return lambda batch, header: pc.binary_join_element_wise(header, encoder.encode(batch), b"")

@@ -10,20 +10,28 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.formats.format import Decoder, Encoder, Format, InferredSchema
-from kafka_sql.formats.protobuf.options import PROTOBUF_OPTIONS
+from kafka_sql.formats.protobuf.options import (
+    IGNORE_PARSE_ERRORS,
+    PROTOBUF_OPTIONS,
+    READ_DEFAULT_VALUES,
+    WRITE_NULL_STRING_LITERAL,
+)
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.protobuf.decoder import ProtobufDecoder
+    from kafka_sql.formats.protobuf.decoder import ProtobufReader
+    from kafka_sql.formats.protobuf.descriptors import load_message
 
-    return ProtobufDecoder(schema, options)
+    flags = {"read_defaults": options[READ_DEFAULT_VALUES], "ignore_errors": options[IGNORE_PARSE_ERRORS]}
+    return ProtobufReader(schema, load_message(options), **flags)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.protobuf.encoder import ProtobufEncoder
+    from kafka_sql.formats.protobuf.descriptors import load_message
+    from kafka_sql.formats.protobuf.encoder import ProtobufWriter
 
-    return ProtobufEncoder(schema, options)
+    return ProtobufWriter(schema, load_message(options), options[WRITE_NULL_STRING_LITERAL])
 
 
 def _infer(options: Options) -> InferredSchema:

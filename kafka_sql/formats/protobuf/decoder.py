@@ -13,16 +13,13 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.binary_reader import Bytes, Indices, hex_excerpt, pass_addresses, read_payloads
+from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt, pass_addresses
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import ColumnOverflow, Decoded, ErrorSink, report_or_raise
+from kafka_sql.formats.format import ColumnOverflow, ErrorSink, report_or_raise
 from kafka_sql.formats.protobuf import decode_kernels, opcodes
 from kafka_sql.formats.protobuf.decode_plan import plan_decoding
-from kafka_sql.formats.protobuf.descriptors import load_message
-from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES
 from kafka_sql.formats.protobuf.wire_columns import from_wire_columns
-from kafka_sql.options import Options
 
 _REASONS: Final = {
     opcodes.TRUNCATED: "the message ends in the middle of a value",
@@ -33,33 +30,8 @@ _REASONS: Final = {
 }
 
 
-class ProtobufDecoder:
-    """Decodes messages; skips null payloads."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            InvalidOptionError: the descriptor file has no such message.
-            SchemaError: a column has no field, or its type does not match.
-        """
-        self._reader = ProtobufReader(
-            schema,
-            load_message(options),
-            read_defaults=options[READ_DEFAULT_VALUES],
-            ignore_errors=options[IGNORE_PARSE_ERRORS],
-        )
-
-    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer of payloads.
-
-        Raises:
-            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
-        """
-        return read_payloads(self._reader, payloads, errors)
-
-
-class ProtobufReader:
-    """Decodes messages of one type. Remembers how much capacity the columns needed.
+class ProtobufReader(BinaryReader):
+    """Decodes payloads that are messages of one type. Remembers how much capacity the columns needed.
 
     Attributes:
         message: the type.

@@ -21,11 +21,11 @@ OPCODE: Final = 0
 INPUT: Final = 1  # number of the array to read
 DEPTH: Final = 2  # number of arrays around the value; the entry to read is at this index of ``Batch.positions``
 TAG: Final = 3
-VALUE_OPCODE: Final = 4  # of a value, in ``opcodes``
-PRESENCE: Final = 5
+PRESENCE: Final = 4
+TARGET: Final = 5  # number of the operation to jump to, or of the elements' array
+VALUE_OPCODE: Final = 6  # of a value, in ``opcodes``
 # what null is written as in an array or map; for strings, 1 for the literal, and 0 for an empty string
-NULL_BITS: Final = 6
-TARGET: Final = 7  # number of the operation to jump to, or of the elements' array
+NULL_BITS: Final = 7
 OPERATION_CELLS: Final = 8
 _OPERATION_SIZE: Final = 8 * OPERATION_CELLS
 

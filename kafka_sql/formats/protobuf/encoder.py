@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,68 +11,13 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.columnar.binary_reader import pass_addresses
+from kafka_sql.formats.columnar.encode_plan import EncodePlan, Steps
 from kafka_sql.formats.protobuf import encode_kernels, opcodes
-from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
-from kafka_sql.formats.protobuf.options import WRITE_NULL_STRING_LITERAL
 from kafka_sql.formats.protobuf.wire_columns import to_wire_columns
-from kafka_sql.options import Options
-
-Path: TypeAlias = tuple[Any, ...]  # a column's index, then a child's index or "values", per step
 
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_VALUE_SIZE: Final = 22  # bytes, with the tag, without the content of strings
-
-
-class ProtobufEncoder:
-    """Encodes rows as messages."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            InvalidOptionError: the descriptor file has no such message.
-            SchemaError: a column has no field, or its type does not match.
-        """
-        self._writer = ProtobufWriter(schema, load_message(options), options[WRITE_NULL_STRING_LITERAL])
-
-    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """Return one payload per row.
-
-        Raises:
-            EncodeError: a value does not fit the message.
-        """
-        return self._writer.write(batch)
-
-
-@dataclass
-class _EncodePlan:
-    """The operations that encode a row.
-
-    Attributes:
-        operations: rows of OPERATION_CELLS.
-        paths: the path of the column, per operation.
-        inputs: how to find each array that operations read.
-        max_depth: the deepest nesting of messages in messages.
-    """
-
-    operations: list[list[int]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    inputs: list[Path] = field(default_factory=list)
-    max_depth: int = 1
-
-    def add_input(self, path: Path) -> int:
-        """Add an input; return its number."""
-        self.inputs.append(path)
-        return len(self.inputs) - 1
-
-    def emit(
-        self, path: str, opcode: int, input_: int, depth: int, tag: int = 0, value_opcode: int = 0,
-        presence: int = 0, null_bits: int = 0, target: int = 0,
-    ) -> int:  # fmt: skip
-        """Add an operation; return its number."""
-        self.operations.append([opcode, input_, depth, tag, value_opcode, presence, null_bits, target])
-        self.paths.append(path)
-        return len(self.operations) - 1
 
 
 class ProtobufWriter:
@@ -88,12 +32,12 @@ class ProtobufWriter:
             SchemaError: a column has no field, its type does not match, or a required field has no column.
         """
         self._mappings = map_fields(schema, message)
-        self._plan, self._null_literal = _EncodePlan(), null_literal.encode()
+        self._plan, self._null_literal = EncodePlan(encode_kernels.OPERATION_CELLS), null_literal.encode()
         _emit_fields(self._plan, message, [(m, (index,)) for index, m in enumerate(self._mappings)], 0, 1)
         self._plan.emit("", encode_kernels.END, 0, 0)
         self._operations = np.array(self._plan.operations, np.int64)
 
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+    def encode(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
         """Return one payload per row, each with ``header`` before it.
 
         Raises:
@@ -102,7 +46,7 @@ class ProtobufWriter:
         count, plan = batch.num_rows, self._plan
         prefix, literal = np.frombuffer(header, np.uint8), np.frombuffer(self._null_literal, np.uint8)
         columns = to_wire_columns(self._mappings, batch.columns)
-        arrays = [_find_array(columns, path) for path in plan.inputs]
+        arrays = plan.find_arrays(columns)
         size = count * (len(prefix) + 1)
         for array in arrays:
             size += (_MAX_VALUE_SIZE + (len(literal) if array.null_count else 0)) * len(array) + data_size(array)
@@ -110,7 +54,7 @@ class ProtobufWriter:
             if count < 2:
                 raise EncodeError(f"A row of more than {_MAX_BYTES} bytes cannot be encoded as Protobuf.")
             middle = count // 2
-            return pa.concat_arrays([self.write(batch[:middle], header), self.write(batch[middle:], header)])
+            return pa.concat_arrays([self.encode(batch[:middle], header), self.encode(batch[middle:], header)])
         inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int64)
         positions, firsts, message_ends = np.zeros((3, plan.max_depth + 1), np.int64)
         failed_operation = np.zeros(1, np.int64)
@@ -131,7 +75,7 @@ class ProtobufWriter:
 
 
 def _emit_fields(
-    plan: _EncodePlan, message: Descriptor, fields: list[tuple[FieldMapping, Path]], depth: int, message_depth: int
+    plan: EncodePlan, message: Descriptor, fields: list[tuple[FieldMapping, Steps]], depth: int, message_depth: int
 ) -> None:
     """Emit the operations of a message's fields, from the last to the first.
 
@@ -149,9 +93,9 @@ def _emit_fields(
             f"The message {message.full_name} requires the field '{missing[0]}', but the table has no such column.",
             column=missing[0],
         )
-    for mapping, path in sorted(fields, key=lambda pair: -pair[0].descriptor.number):
+    for mapping, steps in sorted(fields, key=lambda pair: -pair[0].descriptor.number):
         emit_field = _emit_repeated if mapping.is_repeated else _emit_single
-        emit_field(plan, mapping, path, depth, message_depth)
+        emit_field(plan, mapping, steps, depth, message_depth)
 
 
 def presence_of(mapping: FieldMapping) -> int:
@@ -163,49 +107,49 @@ def presence_of(mapping: FieldMapping) -> int:
     return encode_kernels.EXPLICIT if descriptor.has_presence else encode_kernels.IMPLICIT
 
 
-def _emit_single(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
-    input_ = plan.add_input(path)
+def _emit_single(plan: EncodePlan, mapping: FieldMapping, steps: Steps, depth: int, message_depth: int) -> None:
+    input_ = plan.add_input(steps)
     if mapping.opcode != opcodes.MESSAGE:
-        tag, presence = _tag(mapping, mapping.wire_type), presence_of(mapping)
-        plan.emit(mapping.path, encode_kernels.FIELD, input_, depth, tag, mapping.opcode, presence, null_bits(mapping))
+        tag, form = _tag(mapping, mapping.wire_type), (mapping.opcode, null_bits(mapping))
+        plan.emit(mapping.path, encode_kernels.FIELD, input_, depth, tag, presence_of(mapping), 0, *form)
         return
-    children = [(child, (*path, index)) for index, child in enumerate(mapping.children)]
+    children = [(child, (*steps, index)) for index, child in enumerate(mapping.children)]
     _emit_message(plan, mapping, input_, children, depth, message_depth, presence_of(mapping))
 
 
 def _emit_message(
-    plan: _EncodePlan,
+    plan: EncodePlan,
     mapping: FieldMapping,
     input_: int,
-    children: list[tuple[FieldMapping, Path]],
+    children: list[tuple[FieldMapping, Steps]],
     depth: int,
     message_depth: int,
     presence: int,
 ) -> None:
     assert mapping.message is not None
     tag = _tag(mapping, opcodes.LEN)
-    enter = plan.emit(mapping.path, encode_kernels.ENTER, input_, depth, tag, presence=presence)
+    enter = plan.emit(mapping.path, encode_kernels.ENTER, input_, depth, tag, presence)
     _emit_fields(plan, mapping.message, children, depth, message_depth + 1)
     plan.emit(mapping.path, encode_kernels.LEAVE, input_, depth, tag)
     plan.operations[enter][encode_kernels.TARGET] = len(plan.operations)
 
 
-def _emit_repeated(plan: _EncodePlan, mapping: FieldMapping, path: Path, depth: int, message_depth: int) -> None:
-    input_, element, element_path = plan.add_input(path), mapping.children[0], (*path, "values")
+def _emit_repeated(plan: EncodePlan, mapping: FieldMapping, steps: Steps, depth: int, message_depth: int) -> None:
+    input_, element, element_steps = plan.add_input(steps), mapping.children[0], (*steps, "values")
     is_map = len(mapping.children) == 2
     if mapping.opcode != opcodes.MESSAGE:
         is_packed = bool(mapping.descriptor.is_packed)
-        elements = plan.add_input(element_path)
+        elements = plan.add_input(element_steps)
         tag = _tag(mapping, opcodes.LEN if is_packed else element.wire_type)
         opcode, bits = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS, null_bits(element)
-        plan.emit(mapping.path, opcode, input_, depth, tag, element.opcode, null_bits=bits, target=elements)
+        plan.emit(mapping.path, opcode, input_, depth, tag, 0, elements, element.opcode, bits)
         return
     start = plan.emit(mapping.path, encode_kernels.LOOP, input_, depth)
-    elements = plan.add_input(element_path)
+    elements = plan.add_input(element_steps)
     fields = mapping.children if is_map else element.children
-    children = [(child, (*element_path, index)) for index, child in enumerate(fields)]
+    children = [(child, (*element_steps, index)) for index, child in enumerate(fields)]
     _emit_message(plan, mapping, elements, children, depth + 1, message_depth, encode_kernels.ALWAYS)
-    plan.emit(mapping.path, encode_kernels.NEXT, elements, depth + 1, target=start + 1)
+    plan.emit(mapping.path, encode_kernels.NEXT, elements, depth + 1, 0, 0, start + 1)
     plan.operations[start][encode_kernels.TARGET] = len(plan.operations)
 
 
@@ -218,10 +162,3 @@ def null_bits(mapping: FieldMapping) -> int:
     if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
         return int(mapping.descriptor.enum_type.values[0].number)
     return int(mapping.descriptor.type == FieldDescriptor.TYPE_STRING)
-
-
-def _find_array(columns: list[pa.Array], path: Path) -> pa.Array:
-    array = columns[path[0]]
-    for step in path[1:]:
-        array = array.values if isinstance(step, str) else array.field(step)
-    return array

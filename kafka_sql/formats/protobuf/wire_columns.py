@@ -190,7 +190,6 @@ def to_wire_columns(mappings: tuple[FieldMapping, ...], arrays: list[pa.Array]) 
 
 
 def _to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
-    arrow_type = mapping.column.type
     if mapping.is_repeated:
         return _to_elements(mapping, array)
     if mapping.opcode in (opcodes.UNSIGNED_32, opcodes.FIXED_4_UNSIGNED, opcodes.UNSIGNED_64, opcodes.FIXED_8_UNSIGNED):
@@ -199,8 +198,6 @@ def _to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
         return _from_json(mapping, array)
     if mapping.descriptor.type == FieldDescriptor.TYPE_ENUM:
         return _to_enum_numbers(mapping, array)
-    if pt.is_large_string(arrow_type) or pt.is_large_binary(arrow_type):
-        return array.cast(pa.string() if pt.is_large_string(arrow_type) else pa.binary())
     if mapping.opcode != opcodes.MESSAGE:
         return array
     if not mapping.is_well_known:

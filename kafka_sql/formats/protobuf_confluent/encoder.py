@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from google.protobuf.descriptor import Descriptor
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
@@ -31,20 +30,5 @@ def create_encoder(schema: pa.Schema, options: Options) -> WireFormatEncoder:
         message = select_message(RegisteredSchema(0, text), options.get(MESSAGE))
     except ValueError as e:
         raise SchemaError(f"The Protobuf schema {source} {e}.") from e
-    return WireFormatEncoder(_IndexedWriter(schema, message, options), text, REGISTRY, options)
-
-
-class _IndexedWriter:
-    """Encodes rows as a message of a schema, with the message's indexes before it."""
-
-    def __init__(self, schema: pa.Schema, message: Descriptor, options: Options) -> None:
-        self._writer = ProtobufWriter(schema, message, options[WRITE_NULL_STRING_LITERAL])
-        self._indexes = encode_indexes(message)
-
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """Return one payload per row, each with ``header`` before it.
-
-        Raises:
-            EncodeError: a value does not fit the message.
-        """
-        return self._writer.write(batch, header + self._indexes)
+    writer = ProtobufWriter(schema, message, options[WRITE_NULL_STRING_LITERAL])
+    return WireFormatEncoder(writer.encode, text, REGISTRY, options, encode_indexes(message))

@@ -50,7 +50,7 @@ def decode_indexes(payload: bytes) -> tuple[tuple[int, ...], int]:
     """Return the indexes at the start of a payload, and how many bytes they take; no indexes if they are malformed."""
     numbers: list[int] = []
     position = bits = shift = 0
-    while position < len(payload) and (not numbers or len(numbers) <= numbers[0]):
+    while position < len(payload) and shift < 70 and (not numbers or len(numbers) <= numbers[0]):
         bits |= (payload[position] & 0x7F) << shift
         shift += 7
         position += 1

@@ -12,7 +12,6 @@ import pytest
 from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
-from kafka_sql.formats.columnar.binary_reader import read_payloads
 from kafka_sql.formats.format import Decoded, ErrorSink
 from tests.unit.formats.growth import assert_all_linear, assert_linear, assert_linear_decoding
 
@@ -104,7 +103,7 @@ class ReaderOf:
         self._reader = AvroReader(resolve_schemas(writer_type, reader, pa.schema(columns)))
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        return read_payloads(self._reader, payloads, errors)
+        return self._reader.decode(payloads, errors)
 
 
 def _reader_type(column: pa.DataType, name: str) -> Any:

@@ -18,7 +18,6 @@ from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
-from kafka_sql.formats.columnar.binary_reader import read_payloads
 from tests.unit.formats.avro.oracle import encode_rows
 
 COLUMN_TYPES: Final = {
@@ -91,7 +90,7 @@ def without_logical_type(avro_type: Any) -> Any:
 
 def read(writer: Any, reader: str, columns: pa.Schema, payload: bytes) -> Any:
     plan = resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(reader), columns)
-    value = read_payloads(AvroReader(plan), pa.array([payload], pa.binary()), None).columns[0].to_pylist()[0]
+    value = AvroReader(plan).decode(pa.array([payload], pa.binary())).columns[0].to_pylist()[0]
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
@@ -166,7 +165,7 @@ def test_defaults_match_fastavro(arrow_type: pa.DataType, avro_type: Any, defaul
     columns = pa.schema([("k", pa.int32()), ("a", arrow_type)])
     plan = resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns)
     payloads = [b"\x02", b"\x04"]
-    arrays = read_payloads(AvroReader(plan), pa.array(payloads, pa.binary()), None).columns
+    arrays = AvroReader(plan).decode(pa.array(payloads, pa.binary())).columns
     for array in arrays:
         array.validate(full=True)
     assert arrays[0].to_pylist() == [1, 2]
@@ -176,7 +175,7 @@ def test_defaults_match_fastavro(arrow_type: pa.DataType, avro_type: Any, defaul
     [payload] = encode_rows(schema, [{"a": value}])
     same_reader = json.dumps(record(avro_type))
     only = resolve_schemas(parse_schema(same_reader), parse_schema(same_reader), pa.schema([("a", arrow_type)]))
-    [expected] = read_payloads(AvroReader(only), pa.array([payload], pa.binary()), None).columns
+    [expected] = AvroReader(only).decode(pa.array([payload], pa.binary())).columns
     assert arrays[1].to_pylist() == expected.to_pylist() * 2
 
 
@@ -238,7 +237,7 @@ def test_a_payload_that_is_null_in_a_union() -> None:
     plan = resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(record("int"))), columns)
     errors: list[DecodeError] = []
     payloads = pa.array([b"\x02\x02", b"\x00", b"\x02\x04"], pa.binary())
-    decoded = read_payloads(AvroReader(plan), payloads, errors)
+    decoded = AvroReader(plan).decode(payloads, errors)
     assert (decoded.columns[0].to_pylist(), decoded.payload_indices.to_pylist()) == ([1, 2], [0, 2])
     assert [str(e).partition(";")[0].partition(": ")[2] for e in errors] == [
         "the payload is null, expected a record with the table's columns as its fields"

@@ -17,7 +17,6 @@ from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import MAX_DEPTH, parse_schema
 from kafka_sql.formats.columnar import capacity
-from kafka_sql.formats.columnar.binary_reader import read_payloads
 from kafka_sql.formats.format import ColumnOverflow
 from tests.unit.formats.avro.oracle import decode_row, encode_rows
 
@@ -47,7 +46,7 @@ def decode(
     writer: Any, payloads: list[bytes], columns: pa.Schema = KEY, reader: Any = None
 ) -> tuple[list[Any], list[DecodeError]]:
     errors: list[DecodeError] = []
-    decoded = read_payloads(AvroReader(plan(writer, columns, reader)), pa.array(payloads, pa.binary()), errors)
+    decoded = AvroReader(plan(writer, columns, reader)).decode(pa.array(payloads, pa.binary()), errors)
     return pa.StructArray.from_arrays(decoded.columns, fields=list(columns)).to_pylist(), errors
 
 
@@ -225,10 +224,10 @@ def test_memory_does_not_depend_on_earlier_payloads() -> None:
     reader = AvroReader(plan(writer, columns, writer))
     large, small = encode_rows(fastavro.parse_schema(writer), [{"v": [1] * 100_000}, {"v": [1]}])
     small_payloads = pa.array([small] * 10_000, pa.binary())
-    read_payloads(reader, pa.array([large], pa.binary()), None)
+    reader.decode(pa.array([large], pa.binary()))
     tracemalloc.start()
     try:
-        read_payloads(reader, small_payloads, None)
+        reader.decode(small_payloads)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

@@ -17,7 +17,6 @@ from kafka_sql.formats.avro.decode_plan import SchemaMismatch
 from kafka_sql.formats.avro.decoder import AvroReader
 from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
-from kafka_sql.formats.columnar.binary_reader import read_payloads
 from tests.hypothesis_examples import examples
 from tests.unit.formats.avro.oracle import decode_row, encode_rows, to_avro_values
 
@@ -137,7 +136,7 @@ def values(draw: st.DrawFn, avro_type: Any) -> Any:
 def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) -> list[Any]:
     """Return rows as Avro's primitive types."""
     resolution = resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns)
-    arrays = read_payloads(AvroReader(resolution), pa.array(payloads, pa.binary()), None).columns
+    arrays = AvroReader(resolution).decode(pa.array(payloads, pa.binary())).columns
     for array in arrays:
         array.validate(full=True)
     return to_avro_values(pa.StructArray.from_arrays(arrays, fields=list(columns)))

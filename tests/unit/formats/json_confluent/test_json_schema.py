@@ -16,7 +16,7 @@ from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
-from kafka_sql.formats.json_confluent.encoder import JsonWriter
+from kafka_sql.formats.json_confluent.encoder import create_writer
 from kafka_sql.formats.json_confluent.schema_from_table import derive_schema
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
@@ -48,7 +48,7 @@ def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.Data
     except DecodeError:
         return  # a repeated name, or a number out of range
     batch = pa.RecordBatch.from_arrays(decoded.columns, schema=schema)
-    written = JsonWriter(schema, options()).write(batch, encode_header(7))
+    written = create_writer(schema, options())(batch, encode_header(7))
     validator = jsonschema.Draft7Validator(json.loads(derive_schema(schema)))
     for payload in written.to_pylist():
         assert payload[:5] == b"\0\0\0\0\x07"

@@ -131,7 +131,7 @@ def test_encoded_rows_match_the_library(name: str) -> None:
                     message.ClearField(field)
         columns = read(READERS[name, False], [message.SerializePartialToString() for message in messages])
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-        payloads = writer.write(batch, b"head").to_pylist()
+        payloads = writer.encode(batch, b"head").to_pylist()
         assert all(p[:4] == b"head" for p in payloads)
         reparsed = [message_class.FromString(p[4:]) for p in payloads]
         # an unknown enum value is written as the enum's first value, as in Flink
@@ -141,5 +141,5 @@ def test_encoded_rows_match_the_library(name: str) -> None:
             row = expected_rows([message], schema, False)
             if "[(" not in repr(row) and row[0].get("doc") is None:
                 assert payload[4:] == message.SerializeToString()
-        sliced = writer.write(batch.slice(count // 2)).to_pylist()
+        sliced = writer.encode(batch.slice(count // 2)).to_pylist()
         assert sliced == [p[4:] for p in payloads[count // 2 :]]

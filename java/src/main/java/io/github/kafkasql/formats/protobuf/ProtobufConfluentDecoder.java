@@ -1,9 +1,11 @@
 package io.github.kafkasql.formats.protobuf;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.CodedInputStream;
 import io.github.kafkasql.formats.ErrorHandling;
 import io.github.kafkasql.formats.Mismatch;
 import io.github.kafkasql.formats.confluent.WireFormatDecoder;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -18,16 +20,22 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
     private static final int MAX_INDEXES_SIZE = 64; // bytes, as in kafka_sql/formats/protobuf_confluent
     private static final Map<String, ProtobufReader> READERS = new ConcurrentHashMap<>();
 
-    private final ProtobufOptions options;
+    private final boolean readsDefaults;
+    private final boolean ignoresErrors;
     private transient Recent recent;
 
     /** The reader of the last record, because the next one usually has the same message. */
     private record Recent(byte[] header, ProtobufReader reader) {}
 
-    /** table: the name under which Python answers requests, see WriterSchemas. */
-    public ProtobufConfluentDecoder(StructType type, String table, ProtobufOptions options, ErrorHandling errors) {
+    /**
+     * table: the name under which Python answers requests, see WriterSchemas. readsDefaults: whether an absent field is
+     * its default, not null.
+     */
+    public ProtobufConfluentDecoder(
+        StructType type, String table, boolean readsDefaults, boolean ignoresErrors, ErrorHandling errors) {
         super(type, table, errors);
-        this.options = options;
+        this.readsDefaults = readsDefaults;
+        this.ignoresErrors = ignoresErrors;
     }
 
     @Override
@@ -38,7 +46,7 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
             int start = findMessage(payload);
             rows.add(reader(payload, start).read(payload, start));
         } catch (Mismatch e) {
-            if (!options.ignoresErrors()) throw e;
+            if (!ignoresErrors) throw e;
         }
     }
 
@@ -55,35 +63,21 @@ public final class ProtobufConfluentDecoder extends WireFormatDecoder<ProtobufRe
     protected ProtobufReader createReader(JsonNode answer) {
         byte[] files = Base64.getDecoder().decode(answer.get("files").textValue());
         return new ProtobufReader(
-            type, ProtobufMessage.load(files, answer.get("message").textValue()), options.readsDefaults());
+            type, ProtobufMessage.load(files, answer.get("message").textValue()), readsDefaults);
     }
 
     /** Returns where the message begins: after the number of its indexes, and the indexes. */
     private static int findMessage(byte[] payload) {
-        int position = endOfNumber(payload, HEADER_SIZE);
-        for (long left = indexCount(payload, position); left > 0; left--) position = endOfNumber(payload, position);
-        return position;
-    }
-
-    private static int endOfNumber(byte[] payload, int position) {
-        while (position < Math.min(payload.length, HEADER_SIZE + MAX_INDEXES_SIZE)) {
-            if (payload[position++] >= 0) return position;
+        int size = Math.min(payload.length - HEADER_SIZE, MAX_INDEXES_SIZE);
+        CodedInputStream in = CodedInputStream.newInstance(payload, HEADER_SIZE, size);
+        try {
+            long left = in.readSInt64();
+            for (; left > 0; left--) in.readSInt64();
+            if (left == 0) return HEADER_SIZE + in.getTotalBytesRead();
+        } catch (IOException e) {
+            // malformed
         }
-        throw malformedIndexes();
-    }
-
-    private static long indexCount(byte[] payload, int end) {
-        long bits = 0;
-        for (int i = end - 1; i >= HEADER_SIZE; i--) {
-            if (bits >>> 56 != 0) throw malformedIndexes();
-            bits = bits << 7 | payload[i] & 0x7F;
-        }
-        if ((bits & 1) != 0) throw malformedIndexes(); // negative
-        return bits >>> 1;
-    }
-
-    private static Mismatch malformedIndexes() {
-        return new Mismatch(
+        throw new Mismatch(
             "Unknown data format: expected the indexes of the message after the schema id", "", false);
     }
 }

@@ -12,29 +12,32 @@ public final class ProtobufDecoder extends PayloadDecoder {
     private final StructType type;
     private final byte[] files;
     private final String messageName;
-    private final ProtobufOptions options;
+    private final boolean readsDefaults;
+    private final boolean ignoresErrors;
     private transient ProtobufReader reader;
 
-    /** files: see ProtobufMessage. */
+    /** files: see ProtobufMessage. readsDefaults: whether an absent field is its default, not null. */
     public ProtobufDecoder(
-        StructType type, byte[] files, String messageName, ProtobufOptions options, ErrorHandling errors) {
+        StructType type, byte[] files, String messageName, boolean readsDefaults, boolean ignoresErrors,
+        ErrorHandling errors) {
         super(errors);
         this.type = type;
         this.files = files;
         this.messageName = messageName;
-        this.options = options;
+        this.readsDefaults = readsDefaults;
+        this.ignoresErrors = ignoresErrors;
     }
 
     @Override
     protected void decodeRows(byte[] payload, List<InternalRow> rows) {
         if (payload == null) return;
         if (reader == null) {
-            reader = new ProtobufReader(type, ProtobufMessage.load(files, messageName), options.readsDefaults());
+            reader = new ProtobufReader(type, ProtobufMessage.load(files, messageName), readsDefaults);
         }
         try {
             rows.add(reader.read(payload, 0));
         } catch (Mismatch e) {
-            if (!options.ignoresErrors()) throw e;
+            if (!ignoresErrors) throw e;
         }
     }
 }

@@ -49,7 +49,6 @@ final class ProtobufField {
     final Object absent; // the value of an absent scalar
     int index; // in its message
     private final Map<Integer, Object> symbols = new HashMap<>(); // of an enum: the column's values by number
-    private final Map<UTF8String, Integer> numbers = new HashMap<>();
 
     /** A field without a column. */
     ProtobufField(FieldDescriptor descriptor) {
@@ -78,7 +77,6 @@ final class ProtobufField {
         if (descriptor.getJavaType() == FieldDescriptor.JavaType.ENUM) {
             for (EnumValueDescriptor value : descriptor.getEnumType().getValues()) {
                 symbols.putIfAbsent(value.getNumber(), symbol(value)); // the first of several names
-                numbers.put(UTF8String.fromString(value.getName()), value.getNumber());
             }
         }
         boolean isNull = kind != Kind.SCALAR || isRepeated || descriptor.hasPresence() && !readsDefault;
@@ -143,17 +141,6 @@ final class ProtobufField {
 
     boolean isClosedEnum() {
         return isEnum() && descriptor.getEnumType().isClosed();
-    }
-
-    /** Returns the first number of its enum. */
-    int firstNumber() {
-        return descriptor.getEnumType().getValues().get(0).getNumber();
-    }
-
-    /** Returns the number of a name in its enum, or the first number if there is no such name, as in Flink. */
-    int findNumber(UTF8String name) {
-        Integer number = numbers.get(name);
-        return number == null ? firstNumber() : number;
     }
 
     /** Returns whether its enum has a number. */

@@ -141,18 +141,18 @@ final class ProtobufJson {
         return shortest;
     }
 
-    /** Returns a serialized message. Throws IOException with the reason if the text is not the message's JSON. */
-    static byte[] toMessage(Descriptor type, String json) throws IOException {
+    /** Returns a message. Throws IOException with the reason if the text is not the message's JSON. */
+    static Message toMessage(Descriptor type, String json) throws IOException {
         try (JsonParser in = JSON.createParser(json)) {
             Value value = readValue(in, in.nextToken());
             if (in.nextToken() != null) throw new IOException("Failed to load JSON: there is text after the value");
-            if (type.getName().equals("Value")) return value.toByteArray();
+            if (type.getName().equals("Value")) return value;
             if (type.getName().equals("Struct")) {
                 if (!value.hasStructValue()) throw new IOException("Struct must be an object");
-                return value.getStructValue().toByteArray();
+                return value.getStructValue();
             }
             if (!value.hasListValue()) throw new IOException("ListValue must be an array");
-            return value.getListValue().toByteArray();
+            return value.getListValue();
         } catch (JsonProcessingException e) {
             throw new IOException("Failed to load JSON: " + e.getOriginalMessage());
         }
