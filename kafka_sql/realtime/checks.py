@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedOptionError, UnsupportedSqlError
 from kafka_sql.formats.avro.options import BINARY, ENCODING
-from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
+from kafka_sql.formats.confluent.schemas import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import DeclaredType, parse_declared_type
 from kafka_sql.formats.payload import Payload
 from kafka_sql.formats.raw.options import CHARSET

@@ -15,7 +15,7 @@ from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.csv import options as csv
 from kafka_sql.formats.java.times import TimestampStandard
 from kafka_sql.formats.json import options as json

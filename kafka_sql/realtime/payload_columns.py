@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from kafka_sql.definition import Definition
-from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME
+from kafka_sql.formats.confluent.schemas import SCHEMA_ID, SUBJECT_NAME
 from kafka_sql.formats.declared_types import parse_declared_type, quote_identifier
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import connector as opt

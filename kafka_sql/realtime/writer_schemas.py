@@ -69,7 +69,7 @@ def _avro_schema(decoder: Any, schema_id: int) -> dict[str, Any]:
 
 def _message(decoder: Any, schema_id: int, indexes: bytes) -> dict[str, Any]:
     from kafka_sql.formats.protobuf.descriptors import message_files
-    from kafka_sql.formats.protobuf_confluent.message_indexes import decode_indexes
+    from kafka_sql.formats.protobuf_confluent.schema_descriptors import decode_indexes
 
     reader = decoder.find_reader(schema_id, decode_indexes(indexes)[0])
     if isinstance(reader, str):

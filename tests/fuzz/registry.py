@@ -19,7 +19,7 @@ from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from tests.fuzz.mutation import mutate, mutate_text
 
 _RECORD: Final = json.dumps(

@@ -11,8 +11,7 @@ from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
 from kafka_sql.formats.avro_confluent.schema_inference import infer_columns
-from kafka_sql.formats.confluent.registry_schema import METADATA
-from kafka_sql.formats.confluent.schema_inference import infer_from_registry
+from kafka_sql.formats.confluent.schemas import METADATA, infer_from_registry
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 

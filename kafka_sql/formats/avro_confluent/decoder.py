@@ -14,7 +14,7 @@ from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.columnar.binary_reader import Bytes, Indices
 from kafka_sql.formats.confluent.decoder import Group, WireFormatDecoder
 from kafka_sql.formats.confluent.options import RegistryOptions
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, SchemaIds, group_by_id
 from kafka_sql.options import Options
 

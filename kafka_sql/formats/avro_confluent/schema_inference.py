@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.declared_types import quote_identifier
 from kafka_sql.formats.format import ColumnTypes
 from kafka_sql.formats.inferred_types import size_limit

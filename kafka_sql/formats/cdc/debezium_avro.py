@@ -21,8 +21,7 @@ from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.cdc.json_dialects import DEBEZIUM
 from kafka_sql.formats.confluent.options import declare_registry_options
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
-from kafka_sql.formats.confluent.schema_inference import infer_from_registry
+from kafka_sql.formats.confluent.schemas import RegisteredSchema, infer_from_registry
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.format import ColumnTypes, Decoded, Decoder, Encoder, ErrorSink, Format
 from kafka_sql.options import Options

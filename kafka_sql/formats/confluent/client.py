@@ -13,7 +13,7 @@ import httpx
 
 from kafka_sql.errors import IncompatibleSchemaError, InvalidOptionError, SchemaNotFoundError, SchemaRegistryError
 from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySettings
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.confluent.tls import ssl_context
 from kafka_sql.options import allow_lists
 from kafka_sql.runtime.bounded_http import ResponseTooLargeError, create_client, send_request

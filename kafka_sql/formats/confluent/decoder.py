@@ -14,7 +14,7 @@ from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices
 from kafka_sql.formats.confluent.client import cached_registry
 from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
-from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME, RegisteredSchema
+from kafka_sql.formats.confluent.schemas import SCHEMA_ID, SUBJECT_NAME, RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import (
     HEADER_SIZE,
     SchemaIds,

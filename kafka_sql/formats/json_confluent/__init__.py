@@ -8,8 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.formats.confluent.options import registry_settings
-from kafka_sql.formats.confluent.registry_schema import METADATA
-from kafka_sql.formats.confluent.schema_inference import infer_from_registry
+from kafka_sql.formats.confluent.schemas import METADATA, infer_from_registry
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns

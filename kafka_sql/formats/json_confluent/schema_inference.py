@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, TypeAlias
 
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.declared_types import quote_identifier
 from kafka_sql.formats.format import ColumnTypes
 from kafka_sql.formats.inferred_types import size_limit

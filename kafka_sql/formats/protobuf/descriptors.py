@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Final
 
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor, FileDescriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
-from kafka_sql.formats.protobuf.java_names import find_by_java_class
 from kafka_sql.formats.protobuf.options import DESCRIPTOR, MESSAGE, PROTO_FILE, PROTO_PATH
 from kafka_sql.options import Option, Options, allow_lists
 from kafka_sql.options.secrets import mask_user_info
@@ -167,3 +168,44 @@ def _google_file(name: str) -> FileDescriptorProto:
     if name not in modules_by_name:
         raise ValueError(f"lacks the file '{name}' (protoc --include_imports)")
     return FileDescriptorProto.FromString(modules_by_name[name].DESCRIPTOR.serialized_pb)
+
+
+def find_by_java_class(files: Iterable[FileDescriptorProto], java_class: str) -> str | None:
+    """Return the full name of the message with a Java class, such as ``com.shop.Orders$Order``; None if none has it.
+
+    Nested classes can also be written with dots, as in Java's source code. The names are those that protoc generates
+    (https://protobuf.dev/reference/java/java-generated/#invocation).
+    """
+    for file in files:
+        package = f"{file.options.java_package or file.package}.".lstrip(".")
+        outer = "" if file.options.java_multiple_files else f"{_outer_class(file)}$"
+        for name, nested in _messages(file.message_type):
+            java_name = f"{package}{outer}{nested}"
+            if java_class in (java_name, java_name.replace("$", ".")):
+                return f"{file.package}.{name}".lstrip(".")
+    return None
+
+
+def _messages(messages: Iterable[DescriptorProto], name: str = "", nested: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the name of each message, with dots, and that of its class, with ``$``."""
+    for message in messages:
+        yield f"{name}{message.name}", f"{nested}{message.name}"
+        yield from _messages(message.nested_type, f"{name}{message.name}.", f"{nested}{message.name}$")
+
+
+def _outer_class(file: FileDescriptorProto) -> str:
+    if file.options.java_outer_classname:
+        return str(file.options.java_outer_classname)
+    words = re.split(r"[^A-Za-z0-9]+", PurePosixPath(file.name).stem)
+    name = re.sub(r"(?<=\d)[a-z]", lambda m: m[0].upper(), "".join(word[:1].upper() + word[1:] for word in words))
+    return f"{name}OuterClass" if name in _type_names(file) else name
+
+
+def _type_names(file: FileDescriptorProto) -> set[str]:
+    def names(messages: Iterable[DescriptorProto], enums: Iterable[EnumDescriptorProto]) -> Iterator[str]:
+        yield from (enum.name for enum in enums)
+        for message in messages:
+            yield message.name
+            yield from names(message.nested_type, message.enum_type)
+
+    return {*names(file.message_type, file.enum_type), *(service.name for service in file.service)}

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.confluent.registry_schema import METADATA, RegisteredSchema
-from kafka_sql.formats.confluent.schema_inference import infer_from_registry
+from kafka_sql.formats.confluent.schemas import METADATA, RegisteredSchema, infer_from_registry
 from kafka_sql.formats.format import ColumnTypes, Decoder, Encoder, Format, InferredSchema
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
 from kafka_sql.options import Options

@@ -12,12 +12,17 @@ from google.protobuf.descriptor import FileDescriptor
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.columnar.binary_reader import Bytes, Indices
 from kafka_sql.formats.confluent.decoder import Group, WireFormatDecoder
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import SchemaIds, group_by_id
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
-from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, MAX_SIZE, decode_indexes, find_message
 from kafka_sql.formats.protobuf_confluent.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, REGISTRY
-from kafka_sql.formats.protobuf_confluent.schema_descriptors import compile_schema
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import (
+    FIRST_MESSAGE,
+    MAX_SIZE,
+    compile_schema,
+    decode_indexes,
+    find_message,
+)
 from kafka_sql.options import Options
 
 _MESSAGES: Final = 8  # of a buffer, other than the first one of a schema, that are found without a loop over payloads

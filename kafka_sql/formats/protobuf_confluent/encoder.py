@@ -6,11 +6,10 @@ import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.confluent.encoder import WireFormatEncoder
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.protobuf.encoder import ProtobufWriter
-from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, REGISTRY, WRITE_NULL_STRING_LITERAL
-from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
+from kafka_sql.formats.protobuf_confluent.schema_descriptors import encode_indexes, select_message
 from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema
 from kafka_sql.options import Options
 

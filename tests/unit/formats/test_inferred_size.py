@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro_confluent.schema_inference import infer_columns as infer_avro
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.format import ColumnTypes
 from kafka_sql.formats.inferred_types import MAX_SIZE
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns as infer_json

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, SchemaError
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schemas import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT

@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
 from kafka_sql.formats.protobuf import PROTOBUF
-from kafka_sql.formats.protobuf.java_names import find_by_java_class
+from kafka_sql.formats.protobuf.descriptors import find_by_java_class
 from kafka_sql.formats.protobuf.protoc import read_files
 from kafka_sql.options import Options
 from kafka_sql.options.allow_lists import PATHS

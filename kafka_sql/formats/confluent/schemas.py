@@ -1,14 +1,41 @@
-"""Infer the columns of a table without columns, from the schema in its options or the subject's latest schema."""
+"""Define a schema of a registry and the metadata of its formats, and infer the columns of tables without columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
 
 from kafka_sql.errors import MissingOptionError, SchemaError
 from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
-from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.format import ColumnTypes, InferredSchema
 from kafka_sql.options import Options
+
+SCHEMA_ID: Final = "schema-id"
+SUBJECT_NAME: Final = "subject"
+METADATA: Final = {SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()}
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """A schema in a registry.
+
+    Attributes:
+        schema_id: its id; 0 if it is not from a registry.
+        text: its definition.
+        references: names and definitions of the schemas that it references, each after those that it references itself.
+    """
+
+    schema_id: int
+    text: str
+    references: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reference_texts(self) -> list[str]:
+        """The definitions of the schemas that it references."""
+        return [text for _, text in self.references]
 
 
 def infer_from_registry(
