@@ -12,11 +12,9 @@ from numba import types
 
 from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.columnar import column_buffers
-from kafka_sql.formats.columnar.buffer_kernels import load_int64, slot_cell, store_int64
+from kafka_sql.formats.columnar.buffer_kernels import load_int64, slot_cell, store_bits, store_int64
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
-_INT_SIZE = 5  # bytes of the longest int
-_LONG_SIZE = 10
 _OPERATION_SIZE = 8 * opcodes.OPERATION_CELLS
 REASON, OPERATION, DETAIL = 0, 1, 2  # cells of a failure
 
@@ -74,7 +72,7 @@ def _decode_row(batch: Batch, begin: int, end: int) -> bool:
         if opcode < opcodes.UNION:
             cursor = _append_value(batch, operation, opcode, cursor, end)
         elif opcode == opcodes.UNION:
-            branch, cursor = read_varint(cursor, end, _INT_SIZE)
+            branch, cursor = read_varint(cursor, end, opcodes.INT_SIZE)
             if cursor >= 0:
                 if branch < 0 or branch >= load_int64(operation, opcodes.A):
                     cursor = -opcodes.BAD_BRANCH
@@ -137,7 +135,7 @@ def read_varint(cursor: int, end: int, max_size: int) -> tuple[int, int]:
         shift += np.uint64(7)
         cursor += 1
         remaining -= 1
-    if max_size == _INT_SIZE:
+    if max_size == opcodes.INT_SIZE:
         bits &= np.uint64(0xFFFFFFFF)
     return np.int64(bits >> np.uint64(1)) ^ -np.int64(bits & np.uint64(1)), cursor
 
@@ -153,8 +151,9 @@ def _append_value(batch: Batch, operation: int, opcode: int, cursor: int, end: i
     values = slot_cell(batch.slots, slot, column_buffers.VALUES)
     valid = slot_cell(batch.slots, slot, column_buffers.VALID) + entry
     store(valid, types.uint8(opcode != opcodes.NULL))
-    if opcode <= opcodes.LONG_TO_DOUBLE:
-        return _append_integer(operation, opcode, values, entry, cursor, end)
+    if opcode <= opcodes.INTEGER_TO_DOUBLE:
+        width = slot_cell(batch.slots, slot, column_buffers.WIDTH)
+        return _append_integer(operation, opcode, width, values, entry, cursor, end)
     if opcode <= opcodes.BOOLEAN:
         return _append_fixed_width(opcode, values, entry, cursor, end)
     if opcode <= opcodes.ENUM or opcode == opcodes.LITERAL:
@@ -164,39 +163,28 @@ def _append_value(batch: Batch, operation: int, opcode: int, cursor: int, end: i
     if opcode == opcodes.NULL:
         _append_null(batch, operation, slot, values, entry)
     elif opcode == opcodes.CONSTANT:
-        _store_constant(operation, values, entry, slot_cell(batch.slots, slot, column_buffers.WIDTH))
+        width = slot_cell(batch.slots, slot, column_buffers.WIDTH)
+        store_bits(values, entry, width, load_int64(operation, opcodes.A), load_int64(operation, opcodes.B))
     return cursor  # a ROW has no values of its own
 
 
 @inline_helper
-def _append_integer(operation: int, opcode: int, values: int, entry: int, cursor: int, end: int) -> int:
+def _append_integer(operation: int, opcode: int, width: int, values: int, entry: int, cursor: int, end: int) -> int:
     """Append an int or long."""
-    if opcode <= opcodes.SHORT:
-        value, cursor = read_varint(cursor, end, _INT_SIZE)
-        if opcode == opcodes.INT:
-            store(values + 4 * entry, types.int32(value))
-        elif opcode == opcodes.BYTE:
-            store(values + entry, types.int8(value))
-        else:
-            store(values + 2 * entry, types.int16(value))
-        return cursor
-    operand = load_int64(operation, opcodes.A)
-    if opcode == opcodes.LONG:
-        value, cursor = read_varint(cursor, end, _INT_SIZE if operand == 1 else _LONG_SIZE)
-        store(values + 8 * entry, value)
-        return cursor
-    if opcode <= opcodes.TIME:
-        value, cursor = read_varint(cursor, end, _INT_SIZE if load_int64(operation, opcodes.B) == 1 else _LONG_SIZE)
-        scaled = value * operand if operand > 0 else value // -operand
+    value, cursor = read_varint(cursor, end, load_int64(operation, opcodes.A))
+    if opcode == opcodes.INTEGER:
+        store_bits(values, entry, width, value, np.int64(0))
+    elif opcode == opcodes.INTEGER_TO_FLOAT:
+        store(values + 4 * entry, types.float32(value))
+    elif opcode == opcodes.INTEGER_TO_DOUBLE:
+        store(values + 8 * entry, types.float64(value))
+    else:
+        factor = load_int64(operation, opcodes.B)
+        scaled = value * factor if factor > 0 else value // -factor
         store(values + 8 * entry, scaled)
         if opcode == opcodes.TIME and cursor >= 0 and (scaled < 0 or scaled >= load_int64(operation, opcodes.C)):
             return -opcodes.BAD_TIME
-        return -opcodes.TOO_LARGE if operand > 0 and scaled // operand != value else cursor
-    value, cursor = read_varint(cursor, end, _INT_SIZE if operand == 1 else _LONG_SIZE)
-    if opcode == opcodes.LONG_TO_FLOAT:
-        store(values + 4 * entry, types.float32(value))
-    else:
-        store(values + 8 * entry, types.float64(value))
+        return -opcodes.TOO_LARGE if factor > 0 and scaled // factor != value else cursor
     return cursor
 
 
@@ -231,7 +219,7 @@ def _append_bytes(
     if opcode <= opcodes.FIXED:
         length = operand
         if opcode == opcodes.BYTES:
-            length, cursor = read_varint(cursor, end, _LONG_SIZE)
+            length, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
             if cursor < 0:
                 return cursor
             if length < 0:
@@ -242,7 +230,7 @@ def _append_bytes(
     else:
         literal = operand
         if opcode == opcodes.ENUM:
-            symbol, cursor = read_varint(cursor, end, _INT_SIZE)
+            symbol, cursor = read_varint(cursor, end, opcodes.INT_SIZE)
             if cursor < 0:
                 return cursor
             if symbol < 0 or symbol >= operand:
@@ -266,7 +254,7 @@ def _append_decimal(nulls: int, operation: int, opcode: int, target: int, valid:
     """Write a decimal of 16 bytes to ``target``: null if it does not fit and null is allowed."""
     length = load_int64(operation, opcodes.A)
     if opcode == opcodes.DECIMAL:
-        length, cursor = read_varint(cursor, end, _LONG_SIZE)
+        length, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
         if cursor < 0:
             return cursor
     if length < 0:
@@ -302,34 +290,8 @@ def _append_null(batch: Batch, operation: int, slot: int, values: int, entry: in
     elif width == column_buffers.LIST:
         child = load_int64(operation, opcodes.A)
         store(values + 4 * entry + 4, types.int32(load_int64(batch.counts, child)))
-    elif width == 16:
-        store(values + 16 * entry, np.int64(0))
-        store(values + 16 * entry + 8, np.int64(0))
-    elif width != column_buffers.STRUCT:
-        _store_number(values, entry, width, np.int64(0))
-
-
-@helper
-def _store_constant(operation: int, values: int, entry: int, width: int) -> None:
-    """Write a number of the plan."""
-    if width == 16:
-        store(values + 16 * entry, load_int64(operation, opcodes.A))
-        store(values + 16 * entry + 8, load_int64(operation, opcodes.B))
     else:
-        _store_number(values, entry, width, load_int64(operation, opcodes.A))
-
-
-@inline_helper
-def _store_number(values: int, entry: int, width: int, bits: int) -> None:
-    """Write the lowest ``width`` bytes of a word."""
-    if width == 1:
-        store(values + entry, types.int8(bits))
-    elif width == 2:
-        store(values + 2 * entry, types.int16(bits))
-    elif width == 4:
-        store(values + 4 * entry, types.int32(bits))
-    else:
-        store(values + 8 * entry, bits)
+        store_bits(values, entry, width, np.int64(0), np.int64(0))
 
 
 @inline_helper
@@ -342,10 +304,10 @@ def _step_array(batch: Batch, operation: int, opcode: int, cursor: int, end: int
         body = batch.operations + _OPERATION_SIZE * load_int64(operation, opcodes.A)
         remaining = load_int64(counter, 0) - 1
     if remaining == 0:  # another block
-        remaining, cursor = read_varint(cursor, end, _LONG_SIZE)
+        remaining, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
         if cursor >= 0 and remaining < 0:  # its size in bytes follows
             remaining = -remaining
-            _, cursor = read_varint(cursor, end, _LONG_SIZE)
+            _, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
         if cursor < 0:
             return cursor, operation
         if remaining == 0:
@@ -380,11 +342,11 @@ def _skip_value(operation: int, opcode: int, cursor: int, end: int) -> int:
     """Skip a value that no column needs."""
     operand = load_int64(operation, opcodes.A)
     if opcode == opcodes.SKIP_NUMBER:
-        _, cursor = read_varint(cursor, end, _LONG_SIZE)
+        _, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
         return cursor
     if opcode == opcodes.SKIP_FIXED:
         return cursor + operand if operand <= end - cursor else -opcodes.TRUNCATED
-    count, cursor = read_varint(cursor, end, _LONG_SIZE)
+    count, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
     if opcode == opcodes.SKIP_BYTES:
         if cursor < 0:
             return cursor
@@ -394,7 +356,7 @@ def _skip_value(operation: int, opcode: int, cursor: int, end: int) -> int:
     # the blocks of an array whose elements take no bytes
     while count != 0 and cursor >= 0:
         if count < 0:  # the block's size in bytes follows
-            _, cursor = read_varint(cursor, end, _LONG_SIZE)
+            _, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
         if cursor >= 0:
-            count, cursor = read_varint(cursor, end, _LONG_SIZE)
+            count, cursor = read_varint(cursor, end, opcodes.LONG_SIZE)
     return cursor

@@ -11,13 +11,12 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.avro import encode_kernels
+from kafka_sql.formats.avro.logical_types import write_factor
 from kafka_sql.formats.avro.schema import AvroType
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.columnar.binary_reader import pass_addresses
 from kafka_sql.formats.columnar.encode_plan import EncodePlan, Steps
 
-_FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative
-_FROM_NANOS: Final = {"millis": -1_000_000, "micros": -1000}
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_VALUE_SIZE: Final = 22  # bytes, with the union branch, without the content of strings
 
@@ -167,12 +166,6 @@ def _scalar_operation(arrow_type: pa.DataType, avro: AvroType, path: str) -> tup
 def null_error(path: str) -> EncodeError:
     """Return the error of a null in a field that is not a union with null."""
     return EncodeError(f"Field '{path}': the value is NULL, but the Avro schema does not allow null.", field=path)
-
-
-def write_factor(avro: AvroType, arrow_type: pa.DataType) -> int:
-    """Return the factor from the column's time unit to Avro's; a divisor is negative."""
-    unit = avro.logical_type.rpartition("-")[2]
-    return _FROM_NANOS.get(unit, -1_000_000) if pt.is_time(arrow_type) else _FROM_MICROS.get(unit, -1000)
 
 
 def _symbol_numbers(array: pa.Array, path: str, symbols: tuple[str, ...]) -> pa.Int32Array:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro.encoder import null_error, write_factor
-from kafka_sql.formats.avro.logical_types import read_factor
+from kafka_sql.formats.avro.encoder import null_error
+from kafka_sql.formats.avro.logical_types import read_factor, write_factor
 from kafka_sql.formats.avro.schema import AvroType
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java import jackson

@@ -41,3 +41,9 @@ def read_factor(writer: AvroType, reader: AvroType, arrow_type: pa.DataType) -> 
         if unit in units:
             return units[unit]
     return units["millis"]
+
+
+def write_factor(avro: AvroType, arrow_type: pa.DataType) -> int:
+    """Return the factor from the column's time unit to Avro's; a divisor is negative."""
+    factor = read_factor(avro, avro, arrow_type)
+    return factor if factor == 1 else -factor

@@ -15,15 +15,15 @@ B: Final = 3
 C: Final = 4
 OPERATION_CELLS: Final = 5
 
+INT_SIZE: Final = 5  # bytes of the longest int
+LONG_SIZE: Final = 10
+
 # Append a value of the payload to a slot
-INT: Final = 1  # int to INT or DATE
-BYTE: Final = 2  # int to TINYINT, truncated as in Java
-SHORT: Final = 3  # int to SMALLINT, truncated as in Java
-LONG: Final = 4  # int (A is 1) or long to BIGINT
-SCALED: Final = 5  # int (B is 1) or long, times A, or divided by -A if A is negative
-TIME: Final = 6  # like SCALED; the result must be at least 0 and less than C
-LONG_TO_FLOAT: Final = 7  # int (A is 1) or long
-LONG_TO_DOUBLE: Final = 8
+INTEGER: Final = 1  # int or long of at most A bytes, truncated to the column's width as in Java
+SCALED: Final = 2  # like INTEGER, times B, or divided by -B if B is negative
+TIME: Final = 3  # like SCALED; the result must be at least 0 and less than C
+INTEGER_TO_FLOAT: Final = 4
+INTEGER_TO_DOUBLE: Final = 5
 FLOAT: Final = 9
 FLOAT_TO_DOUBLE: Final = 10
 DOUBLE: Final = 11

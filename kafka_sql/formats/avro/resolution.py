@@ -158,30 +158,25 @@ def _emit_loop(plan: AvroDecodePlan, slot: int, child_slot: int, emit_body: Call
 
 def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     arrow_type, type_name = node.field.type, writer.type_name
-    is_int = int(type_name == "int")
+    size = opcodes.INT_SIZE if type_name == "int" else opcodes.LONG_SIZE
     is_number = type_name in ("int", "long")
     if not represents(writer, arrow_type):
         raise _mismatch(writer, node)
     if pt.is_boolean(arrow_type) and type_name == "boolean":
         plan.emit(path, opcodes.BOOLEAN, node.slot)
-    elif (pt.is_integer(arrow_type) and arrow_type.bit_width < 64) or pt.is_date(arrow_type):
-        if type_name != "int":
-            raise _mismatch(writer, node)
-        plan.emit(path, {8: opcodes.BYTE, 16: opcodes.SHORT, 32: opcodes.INT}[arrow_type.bit_width], node.slot)
-    elif pt.is_integer(arrow_type) and is_number:
-        plan.emit(path, opcodes.LONG, node.slot, is_int)
+    elif is_number and (pt.is_int64(arrow_type) or (type_name == "int" and _holds_int(arrow_type))):
+        plan.emit(path, opcodes.INTEGER, node.slot, size)
     elif pt.is_floating(arrow_type) and is_number:
-        plan.emit(
-            path, opcodes.LONG_TO_FLOAT if arrow_type.bit_width == 32 else opcodes.LONG_TO_DOUBLE, node.slot, is_int
-        )
+        opcode = opcodes.INTEGER_TO_FLOAT if arrow_type.bit_width == 32 else opcodes.INTEGER_TO_DOUBLE
+        plan.emit(path, opcode, node.slot, size)
     elif pt.is_floating(arrow_type) and type_name == "float":
         plan.emit(path, opcodes.FLOAT if arrow_type.bit_width == 32 else opcodes.FLOAT_TO_DOUBLE, node.slot)
     elif pt.is_float64(arrow_type) and type_name == "double":
         plan.emit(path, opcodes.DOUBLE, node.slot)
     elif pt.is_timestamp(arrow_type) and is_number:
-        plan.emit(path, opcodes.SCALED, node.slot, read_factor(writer, reader, arrow_type), is_int)
+        plan.emit(path, opcodes.SCALED, node.slot, size, read_factor(writer, reader, arrow_type))
     elif pt.is_time(arrow_type) and is_number:
-        plan.emit(path, opcodes.TIME, node.slot, read_factor(writer, reader, arrow_type), is_int, _NANOS_PER_DAY)
+        plan.emit(path, opcodes.TIME, node.slot, size, read_factor(writer, reader, arrow_type), _NANOS_PER_DAY)
     elif pt.is_decimal(arrow_type) and type_name in ("bytes", "fixed"):
         _emit_decimal(plan, writer, node, path)
     elif node.width == VARIABLE and type_name in ("string", "bytes"):
@@ -192,6 +187,10 @@ def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, no
         _emit_enum(plan, writer, reader, node, path)
     else:
         raise _mismatch(writer, node)
+
+
+def _holds_int(arrow_type: pa.DataType) -> bool:
+    return bool(pt.is_integer(arrow_type) or pt.is_date(arrow_type))
 
 
 def _emit_decimal(plan: AvroDecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:

@@ -24,10 +24,12 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.encoder import create_encoder
+    from kafka_sql.formats.avro.encoder import AvroWriter
+    from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 
     text = table_schema(schema, AVRO_CONFLUENT_OPTIONS, options)
-    return create_encoder(schema, text, AVRO_CONFLUENT_OPTIONS, options)
+    writer = AvroWriter(schema, parse_schema(text))
+    return WireFormatEncoder(writer.encode, text, AVRO_CONFLUENT_OPTIONS, options)
 
 
 AVRO_CONFLUENT = Format(

@@ -116,7 +116,8 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.encoder import create_encoder
+    from kafka_sql.formats.avro.encoder import AvroWriter
+    from kafka_sql.formats.confluent.encoder import WireFormatEncoder
 
     def create_document_encoder(document: pa.Schema) -> Encoder:
         if options.get(OPTIONS.schema) is None:
@@ -124,7 +125,7 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
             text = f'["null",{derive_schema(declared, legacy=True, lenient=True)}]'
         else:
             text = table_schema(document, OPTIONS, options)
-        return create_encoder(document, text, OPTIONS, options)
+        return WireFormatEncoder(AvroWriter(document, parse_schema(text)).encode, text, OPTIONS, options)
 
     return ChangeEncoder(DEBEZIUM_AVRO, create_document_encoder, schema)
 

@@ -251,6 +251,22 @@ def store_temporal(
     return -1 if nanos == scalar_kernels.INVALID else cursor
 
 
+@inline_helper
+def store_bits(values: int, entry: int, width: int, bits: int, upper_bits: int) -> None:
+    """Write an entry of ``width`` bytes: the lowest bytes of a word, or two words; nothing for a ROW."""
+    if width == 8:
+        store(values + 8 * entry, bits)
+    elif width == 4:
+        store(values + 4 * entry, types.int32(bits))
+    elif width == 16:
+        store(values + 16 * entry, bits)
+        store(values + 16 * entry + 8, upper_bits)
+    elif width == 1:
+        store(values + entry, types.int8(bits))
+    elif width == 2:
+        store(values + 2 * entry, types.int16(bits))
+
+
 @helper
 def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int, slot: int) -> int:
     """Append null to a slot and, if it is a ROW, to its fields; return a slot that is full, or -1."""
@@ -270,15 +286,8 @@ def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int,
             store(
                 values + 4 * entry + 4, types.int32(load_int64(counts, plan_cell(plan, nested, decode_plan.CHILD_SLOT)))
             )
-        elif width == 1:
-            store(values + entry, types.uint8(0))
-        elif width == 2:
-            store(values + 2 * entry, types.int16(0))
-        elif width == 4:
-            store(values + 4 * entry, types.int32(0))
-        elif width >= 8:
-            store(values + width * entry, np.int64(0))
-            store(values + width * (entry + 1) - 8, np.int64(0))
+        else:
+            store_bits(values, entry, width, np.int64(0), np.int64(0))
         nested = nested + 1 if width == 0 else plan_cell(plan, nested, decode_plan.END_SLOT)
     return -1
 

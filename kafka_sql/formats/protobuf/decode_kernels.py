@@ -458,7 +458,7 @@ def _append_packed(batch: Batch, field: int, field_index: int, opcode: int, seri
 @inline_helper
 def _read_number(opcode: int, cursor: int, end: int) -> tuple[int, int]:
     """Return the bits of a number, and where it ends."""
-    if opcode < opcodes.FIXED_4:
+    if opcode <= opcodes.CLOSED_ENUM:
         return read_varint(cursor, end)
     if opcode <= opcodes.FIXED_4_UNSIGNED:
         if cursor + 4 > end:
@@ -487,7 +487,7 @@ def _is_known(batch: Batch, field: int, bits: int) -> bool:
 @inline_helper
 def _store_number(opcode: int, values: int, entry: int, bits: int) -> None:
     """Write a number in the form of its column."""
-    if opcode in (opcodes.VARINT_32, opcodes.UINT_32, opcodes.CLOSED_ENUM, opcodes.FIXED_4):
+    if opcode in (opcodes.VARINT_32, opcodes.CLOSED_ENUM, opcodes.FIXED_4):
         store(values + 4 * entry, types.int32(bits))
     elif opcode in (opcodes.VARINT_64, opcodes.FIXED_8):
         store(values + 8 * entry, bits)

@@ -236,6 +236,6 @@ def signed_bits(mapping: FieldMapping, value: Any) -> int:
         source, target = ("<f", "<i") if arrow_type.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
-    if mapping.opcode in (opcodes.VARINT_32, opcodes.UINT_32, opcodes.FIXED_4):
+    if mapping.opcode in (opcodes.VARINT_32, opcodes.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
     return (number + _TWO_63) % 2**64 - _TWO_63

@@ -13,7 +13,6 @@ from numba import types
 
 from kafka_sql.formats.columnar.array_kernels import DATA, INPUT_CELLS, OFFSET, VALUES, is_valid
 from kafka_sql.formats.columnar.buffer_kernels import load_int64, store_int64
-from kafka_sql.formats.protobuf import opcodes
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
 # Cells of an operation
@@ -23,7 +22,7 @@ DEPTH: Final = 2  # number of arrays around the value; the entry to read is at t
 TAG: Final = 3
 PRESENCE: Final = 4
 TARGET: Final = 5  # number of the operation to jump to, or of the elements' array
-VALUE_OPCODE: Final = 6  # of a value, in ``opcodes``
+TYPE: Final = 6  # of a value
 # what null is written as in an array or map; for strings, 1 for the literal, and 0 for an empty string
 NULL_BITS: Final = 7
 OPERATION_CELLS: Final = 8
@@ -44,6 +43,20 @@ EXPLICIT: Final = 0  # null is not written
 IMPLICIT: Final = 1  # neither null nor the default value is written
 ALWAYS: Final = 2  # null is written as NULL_BITS
 REQUIRED: Final = 3  # null is an error
+
+# Types of values
+INT: Final = 1  # four bytes, signed
+UNSIGNED: Final = 2  # four bytes
+ZIGZAG: Final = 3
+LONG: Final = 4
+ZIGZAG_LONG: Final = 5
+BOOLEAN: Final = 6
+FIXED32: Final = 7
+FIXED64: Final = 8
+LONG_AS_FIXED32: Final = 9
+DECIMAL: Final = 10  # the lower eight of sixteen bytes
+DECIMAL_AS_FIXED64: Final = 11
+BYTES: Final = 12  # also strings and serialized messages
 
 NULL_FOUND: Final = -1  # the failure: a required field is null
 
@@ -167,21 +180,21 @@ def write_varint(cursor: int, value: int) -> int:
 @inline_helper
 def _write_field(batch: Batch, operation: int, array: int, entry: int, cursor: int) -> int:
     """Write a field that is not a message, unless it is absent."""
-    presence, form = load_int64(operation, PRESENCE), load_int64(operation, VALUE_OPCODE)
+    presence, type = load_int64(operation, PRESENCE), load_int64(operation, TYPE)
     if presence != ALWAYS and not is_valid(array, entry):
         return NULL_FOUND if presence == REQUIRED else cursor
-    if presence == IMPLICIT and _is_default(form, load_int64(array, VALUES), entry):
+    if presence == IMPLICIT and _is_default(type, load_int64(array, VALUES), entry):
         return cursor
-    cursor = _write_value(batch, form, array, entry, load_int64(operation, NULL_BITS), cursor)
+    cursor = _write_value(batch, type, array, entry, load_int64(operation, NULL_BITS), cursor)
     return write_varint(cursor, load_int64(operation, TAG))
 
 
 @inline_helper
-def _is_default(form: int, values: int, entry: int) -> bool:
+def _is_default(type: int, values: int, entry: int) -> bool:
     """Return whether a value is zero or empty."""
-    if form >= opcodes.BYTES:
+    if type == BYTES:
         return load(values + 4 * entry, types.int32) == load(values + 4 * entry + 4, types.int32)
-    return _load_bits(form, values, entry) == 0
+    return _load_bits(type, values, entry) == 0
 
 
 @inline_helper
@@ -189,12 +202,11 @@ def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: 
     """Write the elements of an array of values."""
     if start >= end:
         return cursor
-    tag, form = load_int64(operation, TAG), load_int64(operation, VALUE_OPCODE)
-    null_bits = load_int64(operation, NULL_BITS)
+    tag, type, null_bits = load_int64(operation, TAG), load_int64(operation, TYPE), load_int64(operation, NULL_BITS)
     elements = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, TARGET)
     offset, packed_end = load_int64(elements, OFFSET), cursor
     for k in range(end - 1, start - 1, -1):
-        cursor = _write_value(batch, form, elements, k + offset, null_bits, cursor)
+        cursor = _write_value(batch, type, elements, k + offset, null_bits, cursor)
         if opcode == ELEMENTS:
             cursor = write_varint(cursor, tag)
     if opcode == PACKED:
@@ -203,11 +215,11 @@ def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: 
 
 
 @inline_helper
-def _write_value(batch: Batch, form: int, array: int, entry: int, null_bits: int, cursor: int) -> int:
+def _write_value(batch: Batch, type: int, array: int, entry: int, null_bits: int, cursor: int) -> int:
     """Write an entry, or what null is written as."""
     valid, values = is_valid(array, entry), load_int64(array, VALUES)
-    if form < opcodes.BYTES:
-        return _write_bits(cursor, form, _load_bits(form, values, entry) if valid else null_bits)
+    if type != BYTES:
+        return _write_bits(cursor, type, _load_bits(type, values, entry) if valid else null_bits)
     if valid:
         start = np.int64(load(values + 4 * entry, types.int32))
         length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
@@ -220,30 +232,30 @@ def _write_value(batch: Batch, form: int, array: int, entry: int, null_bits: int
 
 
 @inline_helper
-def _load_bits(form: int, values: int, entry: int) -> int:
+def _load_bits(type: int, values: int, entry: int) -> int:
     """Return a number as a word."""
-    if form <= opcodes.CLOSED_ENUM or form == opcodes.FIXED_4:
+    if type <= ZIGZAG or type == FIXED32:
         return np.int64(load(values + 4 * entry, types.int32))
-    if form == opcodes.BOOL:
+    if type == BOOLEAN:
         return np.int64((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1)
-    if form in (opcodes.UNSIGNED_64, opcodes.FIXED_8_UNSIGNED):
+    if type in (DECIMAL, DECIMAL_AS_FIXED64):
         return load(values + 16 * entry, types.int64)
     return load(values + 8 * entry, types.int64)
 
 
 @inline_helper
-def _write_bits(cursor: int, form: int, bits: int) -> int:
+def _write_bits(cursor: int, type: int, bits: int) -> int:
     """Write a number before ``cursor``."""
-    if form >= opcodes.FIXED_8:
-        store(cursor - 8, bits)
-        return cursor - 8
-    if form >= opcodes.FIXED_4:
+    if type in (FIXED32, LONG_AS_FIXED32):
         store(cursor - 4, types.int32(bits))
         return cursor - 4
-    if form == opcodes.UINT_32:
+    if type in (FIXED64, DECIMAL_AS_FIXED64):
+        store(cursor - 8, bits)
+        return cursor - 8
+    if type == UNSIGNED:
         bits &= 0xFFFFFFFF
-    elif form == opcodes.ZIGZAG_32:
+    elif type == ZIGZAG:
         bits = ((bits << 1) ^ (bits >> 31)) & 0xFFFFFFFF
-    elif form == opcodes.ZIGZAG_64:
+    elif type == ZIGZAG_LONG:
         bits = (bits << 1) ^ (bits >> 63)
     return write_varint(cursor, bits)

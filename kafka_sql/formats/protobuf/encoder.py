@@ -18,6 +18,22 @@ from kafka_sql.formats.protobuf.wire_columns import to_wire_columns
 
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 _MAX_VALUE_SIZE: Final = 22  # bytes, with the tag, without the content of strings
+_TYPES: Final = {
+    opcodes.VARINT_32: encode_kernels.INT,
+    opcodes.ZIGZAG_32: encode_kernels.ZIGZAG,
+    opcodes.VARINT_64: encode_kernels.LONG,
+    opcodes.ZIGZAG_64: encode_kernels.ZIGZAG_LONG,
+    opcodes.BOOL: encode_kernels.BOOLEAN,
+    opcodes.UNSIGNED_32: encode_kernels.LONG,
+    opcodes.UNSIGNED_64: encode_kernels.DECIMAL,
+    opcodes.CLOSED_ENUM: encode_kernels.INT,
+    opcodes.FIXED_4: encode_kernels.FIXED32,
+    opcodes.FIXED_4_UNSIGNED: encode_kernels.LONG_AS_FIXED32,
+    opcodes.FIXED_8: encode_kernels.FIXED64,
+    opcodes.FIXED_8_UNSIGNED: encode_kernels.DECIMAL_AS_FIXED64,
+    opcodes.BYTES: encode_kernels.BYTES,
+    opcodes.STRING: encode_kernels.BYTES,
+}
 
 
 class ProtobufWriter:
@@ -110,8 +126,8 @@ def presence_of(mapping: FieldMapping) -> int:
 def _emit_single(plan: EncodePlan, mapping: FieldMapping, steps: Steps, depth: int, message_depth: int) -> None:
     input_ = plan.add_input(steps)
     if mapping.opcode != opcodes.MESSAGE:
-        tag, form = _tag(mapping, mapping.wire_type), (mapping.opcode, null_bits(mapping))
-        plan.emit(mapping.path, encode_kernels.FIELD, input_, depth, tag, presence_of(mapping), 0, *form)
+        tag, value = _tag(mapping, mapping.wire_type), (value_type(mapping), null_bits(mapping))
+        plan.emit(mapping.path, encode_kernels.FIELD, input_, depth, tag, presence_of(mapping), 0, *value)
         return
     children = [(child, (*steps, index)) for index, child in enumerate(mapping.children)]
     _emit_message(plan, mapping, input_, children, depth, message_depth, presence_of(mapping))
@@ -142,7 +158,7 @@ def _emit_repeated(plan: EncodePlan, mapping: FieldMapping, steps: Steps, depth:
         elements = plan.add_input(element_steps)
         tag = _tag(mapping, opcodes.LEN if is_packed else element.wire_type)
         opcode, bits = encode_kernels.PACKED if is_packed else encode_kernels.ELEMENTS, null_bits(element)
-        plan.emit(mapping.path, opcode, input_, depth, tag, 0, elements, element.opcode, bits)
+        plan.emit(mapping.path, opcode, input_, depth, tag, 0, elements, value_type(element), bits)
         return
     start = plan.emit(mapping.path, encode_kernels.LOOP, input_, depth)
     elements = plan.add_input(element_steps)
@@ -151,6 +167,11 @@ def _emit_repeated(plan: EncodePlan, mapping: FieldMapping, steps: Steps, depth:
     _emit_message(plan, mapping, elements, children, depth + 1, message_depth, encode_kernels.ALWAYS)
     plan.emit(mapping.path, encode_kernels.NEXT, elements, depth + 1, 0, 0, start + 1)
     plan.operations[start][encode_kernels.TARGET] = len(plan.operations)
+
+
+def value_type(mapping: FieldMapping) -> int:
+    is_unsigned = mapping.descriptor.type == FieldDescriptor.TYPE_UINT32 and mapping.opcode == opcodes.VARINT_32
+    return encode_kernels.UNSIGNED if is_unsigned else _TYPES[mapping.opcode]
 
 
 def _tag(mapping: FieldMapping, wire_type: int) -> int:

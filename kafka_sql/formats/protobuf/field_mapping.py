@@ -34,7 +34,7 @@ _OPCODES: Final = {
     pa.float64(): {FieldDescriptor.TYPE_DOUBLE: opcodes.FIXED_8},
     pa.int32(): {
         FieldDescriptor.TYPE_INT32: opcodes.VARINT_32,
-        FieldDescriptor.TYPE_UINT32: opcodes.UINT_32,
+        FieldDescriptor.TYPE_UINT32: opcodes.VARINT_32,
         FieldDescriptor.TYPE_SINT32: opcodes.ZIGZAG_32,
         FieldDescriptor.TYPE_FIXED32: opcodes.FIXED_4,
         FieldDescriptor.TYPE_SFIXED32: opcodes.FIXED_4,
@@ -69,7 +69,7 @@ class FieldMapping:
         descriptor: the field's descriptor.
         column: the table's column.
         wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
-        opcode: how its values are decoded and encoded.
+        opcode: how its values are decoded.
         message: the message type of a field that is a message.
         children: fields of a ROW, key and value of a MAP, or the element of an ARRAY.
         is_repeated: whether it is an ARRAY or MAP.

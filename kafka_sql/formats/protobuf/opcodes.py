@@ -1,4 +1,4 @@
-"""Define the opcodes of values, and the cells and failures of a decode plan: tables of int64 for the decode loop."""
+"""Define the cells, opcodes and failures of a decode plan, whose tables of int64 the decode loop reads."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ IS_SERIALIZED: Final = 8  # 1 if the slot holds a message's bytes
 WIRE_TYPE: Final = 9  # of its values; -1 for any
 FIELD_CELLS: Final = 10
 
-# Opcodes of a field: how its values are decoded and encoded
+# Opcodes of a field: how its values are decoded
 UNMAPPED: Final = 0  # no column, but needed: the field is required or in a oneof
 VARINT_32: Final = 1
-UINT_32: Final = 2  # as INT
-ZIGZAG_32: Final = 3
-CLOSED_ENUM: Final = 4  # one of B numbers, which start at A of the constants
-VARINT_64: Final = 5
-ZIGZAG_64: Final = 6
-BOOL: Final = 7
-UNSIGNED_32: Final = 8  # as BIGINT
-UNSIGNED_64: Final = 9  # as DECIMAL(20, 0)
-FIXED_4: Final = 10
-FIXED_4_UNSIGNED: Final = 11  # as BIGINT
-FIXED_8: Final = 12
-FIXED_8_UNSIGNED: Final = 13  # as DECIMAL(20, 0)
-BYTES: Final = 14  # also serialized messages
-STRING: Final = 15  # must be UTF-8
-MESSAGE: Final = 16  # message number A
+ZIGZAG_32: Final = 2
+VARINT_64: Final = 3
+ZIGZAG_64: Final = 4
+BOOL: Final = 5
+UNSIGNED_32: Final = 6  # as BIGINT
+UNSIGNED_64: Final = 7  # as DECIMAL(20, 0)
+CLOSED_ENUM: Final = 8  # one of B numbers, which start at A of the constants
+FIXED_4: Final = 9
+FIXED_4_UNSIGNED: Final = 10
+FIXED_8: Final = 11
+FIXED_8_UNSIGNED: Final = 12
+BYTES: Final = 13
+STRING: Final = 14  # must be UTF-8
+MESSAGE: Final = 15  # message number A
 
 # Wire types
 VARINT: Final = 0
