@@ -119,11 +119,7 @@ class AvroWriter:
 
 
 def _split_union(avro: AvroType, path: str) -> tuple[AvroType, int, int]:
-    """Return the type that is not null, the branch of null (-1 if there is none), and the type's own branch.
-
-    Raises:
-        SchemaError: it is a union, but not of null and one other type.
-    """
+    """Return the type that is not null, the branch of null (-1 if there is none), and the type's own branch."""
     if avro.type_name != "union":
         return avro, -1, 0
     branches = [branch.type_name == "null" for branch in avro.items]
@@ -169,11 +165,7 @@ def null_error(path: str) -> EncodeError:
 
 
 def _symbol_numbers(array: pa.Array, path: str, symbols: tuple[str, ...]) -> pa.Int32Array:
-    """Return the numbers of an enum's symbols.
-
-    Raises:
-        EncodeError: a value is not a symbol of the enum.
-    """
+    """Return the numbers of an enum's symbols."""
     numbers = pc.index_in(array, pa.array(symbols))
     if numbers.null_count > array.null_count:
         unknown_symbol = array.filter(pc.and_(numbers.is_null(), array.is_valid()))[0].as_py()

@@ -194,11 +194,7 @@ class SchemaRegistry:
             chain.append((name, text, iter(self._references(response, referenced)), referenced))
 
     def _references(self, response: dict[str, Any], resource: str) -> list[Any]:
-        """Return the references of the schema in a response.
-
-        Raises:
-            SchemaNotFoundError: the schema is of another type.
-        """
+        """Return the references of the schema in a response."""
         schema_type = response.get("schemaType") or "AVRO"
         if schema_type != self._schema_type:
             actual = schema_type if isinstance(schema_type, str) and schema_type in SCHEMA_TYPE_NAMES else "unknown"
@@ -261,11 +257,7 @@ class SchemaRegistry:
             ) from None
 
     def _parse_response(self, response: httpx.Response, url: str, resource: str) -> dict[str, Any]:
-        """Return the JSON object of a response.
-
-        Raises:
-            SchemaRegistryError: the response is an error, or not a JSON object.
-        """
+        """Return the JSON object of a response."""
         document, registry = _parse_json(response), f"The schema registry {url}"
         if response.is_success:
             if not isinstance(document, dict):
@@ -310,11 +302,7 @@ def _parse_json(response: httpx.Response) -> Any:
 
 
 def _require_field(document: Any, key: str, type: type[T], resource: str) -> T:
-    """Return a field of a response.
-
-    Raises:
-        SchemaRegistryError: it is missing, or of another type.
-    """
+    """Return a field of a response."""
     value = document.get(key) if isinstance(document, dict) else None
     if not isinstance(value, type):
         raise SchemaRegistryError(

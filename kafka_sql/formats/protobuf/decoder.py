@@ -83,11 +83,7 @@ class ProtobufReader(BinaryReader):
     def _read(
         self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool
     ) -> tuple[list[pa.Array], Indices, list[DecodeError]]:
-        """Return the columns, the payload index of each row, and the errors: only the first one if not skipped.
-
-        Raises:
-            ColumnOverflow: the values of several messages do not fit a column.
-        """
+        """Return the columns, the payload index of each row, and the errors: only the first one if not skipped."""
         originals, unparsable = (starts, ends), dict[int, str]()
         while True:
             buffers, outcomes, failures, stop = self._fill(data, starts, ends, skip_malformed)
@@ -109,11 +105,7 @@ class ProtobufReader(BinaryReader):
     def _fill(
         self, data: Bytes, starts: Indices, ends: Indices, skip_malformed: bool
     ) -> tuple[ColumnBuffers, npt.NDArray[np.uint8], Indices, int]:
-        """Return the buffers, each message's outcome and failure, and the index at which decoding stopped.
-
-        Raises:
-            ColumnOverflow: the values do not fit a column.
-        """
+        """Return the buffers, each message's outcome and failure, and the index at which decoding stopped."""
         plan, count = self._plan, len(starts)
         starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
         failure, failures = (np.zeros(n * decode_kernels.FAILURE_CELLS, np.int64) for n in (1, count))

@@ -52,11 +52,7 @@ def load_message(options: Options) -> Descriptor:
 
 
 def _file_option(options: Options) -> Option[str]:
-    """Return the option that names the file with the message.
-
-    Raises:
-        MissingOptionError, ConflictingOptionsError: not exactly one is set.
-    """
+    """Return the option that names the file with the message."""
     found = [option for option in (DESCRIPTOR, PROTO_FILE) if options.is_set(option)]
     if not found:
         raise MissingOptionError(

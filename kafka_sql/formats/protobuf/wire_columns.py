@@ -99,11 +99,7 @@ def _names_by_number(enum: EnumDescriptor) -> tuple[pa.Array, pa.Array]:
 
 
 def _from_enum_numbers(mapping: FieldMapping, array: pa.Array) -> pa.Array:
-    """Return the names of an enum's numbers.
-
-    Raises:
-        ColumnOverflow: they do not fit a column.
-    """
+    """Return the names of an enum's numbers."""
     numbers, names = _names_by_number(mapping.descriptor.enum_type)
     positions = pc.index_in(array, numbers).fill_null(len(numbers))
     if array.null_count:
@@ -139,11 +135,7 @@ def _to_timestamps(mapping: FieldMapping, array: pa.StructArray, report: Report)
 
 
 def _to_json(mapping: FieldMapping, array: pa.BinaryArray, report: Report) -> pa.StringArray:
-    """Return the JSON of serialized Struct, Value and ListValue messages. They are rare, so convert one by one.
-
-    Raises:
-        ColumnOverflow: the texts do not fit a column.
-    """
+    """Return the JSON of serialized Struct, Value and ListValue messages. They are rare, so convert one by one."""
     message_class = message_factory.GetMessageClass(mapping.message)
     texts: list[str | None] = []
     for entry, payload in enumerate(array.to_pylist()):
