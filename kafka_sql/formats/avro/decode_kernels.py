@@ -20,36 +20,27 @@ REASON, OPERATION, DETAIL = 0, 1, 2  # cells of a failure
 
 
 class Batch(NamedTuple):
-    """What the decode loop reads and fills, as addresses.
+    """What the decode loop reads and fills, as addresses."""
 
-    Attributes:
-        data: bytes of all payloads.
-        starts, ends: int64: where each payload begins and ends in ``data``.
-        begin, end: range of the payloads to decode.
-        operations: int64, n x OPERATION_CELLS: the plan.
-        jumps: int64: numbers of operations, one per branch of a union.
-        literals: bytes of enum symbols and defaults.
-        literal_ranges: int64, n x 2: offset and length of each literal; the length of an unknown symbol is -1.
-        slots, counts, bytes_used, nulls: tables of the ColumnBuffers.
-        cells: int64: of an array, the elements that remain in its block; of a subroutine, the operation that called it.
-        failure: int64, 3: the failure, the number of the operation, and the offset in the payload or the full slot.
-    """
-
-    data: int
+    data: int  # bytes of all payloads
+    # int64: where each payload begins and ends in ``data``
     starts: int
     ends: int
+    # range of the payloads to decode
     begin: int
     end: int
-    operations: int
-    jumps: int
-    literals: int
-    literal_ranges: int
+    operations: int  # int64, n x OPERATION_CELLS: the plan
+    jumps: int  # int64: numbers of operations, one per branch of a union
+    literals: int  # bytes of enum symbols and defaults
+    literal_ranges: int  # int64, n x 2: offset and length of each literal; the length of an unknown symbol is -1
+    # tables of the ColumnBuffers
     slots: int
     counts: int
     bytes_used: int
     nulls: int
+    # int64: of an array, the elements that remain in its block; of a subroutine, the operation that called it
     cells: int
-    failure: int
+    failure: int  # int64, 3: the failure, the number of the operation, and the offset in the payload or the full slot
 
 
 @compiled

@@ -42,31 +42,22 @@ class _Subroutine(NamedTuple):
 
 @dataclass
 class AvroDecodePlan:
-    """The operations that decode a payload.
+    """The operations that decode a payload."""
 
-    Attributes:
-        tree: the columns and their slots.
-        slot_count: number of slots.
-        operations: rows of OPERATION_CELLS.
-        paths: the path of the column, per operation.
-        subroutine_cells: per operation, the cell of the subroutine that it is in if the subroutine skips fields, whose
-            path is that of the operation that called it; otherwise -1.
-        reasons: messages of FAIL operations.
-        cell_count: number of cells that arrays and subroutines need.
-        alternatives: of how many unions with several types, inside each other, operations are being added. They may
-            be added again for the same column.
-    """
-
-    tree: list[ColumnNode]
-    slot_count: int
-    operations: list[list[int]] = field(default_factory=list)
+    tree: list[ColumnNode]  # the columns and their slots
+    slot_count: int  # number of slots
+    operations: list[list[int]] = field(default_factory=list)  # rows of OPERATION_CELLS
     jumps: list[int] = field(default_factory=list)
     literals: bytearray = field(default_factory=bytearray)
     literal_ranges: list[tuple[int, int]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)  # the path of the column, per operation
+    # per operation, the cell of the subroutine that it is in if the subroutine skips fields, whose path is that of the
+    # operation that called it; otherwise -1
     subroutine_cells: list[int] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    cell_count: int = 0
+    reasons: list[str] = field(default_factory=list)  # messages of FAIL operations
+    cell_count: int = 0  # number of cells that arrays and subroutines need
+    # of how many unions with several types, inside each other, operations are being added. They may be added again for
+    # the same column
     alternatives: int = 0
     # While the plan is made, by the writer's type and the column's slot (-1 if it is skipped)
     _subroutines: dict[tuple[int, int], _Subroutine] = field(default_factory=dict)

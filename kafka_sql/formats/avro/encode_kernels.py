@@ -49,29 +49,20 @@ WRONG_LENGTH: Final = -2
 
 
 class Batch(NamedTuple):
-    """What the encode loop reads and writes, as addresses.
+    """What the encode loop reads and writes, as addresses."""
 
-    Attributes:
-        operations: int64, n x OPERATION_CELLS.
-        inputs: int64, n x INPUT_CELLS.
-        row_count: rows of the batch.
-        header, header_size: bytes before each payload.
-        output: has space for all payloads.
-        offsets: int32, row_count + 1: where each payload begins and ends in the output.
-        positions, ends: int64 per depth: the entry to read next, and the end of the array that it is in.
-        failed_operation: int64, 1.
-    """
-
-    operations: int
-    inputs: int
-    row_count: int
+    operations: int  # int64, n x OPERATION_CELLS
+    inputs: int  # int64, n x INPUT_CELLS
+    row_count: int  # rows of the batch
+    # bytes before each payload
     header: int
     header_size: int
-    output: int
-    offsets: int
+    output: int  # has space for all payloads
+    offsets: int  # int32, row_count + 1: where each payload begins and ends in the output
+    # int64 per depth: the entry to read next, and the end of the array that it is in
     positions: int
     ends: int
-    failed_operation: int
+    failed_operation: int  # int64, 1
 
 
 @compiled

@@ -34,30 +34,21 @@ class AvroType:
 
     Example: ``["null", {"type": "array", "items": "int"}]`` is a union whose ``items`` are null and an array, whose
     ``element`` is an int.
-
-    Attributes:
-        type_name: ``int``, ``record``, ``union`` ...
-        name: full name of a record, enum or fixed.
-        logical_type: the logicalType, empty if there is none.
-        precision, scale: of a decimal.
-        size: of a fixed.
-        symbols, default: of an enum; the default is None if there is none.
-        fields: of a record.
-        items: the branches of a union, or the only element type of an array or map.
-        is_reused: whether it is a named type that is named again after its definition.
     """
 
-    type_name: str
-    name: str = ""
-    logical_type: str = ""
+    type_name: str  # ``int``, ``record``, ``union`` ...
+    name: str = ""  # full name of a record, enum or fixed
+    logical_type: str = ""  # the logicalType, empty if there is none
+    # of a decimal
     precision: int = 0
     scale: int = 0
-    size: int = 0
+    size: int = 0  # of a fixed
+    # of an enum; the default is None if there is none
     symbols: tuple[str, ...] = ()
     default: str | None = None
-    fields: tuple[AvroField, ...] = ()
-    items: tuple[AvroType, ...] = ()
-    is_reused: bool = False
+    fields: tuple[AvroField, ...] = ()  # of a record
+    items: tuple[AvroType, ...] = ()  # the branches of a union, or the only element type of an array or map
+    is_reused: bool = False  # whether it is a named type that is named again after its definition
 
     @cached_property
     def depth(self) -> int:

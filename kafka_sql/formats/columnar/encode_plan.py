@@ -13,21 +13,13 @@ Steps: TypeAlias = tuple[Any, ...]  # the column's index, then per step a child'
 
 @dataclass
 class EncodePlan:
-    """The operations that encode a row.
+    """The operations that encode a row."""
 
-    Attributes:
-        cell_count: cells of an operation.
-        operations: rows of cells.
-        paths: the path of the column, per operation, for errors.
-        inputs: the steps to each array that operations read.
-        max_depth: the deepest nesting.
-    """
-
-    cell_count: int
-    operations: list[list[int]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    inputs: list[Steps] = field(default_factory=list)
-    max_depth: int = 0
+    cell_count: int  # cells of an operation
+    operations: list[list[int]] = field(default_factory=list)  # rows of cells
+    paths: list[str] = field(default_factory=list)  # the path of the column, per operation, for errors
+    inputs: list[Steps] = field(default_factory=list)  # the steps to each array that operations read
+    max_depth: int = 0  # the deepest nesting
 
     def add_input(self, steps: Steps) -> int:
         """Add an input; return its number."""

@@ -31,17 +31,11 @@ _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address
 
 
 class Group(NamedTuple):
-    """The payloads that one reader decodes.
+    """The payloads that one reader decodes."""
 
-    Attributes:
-        key: the schema's id, and what else ``find_reader`` takes.
-        positions: which of the payloads these are.
-        starts: where each record begins in the data.
-    """
-
-    key: tuple[Any, ...]
-    positions: Indices | slice
-    starts: Indices
+    key: tuple[Any, ...]  # the schema's id, and what else ``find_reader`` takes
+    positions: Indices | slice  # which of the payloads these are
+    starts: Indices  # where each record begins in the data
 
 
 class WireFormatDecoder(ABC):

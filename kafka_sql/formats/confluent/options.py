@@ -55,22 +55,16 @@ def _map_parser(option: str) -> Callable[[str], dict[str, str]]:
 
 @dataclass(frozen=True)
 class RegistryOptions:
-    """A format's options for its registry.
+    """A format's options for its registry."""
 
-    Attributes:
-        format: the format's identifier.
-        schema_type: the type of its schemas, as the registry names it: AVRO, JSON, PROTOBUF.
-        client_properties: Flink's options for properties of the registry's Java client, by property.
-        properties: the option for properties of the Java client.
-    """
-
-    format: str
-    schema_type: str
+    format: str  # the format's identifier
+    schema_type: str  # the type of its schemas, as the registry names it: AVRO, JSON, PROTOBUF
     url: Option[tuple[str, ...]]
     subject: Option[str]
     schema: Option[str]
+    # Flink's options for properties of the registry's Java client, by property
     client_properties: Mapping[str, Option[str]]
-    properties: Option[dict[str, str]]
+    properties: Option[dict[str, str]]  # the option for properties of the Java client
 
     @property
     def schema_type_name(self) -> str:
@@ -147,26 +141,19 @@ def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> Re
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """How to connect to a registry, with references to secrets resolved. Printing it shows no secrets.
+    """How to connect to a registry, with references to secrets resolved. Printing it shows no secrets."""
 
-    Attributes:
-        format: identifier of the table's format.
-        schema_type: the type of its schemas.
-        user: ``user:password``, or empty.
-        headers: names and values of additional headers.
-        register: whether to register the table's schema when it is written to; if not, the subject must have it.
-    """
-
-    format: str
-    schema_type: str
+    format: str  # identifier of the table's format
+    schema_type: str  # the type of its schemas
     urls: tuple[str, ...] = field(repr=False)  # may contain user and password
-    user: str = field(default="", repr=False)
+    user: str = field(default="", repr=False)  # ``user:password``, or empty
     token: str = field(default="", repr=False)
     truststore: str = ""
     truststore_password: str = field(default="", repr=False)
     keystore: str = ""
     keystore_password: str = field(default="", repr=False)
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names and values of additional headers
+    # whether to register the table's schema when it is written to; if not, the subject must have it
     register: bool = True
 
 

@@ -20,16 +20,11 @@ METADATA: Final = {SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()}
 
 @dataclass(frozen=True)
 class RegisteredSchema:
-    """A schema in a registry.
+    """A schema in a registry."""
 
-    Attributes:
-        schema_id: its id; 0 if it is not from a registry.
-        text: its definition.
-        references: names and definitions of the schemas that it references, each after those that it references itself.
-    """
-
-    schema_id: int
-    text: str
+    schema_id: int  # its id; 0 if it is not from a registry
+    text: str  # its definition
+    # names and definitions of the schemas that it references, each after those that it references itself
     references: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -24,60 +24,41 @@ _DEFAULT_SIZE = 8 * opcodes.DEFAULT_CELLS
 
 
 class Batch(NamedTuple):
-    """What the decode loop reads and fills, as addresses.
+    """What the decode loop reads and fills, as addresses."""
 
-    Attributes:
-        data: bytes of all messages.
-        starts, ends: int64: where each message begins and ends in ``data``.
-        begin, end: range of the messages to decode.
-        fields: int64, n x FIELD_CELLS.
-        messages: int64, n x MESSAGE_CELLS; the first one is the payload's.
-        defaults: int64, n x DEFAULT_CELLS.
-        field_indices: int64: indices of the required fields of each message.
-        constants: int64: defaults, and numbers of enums, which are sorted.
-        literals: bytes of defaults.
-        literal_ranges: int64, n x 2: offset and length of each literal.
-        slots, counts, bytes_used, nulls: tables of the ColumnBuffers; ``nulls`` counts nulls.
-        slot_count: number of slots.
-        skip_malformed: whether to continue after malformed messages.
-        last_serials: int64 per field: serial number of the last message that had the field; negative if it is the value
-            of a map's entry and the enum does not have its number.
-        oneofs: int64, n x 2: serial number of the last message that had a field of the oneof, and that field.
-        serial: int64, 1: serial number of the last message that was started.
-        frames: int64, depth x FRAME_CELLS: of each enclosing message its end, the address of its cells, its serial
-            number, and the field to expect next.
-        saved_counts: int64, 3 x slot_count: counts, bytes_used and nulls before the row.
-        outcomes: uint8 per message: 0, or why it was not decoded.
-        failure: int64, FAILURE_CELLS: the last failure; the offset in the message is -1 if it is unknown.
-        failures: int64, n x FAILURE_CELLS: the failures of messages that were not decoded.
-    """
-
-    data: int
+    data: int  # bytes of all messages
+    # int64: where each message begins and ends in ``data``
     starts: int
     ends: int
+    # range of the messages to decode
     begin: int
     end: int
-    fields: int
-    messages: int
-    defaults: int
-    field_indices: int
-    constants: int
-    literals: int
-    literal_ranges: int
+    fields: int  # int64, n x FIELD_CELLS
+    messages: int  # int64, n x MESSAGE_CELLS; the first one is the payload's
+    defaults: int  # int64, n x DEFAULT_CELLS
+    field_indices: int  # int64: indices of the required fields of each message
+    constants: int  # int64: defaults, and numbers of enums, which are sorted
+    literals: int  # bytes of defaults
+    literal_ranges: int  # int64, n x 2: offset and length of each literal
+    # tables of the ColumnBuffers; ``nulls`` counts nulls
     slots: int
     counts: int
     bytes_used: int
     nulls: int
-    slot_count: int
-    skip_malformed: int
+    slot_count: int  # number of slots
+    skip_malformed: int  # whether to continue after malformed messages
+    # int64 per field: serial number of the last message that had the field; negative if it is the value of a map's
+    # entry and the enum does not have its number
     last_serials: int
-    oneofs: int
-    serial: int
+    oneofs: int  # int64, n x 2: serial number of the last message that had a field of the oneof, and that field
+    serial: int  # int64, 1: serial number of the last message that was started
+    # int64, depth x FRAME_CELLS: of each enclosing message its end, the address of its cells, its serial number, and
+    # the field to expect next
     frames: int
-    saved_counts: int
-    outcomes: int
-    failure: int
-    failures: int
+    saved_counts: int  # int64, 3 x slot_count: counts, bytes_used and nulls before the row
+    outcomes: int  # uint8 per message: 0, or why it was not decoded
+    failure: int  # int64, FAILURE_CELLS: the last failure; the offset in the message is -1 if it is unknown
+    failures: int  # int64, n x FAILURE_CELLS: the failures of messages that were not decoded
 
 
 @compiled

@@ -35,22 +35,13 @@ _WIRE_TYPES: Final = {  # those that are not VARINT
 class ProtobufDecodePlan:
     """The tables of a message and of the messages inside it.
 
-    Attributes:
-        tree: the wire columns and their slots.
-        slot_count: number of slots.
-        mappings: how the wire columns become the table's columns.
-        read_defaults: whether an absent field is its default, not null.
-        paths: the path of the column, per field.
-        oneof_count: number of oneofs.
-        max_depth: the deepest nesting of messages in messages.
-
     The other attributes are tables of the decode loop; ``decode_kernels.Batch`` describes them.
     """
 
-    tree: list[ColumnNode]
-    slot_count: int
-    mappings: tuple[FieldMapping, ...]
-    read_defaults: bool
+    tree: list[ColumnNode]  # the wire columns and their slots
+    slot_count: int  # number of slots
+    mappings: tuple[FieldMapping, ...]  # how the wire columns become the table's columns
+    read_defaults: bool  # whether an absent field is its default, not null
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
     defaults: list[list[int]] = field(default_factory=list)
@@ -58,9 +49,9 @@ class ProtobufDecodePlan:
     constants: list[int] = field(default_factory=lambda: [0])
     literals: bytearray = field(default_factory=bytearray)
     literal_ranges: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
-    paths: list[str] = field(default_factory=list)
-    oneof_count: int = 0
-    max_depth: int = 1
+    paths: list[str] = field(default_factory=list)  # the path of the column, per field
+    oneof_count: int = 0  # number of oneofs
+    max_depth: int = 1  # the deepest nesting of messages in messages
 
     def tables(self) -> dict[str, npt.NDArray[Any]]:
         """Return the tables of the decode loop."""

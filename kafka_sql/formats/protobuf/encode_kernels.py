@@ -62,35 +62,26 @@ NULL_FOUND: Final = -1  # the failure: a required field is null
 
 
 class Batch(NamedTuple):
-    """What the encode loop reads and writes, as addresses.
+    """What the encode loop reads and writes, as addresses."""
 
-    Attributes:
-        operations: int64, n x OPERATION_CELLS.
-        inputs: int64, n x INPUT_CELLS.
-        row_count: rows of the batch.
-        header, header_size: bytes before each message.
-        literal, literal_size: what a null string of an array or map is written as.
-        output, output_size: has space for all messages.
-        offsets: int64, row_count + 1: where each payload begins and ends in the output.
-        positions, firsts: int64 per depth: the entry to read next, and the first entry of the array that it is in.
-        message_ends: int64 per depth of messages: the address at which each open message ends.
-        failed_operation: int64, 1.
-    """
-
-    operations: int
-    inputs: int
-    row_count: int
+    operations: int  # int64, n x OPERATION_CELLS
+    inputs: int  # int64, n x INPUT_CELLS
+    row_count: int  # rows of the batch
+    # bytes before each message
     header: int
     header_size: int
+    # what a null string of an array or map is written as
     literal: int
     literal_size: int
+    # has space for all messages
     output: int
     output_size: int
-    offsets: int
+    offsets: int  # int64, row_count + 1: where each payload begins and ends in the output
+    # int64 per depth: the entry to read next, and the first entry of the array that it is in
     positions: int
     firsts: int
-    message_ends: int
-    failed_operation: int
+    message_ends: int  # int64 per depth of messages: the address at which each open message ends
+    failed_operation: int  # int64, 1
 
 
 @compiled

@@ -62,29 +62,17 @@ _MAX_NAME_SIZE: Final = 255  # of the values of an enum
 
 @dataclass(frozen=True)
 class FieldMapping:
-    """A field and its column.
+    """A field and its column."""
 
-    Attributes:
-        path: the column's path, for errors.
-        descriptor: the field's descriptor.
-        column: the table's column.
-        wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
-        opcode: how its values are decoded.
-        message: the message type of a field that is a message.
-        children: fields of a ROW, key and value of a MAP, or the element of an ARRAY.
-        is_repeated: whether it is an ARRAY or MAP.
-        is_well_known: whether it is a message of google.protobuf that is not a ROW.
-    """
-
-    path: str
-    descriptor: FieldDescriptor
-    column: pa.Field
-    wire: pa.Field
-    opcode: int
-    message: Descriptor | None = None
-    children: tuple[FieldMapping, ...] = ()
-    is_repeated: bool = False
-    is_well_known: bool = False
+    path: str  # the column's path, for errors
+    descriptor: FieldDescriptor  # the field's descriptor
+    column: pa.Field  # the table's column
+    wire: pa.Field  # the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos
+    opcode: int  # how its values are decoded
+    message: Descriptor | None = None  # the message type of a field that is a message
+    children: tuple[FieldMapping, ...] = ()  # fields of a ROW, key and value of a MAP, or the element of an ARRAY
+    is_repeated: bool = False  # whether it is an ARRAY or MAP
+    is_well_known: bool = False  # whether it is a message of google.protobuf that is not a ROW
 
     @property
     def is_serialized(self) -> bool:
