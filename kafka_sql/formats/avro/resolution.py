@@ -184,7 +184,7 @@ def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, no
     elif (pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type)) and type_name == "fixed":
         plan.emit(path, opcodes.FIXED, node.slot, writer.size)
     elif (pt.is_string(arrow_type) or pt.is_large_string(arrow_type)) and type_name == "enum":
-        _emit_enum(plan, writer, reader, node, path)
+        plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), plan.add_symbols(writer, reader))
     else:
         raise _mismatch(writer, node)
 
@@ -201,10 +201,6 @@ def _emit_decimal(plan: AvroDecodePlan, writer: AvroType, node: ColumnNode, path
         )
     opcode = opcodes.DECIMAL if writer.type_name == "bytes" else opcodes.DECIMAL_FIXED
     plan.emit(path, opcode, node.slot, writer.size, 0, int(node.field.nullable))
-
-
-def _emit_enum(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
-    plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), plan.add_symbols(writer, reader))
 
 
 def _emit_skip(plan: AvroDecodePlan, avro: AvroType, path: str) -> None:

@@ -59,20 +59,15 @@ def infer_record_columns(record: AvroType) -> ColumnTypes:
     Raises:
         SchemaError: no column type can hold a field.
     """
-    return tuple(_fields(record, "", size_limit()))
+    return _columns(record, "", size_limit())
 
 
-def _fields(record: AvroType, prefix: str, count: Callable[[str, str], None]) -> list[tuple[str, str]]:
-    """Return names and types of a record's fields.
-
-    Args:
-        count: is called with the name and path of each field.
-    """
-    fields = []
+def _columns(record: AvroType, prefix: str, count: Callable[[str, str], None]) -> ColumnTypes:
+    columns = []
     for f in record.fields:
         count(f.name, prefix + f.name)
-        fields.append((f.name, _sql_type(f.type, prefix + f.name, count)))
-    return fields
+        columns.append((f.name, _sql_type(f.type, prefix + f.name, count)))
+    return tuple(columns)
 
 
 def _sql_type(avro: AvroType, path: str, count: Callable[[str, str], None]) -> str:
@@ -90,7 +85,7 @@ def _sql_type(avro: AvroType, path: str, count: Callable[[str, str], None]) -> s
 
 def _non_null_type(avro: AvroType, path: str, count: Callable[[str, str], None]) -> str:
     if avro.type_name == "record":
-        fields = [f"{quote_identifier(name)} {sql_type}" for name, sql_type in _fields(avro, f"{path}.", count)]
+        fields = [f"{quote_identifier(name)} {sql_type}" for name, sql_type in _columns(avro, f"{path}.", count)]
         return f"ROW<{', '.join(fields)}>"
     if avro.type_name == "array":
         return f"ARRAY<{_sql_type(avro.element, f'{path}[]', count)}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -191,34 +191,29 @@ def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> l
     Args:
         rows: the row of each value.
     """
-    nulls = []
-    arrow_type = field.type
-    valid = np.asarray(array.is_valid())
-    if not field.nullable and not valid.all():
-        nulls.append((path, rows[~valid]))
+    arrow_type, valid = field.type, np.asarray(array.is_valid())
+    nulls = [] if field.nullable or valid.all() else [(path, rows[~valid])]
     if pt.is_struct(arrow_type):
         mask = pa.array(valid)
         for index, child in enumerate(arrow_type):
             if _has_not_null(child):
                 nulls += _find_nulls(array.field(index).filter(mask), child, rows[valid], f"{path}.{child.name}")
-    elif (pt.is_list(arrow_type) and _has_not_null(arrow_type.value_field)) or (
-        pt.is_map(arrow_type) and _has_not_null(arrow_type.item_field)
-    ):
-        lengths = np.diff(np.asarray(array.offsets)) * valid
-        values, child = (
-            (array.items, arrow_type.item_field) if pt.is_map(arrow_type) else (array.values, arrow_type.value_field)
-        )
-        nulls += _find_nulls(values, child, np.repeat(rows, lengths), f"{path}[]")
+    elif pt.is_list(arrow_type) or pt.is_map(arrow_type):
+        [child] = _values_inside(arrow_type)
+        if _has_not_null(child):
+            lengths = np.diff(np.asarray(array.offsets)) * valid
+            values = array.items if pt.is_map(arrow_type) else array.values
+            nulls += _find_nulls(values, child, np.repeat(rows, lengths), f"{path}[]")
     return nulls
 
 
 def _has_not_null(field: pa.Field) -> bool:
     """Return whether a field, or anything inside it, is declared NOT NULL."""
-    arrow_type: Any = field.type
-    if not field.nullable:
-        return True
-    if pt.is_struct(arrow_type):
-        return any(_has_not_null(child) for child in arrow_type)
-    return (pt.is_list(arrow_type) and _has_not_null(arrow_type.value_field)) or (
-        pt.is_map(arrow_type) and _has_not_null(arrow_type.item_field)
-    )
+    return not field.nullable or any(map(_has_not_null, _values_inside(field.type)))
+
+
+def _values_inside(arrow_type: pa.DataType) -> list[pa.Field]:
+    """Return the fields of a ROW, the element of an ARRAY, or the value of a MAP."""
+    if pt.is_map(arrow_type):
+        return [arrow_type.item_field]
+    return [arrow_type.field(k) for k in range(arrow_type.num_fields)]

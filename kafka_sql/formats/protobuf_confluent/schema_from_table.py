@@ -37,31 +37,23 @@ def _message_text(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: 
                 "first character must not be a digit.",
                 column=field_path,
             )
-        arrow_type, label = field.type, ""
-        row = f"{field.name}_row"
+        arrow_type, form = field.type, "{}"
+        value, value_declared = field, declared
         if pt.is_list(arrow_type):
-            label = "repeated "
-            type_name = _field_type(arrow_type.value_field, row, f"{field_path}[]")
-            element = arrow_type.value_field
-            nested += _nested_messages(element, declared.child(0), row, field_path, indent)
+            value, value_declared, form = arrow_type.value_field, declared.child(0), "repeated {}"
         elif pt.is_map(arrow_type):
             key = _key_type(arrow_type.key_type, field_path)
-            type_name = f"map<{key}, {_field_type(arrow_type.item_field, row, f'{field_path}[]')}>"
-            nested += _nested_messages(arrow_type.item_field, declared.child(1), row, field_path, indent)
+            value, value_declared, form = arrow_type.item_field, declared.child(1), f"map<{key}, {{}}>"
+        if pt.is_struct(value.type):
+            type_name = f"{field.name}_row"
+            fields_inside = [(f, value_declared.child(k)) for k, f in enumerate(value.type)]
+            nested.append(_message_text(type_name, fields_inside, field_path, indent + "  "))
         else:
-            type_name = _field_type(field, row, field_path)
-            is_scalar = not pt.is_struct(arrow_type) and type_name != _TIMESTAMP
-            label = "optional " if is_scalar and declared.allows_null(field) else ""
-            nested += _nested_messages(field, declared, row, field_path, indent)
-        lines.append(f"{indent}  {label}{type_name} {field.name} = {number};\n")
+            type_name = _scalar_type(value.type, field_path if value is field else f"{field_path}[]")
+            if value is field and type_name != _TIMESTAMP and declared.allows_null(field):
+                form = "optional {}"
+        lines.append(f"{indent}  {form.format(type_name)} {field.name} = {number};\n")
     return f"{indent}message {name} {{\n{''.join(nested)}{''.join(lines)}{indent}}}\n"
-
-
-def _nested_messages(field: pa.Field, declared: DeclaredType, name: str, path: str, indent: str) -> list[str]:
-    if not pt.is_struct(field.type):
-        return []
-    fields = [(f, declared.child(k)) for k, f in enumerate(field.type)]
-    return [_message_text(name, fields, path, indent + "  ")]
 
 
 def _key_type(arrow_type: pa.DataType, path: str) -> str:
@@ -71,10 +63,6 @@ def _key_type(arrow_type: pa.DataType, path: str) -> str:
         f"Protobuf has no map with a key of type {arrow_type} (column '{path}'). Declare it as MAP<STRING, ...>.",
         column=path,
     )
-
-
-def _field_type(field: pa.Field, row: str, path: str) -> str:
-    return row if pt.is_struct(field.type) else _scalar_type(field.type, path)
 
 
 def _scalar_type(arrow_type: pa.DataType, path: str) -> str:
