@@ -159,12 +159,12 @@ def _emit_loop(plan: AvroDecodePlan, slot: int, child_slot: int, emit_body: Call
 def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     arrow_type, type_name = node.field.type, writer.type_name
     size = opcodes.INT_SIZE if type_name == "int" else opcodes.LONG_SIZE
-    is_number = type_name in ("int", "long")
+    is_number, holds_int = type_name in ("int", "long"), pt.is_integer(arrow_type) or pt.is_date(arrow_type)
     if not represents(writer, arrow_type):
         raise _mismatch(writer, node)
     if pt.is_boolean(arrow_type) and type_name == "boolean":
         plan.emit(path, opcodes.BOOLEAN, node.slot)
-    elif is_number and (pt.is_int64(arrow_type) or (type_name == "int" and _holds_int(arrow_type))):
+    elif (pt.is_int64(arrow_type) and is_number) or (holds_int and type_name == "int"):
         plan.emit(path, opcodes.INTEGER, node.slot, size)
     elif pt.is_floating(arrow_type) and is_number:
         opcode = opcodes.INTEGER_TO_FLOAT if arrow_type.bit_width == 32 else opcodes.INTEGER_TO_DOUBLE
@@ -187,10 +187,6 @@ def _resolve_scalar(plan: AvroDecodePlan, writer: AvroType, reader: AvroType, no
         plan.emit(path, opcodes.ENUM, node.slot, len(writer.symbols), plan.add_symbols(writer, reader))
     else:
         raise _mismatch(writer, node)
-
-
-def _holds_int(arrow_type: pa.DataType) -> bool:
-    return bool(pt.is_integer(arrow_type) or pt.is_date(arrow_type))
 
 
 def _emit_decimal(plan: AvroDecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.confluent.schemas import METADATA, RegisteredSchema, infer_from_registry
-from kafka_sql.formats.format import ColumnTypes, Decoder, Encoder, Format, InferredSchema
+from kafka_sql.formats.confluent.schemas import METADATA, infer_from_registry
+from kafka_sql.formats.format import Decoder, Encoder, Format, InferredSchema
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
 from kafka_sql.options import Options
 
@@ -29,10 +29,8 @@ def _infer_schema(options: Options) -> InferredSchema:
     from kafka_sql.formats.protobuf.schema_inference import infer_columns
     from kafka_sql.formats.protobuf_confluent.schema_descriptors import select_message
 
-    def infer_message_columns(registered: RegisteredSchema) -> ColumnTypes:
-        return infer_columns(select_message(registered, options.get(MESSAGE)))
-
-    return infer_from_registry(REGISTRY, infer_message_columns)(options)
+    name = options.get(MESSAGE)
+    return infer_from_registry(REGISTRY, lambda registered: infer_columns(select_message(registered, name)))(options)
 
 
 PROTOBUF_CONFLUENT = Format(
