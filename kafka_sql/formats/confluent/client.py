@@ -217,11 +217,18 @@ class SchemaRegistry:
         while True:
             url, auth = self._urls[self._current]
             try:
-                response = self._send(method, url + path, auth, resource, body, deadline)
+                response = send_request(
+                    self._client, method, url + path, deadline, _MAX_RESPONSE_SIZE, json=body, auth=auth
+                )
                 self._has_responded = True
                 if response.status_code not in _RETRIABLE_STATUSES:
                     return self._parse_response(response, url, resource)
                 reason = f"{response.status_code} {response.reason_phrase}"
+            except ResponseTooLargeError:
+                raise SchemaRegistryError(
+                    f"Invalid schema registry response for {resource}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
+                    f"Check the option '{self._format}.url'."
+                ) from None
             except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
                     raise SchemaRegistryError(
@@ -244,21 +251,13 @@ class SchemaRegistry:
                 time.sleep(backoff * random.uniform(0.5, 1))
                 backoff = min(2 * backoff, _MAX_BACKOFF)
 
-    def _send(
-        self, method: str, url: str, auth: _Auth, resource: str, body: dict[str, Any] | None, deadline: float
-    ) -> httpx.Response:
-        """Send a request and return the response, limited in size and time."""
-        try:
-            return send_request(self._client, method, url, deadline, _MAX_RESPONSE_SIZE, json=body, auth=auth)
-        except ResponseTooLargeError:
-            raise SchemaRegistryError(
-                f"Invalid schema registry response for {resource}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
-                f"Check the option '{self._format}.url'."
-            ) from None
-
     def _parse_response(self, response: httpx.Response, url: str, resource: str) -> dict[str, Any]:
         """Return the JSON object of a response."""
-        document, registry = _parse_json(response), f"The schema registry {url}"
+        registry, reason = f"The schema registry {url}", f"{response.status_code} {response.reason_phrase}"
+        try:
+            document = response.json()
+        except (ValueError, RecursionError):
+            document = None
         if response.is_success:
             if not isinstance(document, dict):
                 raise SchemaRegistryError(
@@ -267,7 +266,9 @@ class SchemaRegistry:
                     url=url,
                 )
             return document
-        reason = _error_of(document) or f"{response.status_code} {response.reason_phrase}"
+        match document:  # another server's document is not shown
+            case {"error_code": int(code), "message": str(message)}:
+                reason = f"{code}: {message[:_MAX_MESSAGE]}"
         if response.status_code in (401, 403):
             raise SchemaRegistryError(
                 f"{registry} rejected the credentials for {resource} ({reason}). Check "
@@ -283,22 +284,6 @@ class SchemaRegistry:
         if response.status_code == 404:
             raise SchemaNotFoundError(f"{registry}: {resource} not found ({reason}).", url=url)
         raise SchemaRegistryError(f"{registry} rejected a request for {resource} ({reason}).", url=url)
-
-
-def _error_of(document: Any) -> str | None:
-    """Return a registry's error; None for another document, which another server may have sent, so it is not shown."""
-    match document:
-        case {"error_code": int(code), "message": str(message)}:
-            return f"{code}: {message[:_MAX_MESSAGE]}"
-    return None
-
-
-def _parse_json(response: httpx.Response) -> Any:
-    """Return a response's JSON document; None if it is not JSON."""
-    try:
-        return response.json()
-    except (ValueError, RecursionError):
-        return None
 
 
 def _require_field(document: Any, key: str, type: type[T], resource: str) -> T:
