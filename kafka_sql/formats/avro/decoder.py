@@ -11,7 +11,8 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro import opcodes
 from kafka_sql.formats.avro.decode_kernels import DETAIL, OPERATION, REASON, Batch, decode_rows
 from kafka_sql.formats.avro.decode_plan import AvroDecodePlan
-from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt, pass_addresses
+from kafka_sql.formats.columnar.arrow_buffers import pass_addresses
+from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
 from kafka_sql.formats.format import ErrorSink, report_or_raise

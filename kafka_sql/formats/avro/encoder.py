@@ -14,7 +14,7 @@ from kafka_sql.formats.avro import encode_kernels
 from kafka_sql.formats.avro.logical_types import write_factor
 from kafka_sql.formats.avro.schema import AvroType
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
-from kafka_sql.formats.columnar.binary_reader import pass_addresses
+from kafka_sql.formats.columnar.arrow_buffers import pass_addresses
 from kafka_sql.formats.columnar.encode_plan import EncodePlan, Steps
 
 _MAX_BYTES: Final = 2**31 - 1  # as 32-bit offsets can address

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.formats.java.charset import Charset
+
+T = TypeVar("T")
 
 _UTF_8 = Charset.from_java_name("UTF-8")
 
@@ -58,3 +62,8 @@ def merge_rows(
     indices = pa.array(order)
     columns = [pa.concat_arrays(pair).take(indices) for pair in zip(first[1], second[1], strict=True)]
     return payloads[order], columns
+
+
+def pass_addresses(batch_type: type[T], **values: Any) -> T:
+    """Return what a compiled loop takes: arrays as their addresses, and integers. The arrays must stay alive."""
+    return batch_type(**{k: v.ctypes.data if isinstance(v, np.ndarray) else v for k, v in values.items()})

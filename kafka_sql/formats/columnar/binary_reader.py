@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from kafka_sql.formats.format import Decoded, ErrorSink
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Indices: TypeAlias = npt.NDArray[np.int64]
-T = TypeVar("T")
 
 _EXCERPT_SIZE: Final = 24  # bytes of a payload that errors show
 
@@ -54,11 +53,6 @@ class BinaryReader(ABC):
             starts, ends = starts[present], ends[present]
         columns, rows = self.read(data, starts, ends, present, errors)
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
-
-
-def pass_addresses(batch_type: type[T], **values: Any) -> T:
-    """Return what a compiled loop takes: arrays as their addresses, and integers. The arrays must stay alive."""
-    return batch_type(**{k: v.ctypes.data if isinstance(v, np.ndarray) else v for k, v in values.items()})
 
 
 def hex_excerpt(payload: Bytes) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_sql.formats.columnar.arrow_buffers import pass_addresses
 from kafka_sql.formats.columnar.buffer_kernels import (
     DEFERRED_CELLS,
     DEFERRED_FLOATS,
@@ -57,30 +58,16 @@ class TextReader:
         skipped, state = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64)
         deferred = np.empty((_SPARE, DEFERRED_CELLS), np.int64)
         stack = np.empty((plan.max_depth + 1, 3), np.int64)
-        base, position = data.ctypes.data, 0
+        position = 0
         while True:
             state[FULL_SLOT] = state[FULL_BYTES_SLOT] = -1
-            batch = Batch(
-                data=base,
-                last_word=base + len(data) - 8,
-                offsets=offsets.ctypes.data,
-                indices=indices.ctypes.data,
-                begin=position,
-                end=count,
-                plan=plan.slot_table.ctypes.data,
-                names=plan.name_table.ctypes.data,
-                name_bytes=plan.name_bytes.ctypes.data,
-                root=plan.slot_count,
-                slots=buffers.table.ctypes.data,
-                counts=buffers.counts.ctypes.data,
-                bytes_used=buffers.bytes_used.ctypes.data,
-                nulls=buffers.nulls.ctypes.data,
-                skipped=skipped.ctypes.data,
-                deferred=deferred.ctypes.data,
-                deferred_capacity=len(deferred),
-                state=state.ctypes.data,
-                stack=stack.ctypes.data,
-            )
+            batch = pass_addresses(
+                Batch, data=data, last_word=data.ctypes.data + len(data) - 8, offsets=offsets, indices=indices,
+                begin=position, end=count, plan=plan.slot_table, names=plan.name_table, name_bytes=plan.name_bytes,
+                root=plan.slot_count, slots=buffers.table, counts=buffers.counts, bytes_used=buffers.bytes_used,
+                nulls=buffers.nulls, skipped=skipped, deferred=deferred, deferred_capacity=len(deferred), state=state,
+                stack=stack,
+            )  # fmt: skip
             position = self._decode_rows(batch, self._options)
             if position == count:
                 break

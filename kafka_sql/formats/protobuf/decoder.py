@@ -13,7 +13,8 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt, pass_addresses
+from kafka_sql.formats.columnar.arrow_buffers import pass_addresses
+from kafka_sql.formats.columnar.binary_reader import BinaryReader, Bytes, Indices, hex_excerpt
 from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
 from kafka_sql.formats.format import ColumnOverflow, ErrorSink, report_or_raise

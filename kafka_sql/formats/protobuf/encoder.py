@@ -10,7 +10,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.columnar.array_kernels import data_size, input_table
-from kafka_sql.formats.columnar.binary_reader import pass_addresses
+from kafka_sql.formats.columnar.arrow_buffers import pass_addresses
 from kafka_sql.formats.columnar.encode_plan import EncodePlan, Steps
 from kafka_sql.formats.protobuf import encode_kernels, opcodes
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
