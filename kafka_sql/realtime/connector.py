@@ -30,10 +30,6 @@ def add_connector(context: Any, sink: str) -> Any:
 
     The jars (12 MB) are downloaded into the user's cache once; their checksums are those of the lockfile.
 
-    Args:
-        context: the SparkContext.
-        sink: the table that is written, for the error.
-
     Returns:
         the class loader of the driver's jars.
 
@@ -56,10 +52,9 @@ def add_connector(context: Any, sink: str) -> Any:
 
 
 def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] | None) -> dict[str, str]:
-    """Return the options of Spark's source. Errors: see ``java_properties``.
+    """Return the options of Spark's source; ``starts`` is None if the query continues from a checkpoint.
 
-    Args:
-        starts: the start offset of each partition; None if the query continues from a checkpoint.
+    Errors: see ``java_properties``.
     """
     options = {f"kafka.{key}": value for key, value in java_properties(definition).items()}
     partitions = definition.options.get(opt.SCAN_PARTITIONS)

@@ -17,7 +17,7 @@ from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
 from kafka_sql.formats.avro_confluent.schema_inference import infer_record_columns
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
-from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
+from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis, source_property, source_timestamp
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.cdc.json_dialects import DEBEZIUM
 from kafka_sql.formats.confluent.options import declare_registry_options
@@ -56,11 +56,7 @@ def _source_type(*keys: str) -> pa.DataType:
 
 
 def _source_metadata(key: str) -> Metadata:
-    return Metadata(pa.string(), "source", _source_type(key), lambda sources: pc.struct_field(sources, key))
-
-
-def _source_timestamp(sources: pa.StructArray) -> pa.Array:
-    return from_millis(pc.struct_field(sources, "ts_ms"))
+    return Metadata(pa.string(), "source", _source_type(key), source_property(key))
 
 
 def _source_properties(sources: pa.StructArray) -> pa.MapArray:
@@ -80,7 +76,7 @@ DEBEZIUM_AVRO: Final = replace(
     error_prefix="Can't deserialize Debezium Avro message.",
     metadata={
         "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
-        "source.timestamp": Metadata(MILLIS, "source", _source_type("ts_ms"), _source_timestamp),
+        "source.timestamp": Metadata(MILLIS, "source", _source_type("ts_ms"), source_timestamp),
         "source.database": _source_metadata("db"),
         "source.schema": _source_metadata("schema"),
         "source.table": _source_metadata("table"),

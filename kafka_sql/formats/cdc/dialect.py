@@ -103,6 +103,11 @@ def source_property(key: str) -> Callable[[pa.Array], pa.Array]:
     return convert
 
 
+def source_timestamp(sources: pa.Array) -> pa.Array:
+    """Extract the time of a change from the source."""
+    return from_millis(source_property("ts_ms")(sources))
+
+
 def merge_field_types(first: pa.DataType | None, second: pa.DataType) -> pa.DataType:
     """Merge the types that two metadata keys need of one field: to a MAP, or to a ROW with the properties of both."""
     if first is None or first == second or pa.types.is_map(second):

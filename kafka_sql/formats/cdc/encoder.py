@@ -25,11 +25,7 @@ class ChangeEncoder:
         schema: pa.Schema,
         read_only_option: Option[bool] | None = None,
     ) -> None:
-        """
-        Args:
-            create_encoder: returns an encoder of documents with the given fields.
-            read_only_option: an option that is set and does not allow writing.
-        """
+        """Get the encoder of documents with given fields. A ``read_only_option`` is set and does not allow writing."""
         self._dialect, self._read_only_option = dialect, read_only_option
         self._encoder = create_encoder(self._document_schema(schema))
 

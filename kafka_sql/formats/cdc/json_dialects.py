@@ -20,6 +20,7 @@ from kafka_sql.formats.cdc.dialect import (
     from_seconds,
     from_timestamp_string,
     source_property,
+    source_timestamp,
 )
 from kafka_sql.formats.cdc.json_format import JsonDialect
 from kafka_sql.options import Option, boolean
@@ -31,10 +32,6 @@ _SQL_TYPES: Final = pa.map_(pa.string(), pa.int32())
 
 def _source_metadata(key: str) -> Metadata:
     return Metadata(pa.string(), "source", pa.struct([(key, pa.string())]), source_property(key))
-
-
-def _source_timestamp(sources: pa.Array) -> pa.Array:
-    return from_millis(source_property("ts_ms")(sources))
 
 
 def _truncate_to_millis(values: pa.Array) -> pa.Array:
@@ -54,7 +51,7 @@ DEBEZIUM: Final = Dialect(
     metadata={
         "schema": Metadata(pa.string(), "schema", pa.string(), outside_payload=True),
         "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
-        "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), _source_timestamp),
+        "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), source_timestamp),
         "source.database": _source_metadata("db"),
         "source.schema": _source_metadata("schema"),
         "source.table": _source_metadata("table"),

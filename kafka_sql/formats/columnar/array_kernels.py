@@ -51,12 +51,7 @@ def _is_variable_length(arrow_type: pa.DataType) -> bool:
 
 @inline_helper
 def is_valid(cells: int, entry: int) -> bool:
-    """Return whether an entry of an input is not null.
-
-    Args:
-        cells: address of the input's cells.
-        entry: index of the entry in the buffers, which includes the array's offset.
-    """
+    """Return whether an entry of the input at ``cells`` is not null. ``entry`` includes the array's offset."""
     bitmap = load_int64(cells, VALID)
     if bitmap == 0:
         return True

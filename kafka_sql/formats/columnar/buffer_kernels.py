@@ -228,9 +228,7 @@ def store_temporal(
 ) -> int:
     """Parse and store a DATE, TIME or TIMESTAMP; return where it ends, or -1 if the text has another form.
 
-    Args:
-        separator: the byte between a timestamp's date and time.
-        has_offset: timestamps end in an offset from UTC.
+    ``separator`` is the byte between a timestamp's date and time; with ``has_offset``, an offset from UTC follows.
     """
     type = load_int64(plan_row, decode_plan.TYPE)
     if type == decode_plan.TIMESTAMP:

@@ -144,11 +144,7 @@ class ColumnBuffers:
         return self._memory[slot][0]
 
     def to_arrow(self, node: ColumnNode, is_utf8: bool = False) -> pa.Array:
-        """Return the column of a node.
-
-        Args:
-            is_utf8: whether the loop has checked that all strings are UTF-8.
-        """
+        """Return the column of a node. With ``is_utf8``, the loop has checked that all strings are UTF-8."""
         arrow_type, count = node.field.type, int(self.counts[node.slot])
         values, valid, data = self._memory[node.slot]
         validity = None

@@ -1,4 +1,4 @@
-"""Numba helpers that parse the text of scalars by address: numbers, dates, times and base64 in their common forms.
+"""Numba helpers that scan bytes by address, and parse scalars: numbers, dates, times and base64 in their common forms.
 
 The parsers return where the value ends, or that the text has another form, which is left to the fallback.
 """
@@ -12,6 +12,9 @@ from numba import types
 
 from kafka_sql.runtime.numba_support import helper, high_product, inline_helper, load, store
 
+LOW_BITS: Final = np.uint64(0x0101_0101_0101_0101)  # the lowest bit of each byte
+HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
+
 INVALID: Final = -(1 << 62)  # returned instead of a date or time
 
 # Flags of a number
@@ -19,7 +22,7 @@ NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
 TOO_LONG: Final = 4  # has more digits than always fit into 64 bits, or an exponent that may not fit into 32 bits
 
-# What follows the time of a timestamp: nothing, Z, or Z or an offset
+# What follows the time of a timestamp: nothing, Z, or Z or an offset such as +02:00
 NO_ZONE, UTC, OFFSET = range(3)
 
 _MAX_DIGITS: Final = 19  # always fit into 64 bits
@@ -32,6 +35,36 @@ _PAD: Final = 64
 _NOT_BASE64: Final = 128
 _BASE64: Final = np.full(256, _NOT_BASE64, np.uint8)
 _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", np.uint8)] = np.arange(65)
+
+
+@helper
+def broadcast(byte: int) -> int:
+    """Return a word that consists of one byte, eight times."""
+    return np.uint64(byte) * LOW_BITS
+
+
+@helper
+def zero_byte_mask(word: int) -> int:
+    """Return a word whose lowest set bit is in the first byte of ``word`` that is 0; 0 if no byte is."""
+    return (word - LOW_BITS) & ~word & HIGH_BITS
+
+
+@helper
+def equal_bytes(first: int, second: int, size: int) -> bool:
+    """Compare the bytes at two addresses."""
+    while size >= 8:
+        if load(first, types.uint64) != load(second, types.uint64):
+            return False
+        first += 8
+        second += 8
+        size -= 8
+    while size > 0:
+        if load(first, types.uint8) != load(second, types.uint8):
+            return False
+        first += 1
+        second += 1
+        size -= 1
+    return True
 
 
 @inline_helper
@@ -135,11 +168,7 @@ def to_float32(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
 def store_decimal(
     target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int
 ) -> bool:
-    """Write a DECIMAL of 128 bits, rounded half up; return False if it has too many digits.
-
-    Args:
-        limit_low, limit_high: the two words of the first number with too many digits.
-    """
+    """Write a DECIMAL of 128 bits, rounded half up; return False if it is not less than the limit, of two words."""
     shift = exponent + scale
     if flags & TOO_LONG or (shift > _MAX_DIGITS and mantissa > np.uint64(0)):
         return False
@@ -221,11 +250,7 @@ def parse_time(cursor: int, end: int) -> tuple[int, int]:
 
 @helper
 def parse_timestamp(cursor: int, end: int, separator: int, zone: int) -> tuple[int, int]:
-    """Parse a timestamp such as ``2020-12-30 12:13:14.5``.
-
-    Args:
-        separator: the byte between date and time.
-        zone: NO_ZONE; UTC if a ``Z`` must follow; OFFSET if a ``Z`` or an offset such as ``+02:00`` must follow.
+    """Parse a timestamp such as ``2020-12-30 12:13:14.5``, with the byte ``separator`` between date and time.
 
     Returns:
         the microseconds since 1970-01-01, or INVALID, and where it ends.

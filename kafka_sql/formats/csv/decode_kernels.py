@@ -34,8 +34,7 @@ from kafka_sql.formats.columnar.buffer_kernels import (
     report_full_slot,
     slot_cell,
 )
-from kafka_sql.formats.columnar.scalar_kernels import decode_base64
-from kafka_sql.formats.columnar.scan_kernels import broadcast, equal_bytes
+from kafka_sql.formats.columnar.scalar_kernels import broadcast, decode_base64, equal_bytes
 from kafka_sql.formats.csv.scan_kernels import (
     copy_text,
     copy_unescaped,

@@ -9,8 +9,7 @@ from numba import types
 
 from kafka_sql.formats.columnar import decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import REJECTED, STORED, load_int64, store_number, store_temporal
-from kafka_sql.formats.columnar.scalar_kernels import scan_number
-from kafka_sql.formats.columnar.scan_kernels import LOW_BITS, broadcast, zero_byte_mask
+from kafka_sql.formats.columnar.scalar_kernels import LOW_BITS, broadcast, scan_number, zero_byte_mask
 from kafka_sql.runtime.numba_support import copy, helper, inline_helper, load, store, trailing_zeros
 
 _TAB, _LF, _CR, _SPACE, _HASH = 9, 10, 13, 32, 35

@@ -27,10 +27,7 @@ class ScalarText(NamedTuple):
 
 
 def scalar_text(array: pa.Array, standard: TimestampStandard, plain_decimals: bool) -> ScalarText:
-    """Return the text of a column that is not nested.
-
-    Args:
-        plain_decimals: write all digits of a DECIMAL, without an exponent.
+    """Return the text of a column that is not nested. ``plain_decimals`` have all digits and no exponent.
 
     Raises:
         EncodeError: the year of a date or timestamp is out of range.

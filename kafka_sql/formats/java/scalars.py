@@ -40,14 +40,11 @@ def to_boolean(value: Any) -> bool:
     return value is True or (isinstance(value, str) and value.strip(_SPACE).lower() == "true")
 
 
-def integer_converter(bits: int, sql: str) -> Convert:
-    """Return a converter of numbers and strings to integers. For INT and BIGINT, it truncates numbers with a fraction.
-
-    Args:
-        sql: the SQL type, for errors.
-    """
+def integer_converter(bits: int) -> Convert:
+    """Return a converter of numbers and strings to integers. For INT and BIGINT, it truncates fractions."""
     high = (1 << (bits - 1)) - 1
     low = -high - 1
+    sql = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[bits]
     expected = f"expected {sql} ({low} to {high})"
 
     def convert(value: Any) -> int:
@@ -134,18 +131,11 @@ def string_converter(parse: Callable[[str], int]) -> Convert:
 
 
 def scalar_converter(arrow_type: pa.DataType, standard: times.TimestampStandard, as_decimals: bool) -> Convert:
-    """Return the converter to a type that is not nested.
-
-    Args:
-        standard: how timestamps are written.
-        as_decimals: as in ``compact_json``.
-    """
+    """Return the converter to a type that is not nested. ``as_decimals`` is that of ``compact_json``."""
     if pt.is_boolean(arrow_type):
         return to_boolean
     if pt.is_integer(arrow_type):
-        return integer_converter(
-            arrow_type.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[arrow_type.bit_width]
-        )
+        return integer_converter(arrow_type.bit_width)
     if pt.is_floating(arrow_type):
         return to_float if arrow_type.bit_width == 32 else to_double
     if pt.is_decimal(arrow_type):

@@ -11,12 +11,9 @@ _QUOTE, _BACKSLASH, _OPEN, _CLOSE = 34, 92, 123, 125
 
 @compiled
 def nesting_depth(data: np.ndarray, limit: int) -> int:
-    """Return the maximum nesting of objects and arrays in UTF-8 text (uint8). It is exact if the text is JSON.
+    """Return the maximum nesting of objects and arrays in UTF-8 text (uint8), up to the first level beyond ``limit``.
 
-    A payload may consist of nothing but brackets, so this does not recurse.
-
-    Args:
-        limit: stop at the first level beyond it.
+    It is exact if the text is JSON. A payload may consist of nothing but brackets, so this does not recurse.
     """
     depth, max_depth, position, in_string = 0, 0, 0, False
     while position < len(data) and max_depth <= limit:

@@ -38,8 +38,7 @@ from kafka_sql.formats.columnar.buffer_kernels import (
     store_number,
     store_temporal,
 )
-from kafka_sql.formats.columnar.scalar_kernels import decode_base64, scan_number
-from kafka_sql.formats.columnar.scan_kernels import equal_bytes
+from kafka_sql.formats.columnar.scalar_kernels import decode_base64, equal_bytes, scan_number
 from kafka_sql.formats.json.scan_kernels import (
     CLOSE_ARRAY,
     CLOSE_OBJECT,

@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 class JsonDecoder(TextDecoder):
     """Decodes JSON objects, one per payload; an array of objects becomes one row per object.
 
-    A null or empty payload produces no row. docs/formats/json.md has the rules, which are Flink's.
+    A null or empty payload produces no row. docs/formats/json.md has the rules, which are Flink's. Without
+    ``splits_arrays``, an array is an undecodable payload.
     """
 
     def __init__(self, schema: pa.Schema, options: Options, splits_arrays: bool = True) -> None:
-        """
-        Args:
-            splits_arrays: whether an array of objects is a row per object. If not, it is an undecodable payload.
-        """
         check_decoding(options)
         check_schema(schema)
         self._options = options

@@ -14,8 +14,7 @@ from numba import types
 
 from kafka_sql.formats.columnar import decode_plan
 from kafka_sql.formats.columnar.buffer_kernels import name_cell
-from kafka_sql.formats.columnar.scalar_kernels import scan_number
-from kafka_sql.formats.columnar.scan_kernels import HIGH_BITS, equal_bytes, zero_byte_mask
+from kafka_sql.formats.columnar.scalar_kernels import HIGH_BITS, equal_bytes, scan_number, zero_byte_mask
 from kafka_sql.runtime.numba_support import helper, load, store, trailing_zeros
 
 QUOTE, COMMA, COLON, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY = 34, 44, 58, 123, 125, 91, 93

@@ -21,10 +21,6 @@ class JsonConfluentDecoder:
     """Decodes documents, without looking at their schemas; skips null payloads."""
 
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
-        """
-        Args:
-            metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
-        """
         json_options = to_json_options(RENAMED_JSON_OPTIONS, options)
         self._decoder, self._ignore_errors = JsonDecoder(schema, json_options), json_options[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
