@@ -16,7 +16,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, decode_utf8
 from kafka_sql.formats.format import ColumnTypes, Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java.charset import Charset
-from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, LINE_DELIMITER, single_field, sql_name
+from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, LINE_DELIMITER, SQL_NAMES, single_field
 from kafka_sql.options import Options
 
 _CONTROL: Final = re.compile(r"[^\t\n\r\x20-\U0010ffff]")
@@ -58,7 +58,7 @@ class RawDecoder:
         if not _has_variable_length(arrow_type):
             size = _dtype(arrow_type).itemsize
             lengths = np.diff(bytes_and_offsets(payloads)[1])
-            mismatch = f"Size of data received for deserializing {sql_name(arrow_type)} type is not {size}: found"
+            mismatch = f"Size of data received for deserializing {SQL_NAMES[arrow_type]} type is not {size}: found"
             rows = np.flatnonzero(valid & (lengths != size)).tolist()
             reasons = {row: f"{mismatch} {lengths[row]} bytes" for row in rows}
         if payloads.null_count and not self._field.nullable:

@@ -51,7 +51,7 @@ LINE_DELIMITER: Final = Option(
 )
 RAW_OPTIONS: Final[tuple[Option[Any], ...]] = (CHARSET, ENDIANNESS, LINE_DELIMITER)
 
-_SQL_NAMES: Final = {
+SQL_NAMES: Final = {  # of types of fixed length
     pa.bool_(): "BOOLEAN",
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
@@ -83,15 +83,10 @@ def single_field(schema: pa.Schema, options: Options) -> pa.Field:
             f"'{arrow_type}'. Remove the option, or declare the column as STRING.",
             column=field.name,
         )
-    if arrow_type in _SQL_NAMES or is_text or pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
+    if arrow_type in SQL_NAMES or is_text or pt.is_binary(arrow_type) or pt.is_large_binary(arrow_type):
         return field
     raise SchemaError(
         f"The 'raw' format doesn't support '{arrow_type}' as type of column '{field.name}'. "
-        f"Supported types are STRING, BYTES, {', '.join(_SQL_NAMES.values())}.",
+        f"Supported types are STRING, BYTES, {', '.join(SQL_NAMES.values())}.",
         column=field.name,
     )
-
-
-def sql_name(arrow_type: pa.DataType) -> str:
-    """Return the SQL name of a type of fixed length."""
-    return _SQL_NAMES[arrow_type]
