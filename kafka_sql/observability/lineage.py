@@ -37,14 +37,10 @@ def is_enabled() -> bool:
 
 @dataclass(frozen=True)
 class LineageRun:
-    """One run of a job.
-
-    Attributes:
-        id: a UUID.
-    """
+    """One run of a job."""
 
     job: str
-    id: str
+    id: str  # a UUID
     sources: Sequence[Definition]
     targets: Sequence[Definition]
     is_streaming: bool

@@ -78,17 +78,12 @@ CLIENTS: Final[dict[str, tuple[str, Callable[[JobMetrics], Mapping[tuple[str, st
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its current values.
+    """A metric with its current values."""
 
-    Attributes:
-        name: Flink's name.
-        values: the values with their label values. Unknown values are omitted.
-    """
-
-    name: str
+    name: str  # Flink's name
     description: str
     labels: tuple[str, ...]
-    values: list[tuple[tuple[str, ...], float]]
+    values: list[tuple[tuple[str, ...], float]]  # the values with their label values. Unknown values are omitted.
 
 
 def all_metrics(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[Metric]:

@@ -21,17 +21,12 @@ from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_
 
 @dataclass(frozen=True)
 class WritableMetadataColumn:
-    """A declared metadata column that INSERT INTO writes.
-
-    Attributes:
-        cast: converts the column to the type of the key.
-        needs_time_zone: whether the cast depends on the session's time zone.
-    """
+    """A declared metadata column that INSERT INTO writes."""
 
     name: str
     key: str
-    cast: Cast
-    needs_time_zone: bool
+    cast: Cast  # converts the column to the type of the key
+    needs_time_zone: bool  # whether the cast depends on the session's time zone
 
 
 def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[str, WritableMetadataColumn]:

@@ -30,16 +30,11 @@ from kafka_sql.sink.write_stats import WriteStats, report_batch
 
 @dataclass
 class TaskCommitMessage(WriterCommitMessage):
-    """Commit message of an at-least-once task.
-
-    Attributes:
-        query: id of the streaming query; None for a batch write.
-        batch: id of the micro-batch; None for a batch write.
-    """
+    """Commit message of an at-least-once task."""
 
     stats: WriteStats
-    query: str | None = None
-    batch: int | None = None
+    query: str | None = None  # id of the streaming query; None for a batch write
+    batch: int | None = None  # id of the micro-batch; None for a batch write
 
 
 @raises_attributes

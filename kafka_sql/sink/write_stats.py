@@ -26,21 +26,13 @@ _LOG = logging.getLogger("kafka_sql.sink")
 
 @dataclass(frozen=True)
 class WriteStats:
-    """Statistics of a write by one task or several.
+    """Statistics of a write by one task or several."""
 
-    Attributes:
-        rows: number of acknowledged records.
-        bytes: size of their keys and values, before compression.
-        errors: number of broker errors that the client reported; it retries most of them.
-        send_time: milliseconds until the latest records were acknowledged (Flink's currentSendTime).
-        client: the client that wrote; of several tasks, all that wrote: 'direct, librdkafka'.
-    """
-
-    rows: int = 0
-    bytes: int = 0
-    errors: int = 0
-    send_time: float = 0
-    client: str = ""
+    rows: int = 0  # number of acknowledged records
+    bytes: int = 0  # size of their keys and values, before compression
+    errors: int = 0  # number of broker errors that the client reported; it retries most of them
+    send_time: float = 0  # milliseconds until the latest records were acknowledged (Flink's currentSendTime)
+    client: str = ""  # the client that wrote; of several tasks, all that wrote: 'direct, librdkafka'
 
 
 def total_stats(stats: Iterable[WriteStats]) -> WriteStats:
@@ -57,20 +49,14 @@ def total_stats(stats: Iterable[WriteStats]) -> WriteStats:
 
 @dataclass(frozen=True)
 class Report:
-    """Statistics of a query since it was started.
+    """Statistics of a query since it was started."""
 
-    Attributes:
-        batch: id of its last micro-batch.
-        table: the sink's name.
-        stats: sum over all tasks of all batches; ``send_time`` is that of the last batch.
-        transactions: number of transactions that the tasks of the last batch opened. The batch has ended all of them.
-        rows_by_client: number of acknowledged records by the Kafka client that wrote them.
-    """
-
-    batch: int
-    table: str
-    stats: WriteStats
+    batch: int  # id of its last micro-batch
+    table: str  # the sink's name
+    stats: WriteStats  # sum over all tasks of all batches; ``send_time`` is that of the last batch
+    # number of transactions that the tasks of the last batch opened. The batch has ended all of them.
     transactions: int = 0
+    # number of acknowledged records by the Kafka client that wrote them
     rows_by_client: dict[str, int] = field(default_factory=dict)
 
 

@@ -152,16 +152,11 @@ def _check_shared_columns(
 
 @dataclass
 class Sample:
-    """Records of a table.
+    """Records of a table."""
 
-    Attributes:
-        positions: ``topic[partition]@offset`` of each record.
-        keys, values: their payloads, None for a record without one.
-    """
-
-    positions: list[str] = field(default_factory=list)
-    keys: list[bytes | None] = field(default_factory=list)
-    values: list[bytes | None] = field(default_factory=list)
+    positions: list[str] = field(default_factory=list)  # ``topic[partition]@offset`` of each record
+    keys: list[bytes | None] = field(default_factory=list)  # None for a record without one
+    values: list[bytes | None] = field(default_factory=list)  # None for a record without one
 
     def add(self, split: Split, records: Records) -> int:
         """Append records of a split; return the size of their payloads in bytes."""

@@ -22,15 +22,10 @@ _KEY, _CERTIFICATE = 1, 2
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of a store, as DER.
+    """The entries of a store, as DER."""
 
-    Attributes:
-        keys: encrypted keys (EncryptedPrivateKeyInfo), each with its certificate chain.
-        trusted_certificates: certificates without a key.
-    """
-
-    keys: list[tuple[bytes, list[bytes]]]
-    trusted_certificates: list[bytes]
+    keys: list[tuple[bytes, list[bytes]]]  # encrypted keys (EncryptedPrivateKeyInfo), each with its certificate chain
+    trusted_certificates: list[bytes]  # certificates without a key
 
 
 def read(data: bytes, password: str | None) -> Entries:

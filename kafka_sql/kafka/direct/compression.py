@@ -31,15 +31,10 @@ _SNAPPY_JAVA_HEADER_SIZE: Final = 16  # the magic number and two versions
 
 
 class Compression(NamedTuple):
-    """How a producer compresses batches.
+    """How a producer compresses batches."""
 
-    Attributes:
-        codec: the number of the codec; 0 for none.
-        level: the codec's compression level; Snappy has none.
-    """
-
-    codec: int
-    level: int
+    codec: int  # the number of the codec; 0 for none
+    level: int  # the codec's compression level; Snappy has none
 
 
 def compression_settings(config: Mapping[str, str]) -> Compression:

@@ -22,19 +22,15 @@ _MAX_SUPERSEDED_RUNS: Final = 64  # in a claim
 
 @dataclass
 class PrefixOwner:
-    """The owner of a prefix, until a newer run claims it.
-
-    Attributes:
-        prefixes: this prefix, and those under which the query wrote before.
-        decisions: decisions under this prefix, and of this query under its earlier prefixes.
-        superseded_runs: runs that can no longer commit, so their open transactions may be aborted. Transactions of
-            unknown runs must not be aborted: if this driver was paused, a newer driver may have decided to commit them.
-    """
+    """The owner of a prefix, until a newer run claims it."""
 
     writer: Writer
     log: DecisionLogWriter
-    prefixes: tuple[str, ...]
+    prefixes: tuple[str, ...]  # this prefix, and those under which the query wrote before
+    # decisions under this prefix, and of this query under its earlier prefixes
     decisions: list[Decision] = field(default_factory=list)
+    # runs that can no longer commit, so their open transactions may be aborted. Transactions of unknown runs must not
+    # be aborted: if this driver was paused, a newer driver may have decided to commit them.
     superseded_runs: frozenset[str] = frozenset()
 
     def record_decisions(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:

@@ -28,16 +28,10 @@ _PARTS: Final = 64
 
 @dataclass(frozen=True)
 class Task:
-    """Identifies a task attempt and the write that it belongs to.
+    """Identifies a task attempt and the write that it belongs to."""
 
-    Attributes:
-        partition: index of the Spark partition.
-        attempt: Spark's task attempt id, unique within an application.
-        run, query, batch: as in ``PreparedTransaction``.
-    """
-
-    partition: int
-    attempt: int
+    partition: int  # index of the Spark partition
+    attempt: int  # Spark's task attempt id, unique within an application
     run: str
     query: str | None
     batch: int | None

@@ -24,45 +24,31 @@ RecordLocation = tuple[str, int, int]  # topic, partition, offset
 
 @dataclass
 class PreparedTransaction(WriterCommitMessage):
-    """The transaction that a task has prepared; its commit message to the driver.
+    """The transaction that a task has prepared; its commit message to the driver."""
 
-    Attributes:
-        partition: index of the task's Spark partition.
-        rows: number of acknowledged records.
-        transaction: the transactional id; None if the task had no rows, because brokers have no empty transactions.
-        digest: checksum of the rows, to detect whether a replayed task has the same rows.
-        run: id of the query's or statement's run: 16 hexadecimal digits.
-        query: id of the streaming query; None for a statement.
-        batch: id of the micro-batch; None for a statement.
-        hint: the coordinator and first record, so that the driver need not ask the brokers for them.
-    """
-
-    partition: int
-    rows: int
+    partition: int  # index of the task's Spark partition
+    rows: int  # number of acknowledged records
+    # the transactional id; None if the task had no rows, because brokers have no empty transactions
     transaction: str | None
-    digest: int
-    run: str
-    query: str | None
-    batch: int | None
+    digest: int  # checksum of the rows, to detect whether a replayed task has the same rows
+    run: str  # id of the query's or statement's run: 16 hexadecimal digits
+    query: str | None  # id of the streaming query; None for a statement
+    batch: int | None  # id of the micro-batch; None for a statement
     stats: WriteStats = field(default_factory=WriteStats)
+    # the coordinator and first record, so that the driver need not ask the brokers for them
     hint: TransactionHint = field(default_factory=TransactionHint)
 
 
 @dataclass(frozen=True)
 class Writer:
-    """A run of a query or statement that wants to commit.
-
-    Attributes:
-        prefix: 'sink.transactional-id-prefix'.
-        topics: the table's topics, as in its option.
-        allows_new_checkpoint: whether it may write although another query has written the topics under the prefix.
-    """
+    """A run of a query or statement that wants to commit."""
 
     name: str
-    prefix: str
-    topics: str
+    prefix: str  # 'sink.transactional-id-prefix'
+    topics: str  # the table's topics, as in its option
     run: str
     query: str | None
+    # whether it may write although another query has written the topics under the prefix
     allows_new_checkpoint: bool = False
 
     def wrote(self, decision: Decision) -> bool:
@@ -72,11 +58,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class DecidedTransaction:
-    """A task's transaction that the driver has decided to commit.
-
-    Attributes:
-        witness: location of one of its records. Reading it shows whether the transaction was committed.
-    """
+    """A task's transaction that the driver has decided to commit."""
 
     partition: int
     rows: int
@@ -84,26 +66,21 @@ class DecidedTransaction:
     id: str
     producer: int
     epoch: int
+    # location of one of its records. Reading it shows whether the transaction was committed.
     witness: RecordLocation | None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision to commit a batch or statement.
-
-    Attributes:
-        run: the run that decided.
-        transactions: transactions of the tasks that had rows.
-        accepted: whether a user accepted missing rows (``kafka-sql transactions commit --accept-missing``).
-    """
+    """The decision to commit a batch or statement."""
 
     prefix: str
-    run: str
+    run: str  # the run that decided
     query: str | None
     topics: str
     batch: int | None
-    transactions: tuple[DecidedTransaction, ...]
-    accepted: bool = False
+    transactions: tuple[DecidedTransaction, ...]  # transactions of the tasks that had rows
+    accepted: bool = False  # whether a user accepted missing rows (``kafka-sql transactions commit --accept-missing``)
 
     @property
     def key(self) -> str:
@@ -117,21 +94,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Claim:
-    """A writer's claim of a prefix.
-
-    Attributes:
-        run: the run of the newest writer.
-        query, topics: its query and topics; None for a statement.
-        who: description for errors: table, host, process and time.
-        superseded: earlier runs, newest last. They must not claim the prefix again.
-    """
+    """A writer's claim of a prefix."""
 
     prefix: str
-    run: str
-    query: str | None
-    topics: str | None
-    who: str
-    superseded: tuple[str, ...] = field(default=())
+    run: str  # the run of the newest writer
+    query: str | None  # None for a statement
+    topics: str | None  # None for a statement
+    who: str  # description for errors: table, host, process and time
+    superseded: tuple[str, ...] = field(default=())  # earlier runs, newest last. They must not claim the prefix again.
 
     @property
     def key(self) -> str:

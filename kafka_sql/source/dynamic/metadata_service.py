@@ -28,26 +28,19 @@ ListTopics = Callable[[Mapping[str, str]], Collection[str]]
 
 @dataclass(frozen=True)
 class ClusterMetadata:
-    """A cluster of a table, as its metadata service describes it.
-
-    Attributes:
-        config: librdkafka's configuration of its clients. May contain secrets, or references to them.
-    """
+    """A cluster of a table, as its metadata service describes it."""
 
     topics: frozenset[str]
+    # librdkafka's configuration of its clients. May contain secrets, or references to them.
     config: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class StreamMetadata:
-    """The result of a metadata service.
-
-    Attributes:
-        missing: streams of 'stream-ids' that the service does not know.
-    """
+    """The result of a metadata service."""
 
     clusters: Mapping[str, ClusterMetadata]
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # streams of 'stream-ids' that the service does not know
 
 
 def look_up_streams(definition: Definition, list_topics: ListTopics) -> StreamMetadata:

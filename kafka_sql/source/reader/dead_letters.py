@@ -163,16 +163,11 @@ def _error_headers(
 
 @dataclass(frozen=True)
 class DeadLetterTopic:
-    """The topic to which a task writes the undecodable records that it reads.
-
-    Attributes:
-        query: id of the streaming query; None for a batch read.
-        is_repeat: whether the query may have read the same records before, so that the topic may have their dead
-            letters.
-    """
+    """The topic to which a task writes the undecodable records that it reads."""
 
     name: str
-    query: str | None = None
+    query: str | None = None  # id of the streaming query; None for a batch read
+    # whether the query may have read the same records before, so that the topic may have their dead letters
     is_repeat: bool = False
 
 

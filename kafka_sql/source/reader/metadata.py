@@ -33,22 +33,14 @@ FORMAT_PREFIX: Final = "value."
 
 @dataclass(frozen=True)
 class DeclaredMetadataColumn:
-    """A declared metadata column.
+    """A declared metadata column."""
 
-    Attributes:
-        field: the column's name and its type for Spark.
-        declared: its type in Flink's DDL.
-        cast: converts the key's type to the column's type.
-        needs_time_zone: whether the cast depends on the session's time zone.
-        from_format: whether the value comes from the format instead of the record.
-    """
-
-    field: pa.Field
-    declared: str
+    field: pa.Field  # the column's name and its type for Spark
+    declared: str  # its type in Flink's DDL
     key: str
-    cast: Cast
-    needs_time_zone: bool
-    from_format: bool
+    cast: Cast  # converts the key's type to the column's type
+    needs_time_zone: bool  # whether the cast depends on the session's time zone
+    from_format: bool  # whether the value comes from the format instead of the record
 
     @property
     def name(self) -> str:

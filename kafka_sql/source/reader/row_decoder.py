@@ -32,15 +32,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """The rows of a batch of records.
-
-    Attributes:
-        row_kinds: the row kinds (``+I``, ``-U``, ``+U``, ``-D``); None if all rows are inserts.
-    """
+    """The rows of a batch of records."""
 
     batch: pa.RecordBatch
     origins: RowOrigins
-    row_kinds: pa.StringArray | None
+    row_kinds: pa.StringArray | None  # the row kinds (``+I``, ``-U``, ``+U``, ``-D``); None if all rows are inserts
 
 
 class RowDecoder:

@@ -30,17 +30,12 @@ class SplitReader:
 
     All methods raise DecodeError if a payload does not match the declaration (it names topic[partition]@offset and the
     field), and BrokerError if the records are unavailable, or a dead letter could not be written.
-
-    Attributes:
-        schema: the source columns, with the types that Spark expects.
-        config: the client's configuration if it differs from the table's.
-        dead_letter_topic: where to write undecodable records; None to write none.
     """
 
     definition: Definition
-    schema: pa.Schema
-    config: Mapping[str, str] | None = None
-    dead_letter_topic: DeadLetterTopic | None = None
+    schema: pa.Schema  # the source columns, with the types that Spark expects
+    config: Mapping[str, str] | None = None  # the client's configuration if it differs from the table's
+    dead_letter_topic: DeadLetterTopic | None = None  # where to write undecodable records; None to write none
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a split; of an upsert table, its changes."""

@@ -34,32 +34,22 @@ _FIRST_READ, _LARGEST_READ = 500, 50_000  # offsets of a partition to read ahead
 
 @dataclass(frozen=True)
 class EventTimes:
-    """The event times of consecutive records of a partition.
-
-    Attributes:
-        times: microseconds since 1970-01-01, or another number that grows with the time; ``UNKNOWN_TIME`` for none.
-        sizes: bytes of key and value.
-    """
+    """The event times of consecutive records of a partition."""
 
     offsets: Numbers
+    # microseconds since 1970-01-01, or another number that grows with the time; ``UNKNOWN_TIME`` for none
     times: Numbers
-    sizes: Numbers
+    sizes: Numbers  # bytes of key and value
 
 
 @dataclass
 class _Partition:
-    """The records of a partition that have been read ahead.
+    """The records of a partition that have been read ahead."""
 
-    Attributes:
-        start: the offset from which on no record has been admitted to a batch.
-        end: the offset up to which records have been read.
-        ends: the offset after each record.
-        keys: the latest event time up to each record, in units of the allowed drift.
-    """
-
-    start: int
-    end: int
-    ends: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    start: int  # the offset from which on no record has been admitted to a batch
+    end: int  # the offset up to which records have been read
+    ends: Numbers = field(default_factory=lambda: np.empty(0, np.int64))  # the offset after each record
+    # the latest event time up to each record, in units of the allowed drift
     keys: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     sizes: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     latest: int = UNKNOWN_TIME

@@ -31,18 +31,12 @@ except ImportError:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a micro-batch; None for no limit.
-
-    Attributes:
-        min_offsets: the number of offsets to wait for, at most ``max_delay``.
-        max_delay: seconds after the last batch.
-        max_bytes: the approximate maximum number of bytes.
-    """
+    """The limits of a micro-batch; None for no limit."""
 
     max_offsets: int | None
-    min_offsets: int | None
-    max_delay: float
-    max_bytes: int | None
+    min_offsets: int | None  # the number of offsets to wait for, at most ``max_delay``
+    max_delay: float  # seconds after the last batch
+    max_bytes: int | None  # the approximate maximum number of bytes
 
 
 def limits_from_options(options: Options) -> Limits:

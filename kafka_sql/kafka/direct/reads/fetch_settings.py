@@ -22,38 +22,23 @@ _RECONNECT_BACKOFF_MS, _RECONNECT_BACKOFF_MAX_MS = 50, 1_000
 
 @dataclass(frozen=True)
 class FetchSettings:
-    """How to fetch.
-
-    Attributes:
-        rack: the client's rack; empty to read from leaders only.
-        max_response: bytes of records per response.
-        max_batch: bytes of a decompressed batch.
-        min_bytes: bytes of records that a response waits for if the partition may not have them yet.
-        short_wait_ms: how long a response waits for records that the partition has.
-        max_wait_ms: how long it waits for records that the partition may not have yet.
-        longest_wait_ms: how long it waits at most, after responses without records that the partition has.
-        socket_timeout: seconds to wait for records.
-        request_timeout: seconds to wait for other responses.
-        stall_timeout: seconds without records after which a read fails.
-        metadata_max_age: seconds after which leaders, and the replicas that they prefer, are looked up again.
-        retry, reconnect: waits after an error code, and after a connection failure.
-    """
+    """How to fetch."""
 
     committed: bool
     check_crcs: bool
-    rack: str
-    max_response: int
-    max_batch: int
-    min_bytes: int
-    short_wait_ms: int
-    max_wait_ms: int
-    longest_wait_ms: int
-    socket_timeout: float
-    request_timeout: float
-    stall_timeout: float
-    metadata_max_age: float
-    retry: Backoff
-    reconnect: Backoff
+    rack: str  # the client's rack; empty to read from leaders only
+    max_response: int  # bytes of records per response
+    max_batch: int  # bytes of a decompressed batch
+    min_bytes: int  # bytes of records that a response waits for if the partition may not have them yet
+    short_wait_ms: int  # how long a response waits for records that the partition has
+    max_wait_ms: int  # how long it waits for records that the partition may not have yet
+    longest_wait_ms: int  # how long it waits at most, after responses without records that the partition has
+    socket_timeout: float  # seconds to wait for records
+    request_timeout: float  # seconds to wait for other responses
+    stall_timeout: float  # seconds without records after which a read fails
+    metadata_max_age: float  # seconds after which leaders, and the replicas that they prefer, are looked up again
+    retry: Backoff  # the wait after an error code
+    reconnect: Backoff  # the wait after a connection failure
 
 
 def fetch_settings(config: Mapping[str, str], max_bytes: int) -> FetchSettings:

@@ -50,28 +50,20 @@ class UnsupportedReadError(Exception):
 
 
 class ReadReplica(NamedTuple):
-    """Where to fetch a partition, if not from its leader with the client's rack.
+    """Where to fetch a partition, if not from its leader with the client's rack."""
 
-    Attributes:
-        node: the preferred replica; None for the leader without the rack.
-        expires: when to ask the leader again, in seconds of ``time.monotonic``.
-    """
-
-    node: int | None
-    expires: float
+    node: int | None  # the preferred replica; None for the leader without the rack
+    expires: float  # when to ask the leader again, in seconds of ``time.monotonic``
 
 
 @dataclass
 class Brokers(CachedClient):
-    """The connections to a cluster and what is known about it. Cached for the worker's next split.
-
-    Attributes:
-        metadata: the metadata of topics that were read, and when each expires.
-        replicas: the replica to fetch a partition from, if it is not the leader.
-    """
+    """The connections to a cluster and what is known about it. Cached for the worker's next split."""
 
     connections: ConnectionPool
+    # the metadata of topics that were read, and when each expires
     metadata: dict[str, tuple[Metadata, float]] = field(default_factory=dict)
+    # the replica to fetch a partition from, if it is not the leader
     replicas: dict[TopicPartition, ReadReplica] = field(default_factory=dict)
 
 

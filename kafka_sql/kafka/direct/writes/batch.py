@@ -25,15 +25,11 @@ _SEQUENCES: Final = 2**31  # sequence numbers wrap around to 0
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """The identity of a producer.
-
-    Attributes:
-        transactional_id: None outside of transactions.
-    """
+    """The identity of a producer."""
 
     id: int
     epoch: int
-    transactional_id: str | None = None
+    transactional_id: str | None = None  # None outside of transactions
 
     def next_epoch(self) -> ProducerIdAndEpoch | None:
         """Return the identity with the next epoch; None after the last epoch."""
@@ -45,31 +41,21 @@ NO_PRODUCER: Final = ProducerIdAndEpoch(-1, -1)  # of batches without sequence n
 
 @dataclass(eq=False)
 class Batch:
-    """A closed batch.
-
-    Attributes:
-        content: space for the header, then the records, which no longer change.
-        first_timestamp, max_timestamp: of its records, in milliseconds since 1970.
-        created: when its first record was added, in seconds of ``time.monotonic``.
-        sequence: the sequence number of its first record; -1 until ``write_header`` is called, or without one.
-        tries: how often it was sent, or could not be sent because its leader was unknown or unreachable.
-        may_be_written: whether a leader may have written it although it was not acknowledged.
-        head: the first ``CHECKED`` bytes of the encoded batch; empty until ``write_header`` is called.
-    """
+    """A closed batch."""
 
     topic: str
     partition: int
     records: int
-    content: npt.NDArray[np.uint8]
+    content: npt.NDArray[np.uint8]  # space for the header, then the records, which no longer change
     codec: int = 0
-    first_timestamp: int = -1
-    max_timestamp: int = -1
-    created: float = 0.0
-    sequence: int = -1
+    first_timestamp: int = -1  # of its records, in milliseconds since 1970
+    max_timestamp: int = -1  # of its records, in milliseconds since 1970
+    created: float = 0.0  # when its first record was added, in seconds of ``time.monotonic``
+    sequence: int = -1  # the sequence number of its first record; -1 until ``write_header`` is called, or without one
     sends: int = 0
-    tries: int = 0
-    may_be_written: bool = False
-    head: bytes = b""
+    tries: int = 0  # how often it was sent, or could not be sent because its leader was unknown or unreachable
+    may_be_written: bool = False  # whether a leader may have written it although it was not acknowledged
+    head: bytes = b""  # the first ``CHECKED`` bytes of the encoded batch; empty until ``write_header`` is called
 
     @property
     def size(self) -> int:

@@ -15,18 +15,14 @@ from kafka_sql.kafka.direct.writes.produce_kernels import partition_by_key
 
 @dataclass
 class ProducerTopic:
-    """A topic that a producer writes to.
-
-    Attributes:
-        first_index: the index of its first partition in the accumulator.
-        next_sticky: the sticky partition, or the first candidate for it if this one has no leader. At first a random
-            one, so that short tasks do not all write to the first partition.
-    """
+    """A topic that a producer writes to."""
 
     name: str
     partitions: int
-    first_index: int
+    first_index: int  # the index of its first partition in the accumulator
     has_leader: Callable[[int], bool]
+    # the sticky partition, or the first candidate for it if this one has no leader. At first a random one, so that
+    # short tasks do not all write to the first partition.
     next_sticky: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,18 +52,13 @@ class UnknownPartitionError(Exception):
 
 @dataclass
 class PartitionAssignment:
-    """The partitions of the rows of one call to ``DirectProducer.produce``.
-
-    Attributes:
-        topic_indices: int32, the index in ``topics`` of each row's topic; None if there is only one topic.
-        indices: int32, the accumulator's index of each row's partition.
-        is_free: whether each row may go to any partition of its topic.
-    """
+    """The partitions of the rows of one call to ``DirectProducer.produce``."""
 
     topics: Sequence[ProducerTopic]
+    # int32, the index in ``topics`` of each row's topic; None if there is only one topic
     topic_indices: npt.NDArray[np.int32] | None
-    indices: npt.NDArray[np.int32]
-    is_free: npt.NDArray[np.bool_]
+    indices: npt.NDArray[np.int32]  # int32, the accumulator's index of each row's partition
+    is_free: npt.NDArray[np.bool_]  # whether each row may go to any partition of its topic
 
     def topic_of(self, row: int) -> ProducerTopic:
         return self.topics[0 if self.topic_indices is None else int(self.topic_indices[row])]

@@ -15,22 +15,14 @@ from kafka_sql.kafka.direct.writes.produce_kernels import HeaderViews, append_re
 
 @dataclass(frozen=True)
 class ProducedColumns:
-    """Columns of records.
-
-    Attributes:
-        keys: nulls if no record has a key.
-        timestamps: int64 milliseconds since 1970; None for ``now`` in all rows.
-        headers: None for none in all rows.
-        now: milliseconds since 1970.
-        arrays: the arrays whose memory the views refer to.
-    """
+    """Columns of records."""
 
     values: ColumnView
-    keys: ColumnView
-    timestamps: npt.NDArray[np.int64] | None
-    headers: HeaderViews | None
-    now: int
-    arrays: tuple[pa.Array | None, ...]
+    keys: ColumnView  # nulls if no record has a key
+    timestamps: npt.NDArray[np.int64] | None  # int64 milliseconds since 1970; None for ``now`` in all rows
+    headers: HeaderViews | None  # None for none in all rows
+    now: int  # milliseconds since 1970
+    arrays: tuple[pa.Array | None, ...]  # the arrays whose memory the views refer to
 
     @property
     def payload_bytes(self) -> int:

@@ -26,21 +26,14 @@ _UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction time
 
 @dataclass
 class ProducerState(CachedClient):
-    """A producer: idempotent unless 'enable.idempotence' is 'false', or transactional.
-
-    Attributes:
-        connections: to the leaders of partitions.
-        any_broker: for other requests while responses of leaders are awaited.
-        transaction: None outside of transactions.
-        pending: number of batches that are not acknowledged.
-    """
+    """A producer: idempotent unless 'enable.idempotence' is 'false', or transactional."""
 
     config: Mapping[str, str] = field(repr=False)
-    connections: ConnectionPool
-    any_broker: ConnectionPool
-    transaction: TransactionManager | None = None
+    connections: ConnectionPool  # to the leaders of partitions
+    any_broker: ConnectionPool  # for other requests while responses of leaders are awaited
+    transaction: TransactionManager | None = None  # None outside of transactions
     queues: dict[TopicPartition, SendQueue] = field(default_factory=dict)
-    pending: int = 0
+    pending: int = 0  # number of batches that are not acknowledged
     _producer: ProducerIdAndEpoch | None = None
 
     def is_reusable(self) -> bool:

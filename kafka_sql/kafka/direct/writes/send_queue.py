@@ -21,31 +21,20 @@ class SendQueue:
     """The batches of one partition that are not acknowledged, and what the next batches need to know.
 
     It outlives the task: the next one of the process continues its sequence numbers.
-
-    Attributes:
-        producer: the producer id of its batches; None before the first one.
-        batches: in the order of their sequence numbers.
-        in_flight: how many of them are in flight.
-        connection: the connection on which those were sent.
-        was_acknowledged: whether any batch was acknowledged so far.
-        is_retrying: whether the oldest batch failed. Then only one batch is sent at a time.
-        probe: index of the batch to send while retrying; see ``skip_to_next``.
-        lost_sequence_code: the error code that showed that the leader does not know the producer's sequence numbers, or
-            0.
-        retry_at: when the next batch may be sent, in seconds of ``time.monotonic``.
     """
 
     topic: str
     partition: int
-    producer: ProducerIdAndEpoch | None = None
-    batches: deque[Batch] = field(default_factory=deque)
-    in_flight: int = 0
-    connection: Connection | None = None
-    was_acknowledged: bool = False
-    is_retrying: bool = False
-    probe: int = 0
+    producer: ProducerIdAndEpoch | None = None  # the producer id of its batches; None before the first one
+    batches: deque[Batch] = field(default_factory=deque)  # in the order of their sequence numbers
+    in_flight: int = 0  # how many of them are in flight
+    connection: Connection | None = None  # the connection on which those were sent
+    was_acknowledged: bool = False  # whether any batch was acknowledged so far
+    is_retrying: bool = False  # whether the oldest batch failed. Then only one batch is sent at a time.
+    probe: int = 0  # index of the batch to send while retrying; see ``skip_to_next``
+    # the error code that showed that the leader does not know the producer's sequence numbers, or 0
     lost_sequence_code: int = 0
-    retry_at: float = 0.0
+    retry_at: float = 0.0  # when the next batch may be sent, in seconds of ``time.monotonic``
     _next_sequence: int = 0
     _failures: int = 0
     _was_verified_again: bool = False

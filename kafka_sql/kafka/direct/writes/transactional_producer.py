@@ -55,22 +55,16 @@ def open_direct_transaction(
 
 @dataclass
 class _Connections(CachedClient):
-    """Connections that the next transaction of the process reuses.
+    """Connections that the next transaction of the process reuses."""
 
-    Attributes:
-        leaders: to the leaders of partitions.
-        coordinators: to coordinators. Separate, because responses of a coordinator must not wait behind those of a
-            leader on the same broker.
-        any_broker: for other requests while responses of leaders are awaited.
-        is_idle: whether no response is outstanding.
-        had_rows: whether the last task had rows. If so, the next one probably has rows too, and begins its transaction
-            before the first row. Brokers remember transactional ids for a week, so tasks without rows must not begin.
-    """
-
-    leaders: ConnectionPool
+    leaders: ConnectionPool  # to the leaders of partitions
+    # to coordinators. Separate, because responses of a coordinator must not wait behind those of a leader on the same
+    # broker.
     coordinators: ConnectionPool
-    any_broker: ConnectionPool
-    is_idle: bool = False
+    any_broker: ConnectionPool  # for other requests while responses of leaders are awaited
+    is_idle: bool = False  # whether no response is outstanding
+    # whether the last task had rows. If so, the next one probably has rows too, and begins its transaction before the
+    # first row. Brokers remember transactional ids for a week, so tasks without rows must not begin.
     had_rows: bool = True
 
     def is_reusable(self) -> bool:
