@@ -7,7 +7,7 @@ filter has removed it, or if its key differs, the -U row deletes its key.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from kafka_sql.definition import Definition
 from kafka_sql.formats.format import Encoder
 from kafka_sql.options import connector as opt
-from kafka_sql.table.changelog import KINDS, ROW_INDEX, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE, last_row_per_key
+from kafka_sql.table.changelog import KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE, last_row_per_key
 
 
 def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, is_deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:
@@ -77,16 +77,10 @@ def reduce_to_last_rows(definition: Definition, batches: Iterator[pa.RecordBatch
         for start in range(0, batch.num_rows, max_rows):
             rows = batch.slice(start, max_rows)
             rows = rows if buffer is None else pa.concat_batches([buffer, rows])
-            buffer = _last_row_per_key(definition.key.columns, rows)
+            last_rows = last_row_per_key(pa.Table.from_batches([rows]), definition.key.columns)
+            buffer = rows.take(pa.array(last_rows))
             if buffer.num_rows >= max_rows or time.monotonic() - last_flush >= interval / 1000:
                 yield buffer
                 buffer, last_flush = None, time.monotonic()
     if buffer is not None:
         yield buffer
-
-
-def _last_row_per_key(key: Sequence[str], rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the last row of each key, in their original order."""
-    table = pa.table([rows.column(name) for name in key], names=list(key))
-    indexed = table.append_column(ROW_INDEX, pa.array(np.arange(rows.num_rows)))
-    return rows.take(pa.array(np.sort(np.asarray(last_row_per_key(indexed, key)))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import EncodeError
@@ -39,14 +41,11 @@ def is_retraction(kinds: pa.StringArray) -> pa.BooleanArray:
     return pc.is_in(kinds, value_set=pa.array([KINDS[UPDATE_BEFORE], KINDS[DELETE]]))
 
 
-def last_row_per_key(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray:
-    """Return the index of each key's last row.
-
-    Args:
-        rows: the key's columns and the rows' indices (``ROW_INDEX``), in any order.
-    """
-    indices = rows.select([*key, ROW_INDEX])
-    return indices.group_by(list(key), use_threads=False).aggregate([(ROW_INDEX, "max")])[f"{ROW_INDEX}_max"]
+def last_row_per_key(rows: pa.Table, key: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the index of each key's last row, in ascending order."""
+    indexed = rows.select(list(key)).append_column(ROW_INDEX, pa.array(np.arange(len(rows))))
+    last = indexed.group_by(list(key), use_threads=False).aggregate([(ROW_INDEX, "max")])[f"{ROW_INDEX}_max"]
+    return np.sort(np.asarray(last))
 
 
 def comparable_columns(rows: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -128,8 +127,7 @@ def _filter(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
 
 def latest_rows(changes: Changes, key: Sequence[str]) -> Changes:
     """Return the rows that neither a later row nor a later deletion of the same key replaces."""
-    indexed = changes.select(list(key)).append_column(ROW_INDEX, pa.array(np.arange(len(changes))))
-    latest = np.sort(np.asarray(last_row_per_key(indexed, key)))
+    latest = last_row_per_key(changes, key)
     is_deleted = np.asarray(changes[IS_DELETED])
     return changes.take(pa.array(latest[~is_deleted[latest]]))
 
@@ -154,27 +152,18 @@ def remaining_copies(changes: Changes, columns: Sequence[str]) -> Changes:
     return changes.take(pa.array(np.sort(rows[remains])))
 
 
-class SpilledChanges:
+class SpilledChanges(ExitStack):
     """Changes in temporary files, in Spark's local folder. All changes of a row are in one part, in order."""
 
     def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
-        self._schema, self._identity = schema, tuple(identity)
-        self._files = ExitStack()
-        self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
-
-    def __enter__(self) -> SpilledChanges:
+        super().__init__()
+        self._identity = tuple(identity)
         local_folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None  # set by Spark for its workers
-        self.folder = self._files.enter_context(tempfile.TemporaryDirectory(prefix="kafka_sql-", dir=local_folder))
+        self.folder = self.enter_context(tempfile.TemporaryDirectory(prefix="kafka_sql-", dir=local_folder))
         self._paths = [Path(self.folder, str(part)) for part in range(_PARTS)]
-        for path in self._paths:
-            writer = pa.ipc.new_stream(str(path), self._schema, options=_COMPRESSION)
-            self._writers.append(self._files.enter_context(writer))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._files.close()
+        self._writers = [
+            self.enter_context(pa.ipc.new_stream(str(path), schema, options=_COMPRESSION)) for path in self._paths
+        ]
 
     def append(self, changes: pa.Table) -> None:
         parts = _part_of_each_row(comparable_columns(changes, self._identity))

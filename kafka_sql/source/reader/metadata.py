@@ -152,19 +152,7 @@ def _null_if_unset(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
 
 
-def _timestamps(records: Records, _: Split) -> pa.Array:
-    return _null_if_unset(_as_arrow(records.timestamps, pa.int64())).cast(TIMESTAMP_LTZ)
-
-
-def _epochs(records: Records, _: Split) -> pa.Array:
-    return _null_if_unset(_as_arrow(records.leader_epochs, pa.int32()))
-
-
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType
-
-
-def _timestamp_types(records: Records, _: Split) -> pa.Array:
-    return pa.array(_TIMESTAMP_TYPES).take(_as_arrow(records.timestamp_types, pa.int32()))
 
 
 def _headers_by_name(records: Records, _: Split) -> pa.Array:
@@ -173,20 +161,16 @@ def _headers_by_name(records: Records, _: Split) -> pa.Array:
     return headers_to_maps(records.headers)
 
 
-def _cluster_ids(records: Records, split: Split) -> pa.Array:
-    return _constant("" if split.cluster is None else split.cluster.id, pa.string(), records)
-
-
 _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
-    KAFKA_CLUSTER: _cluster_ids,
+    KAFKA_CLUSTER: lambda r, s: _constant("" if s.cluster is None else s.cluster.id, pa.string(), r),
     "topic": lambda r, s: _constant(s.topic, pa.string(), r),
     "partition": lambda r, s: _constant(s.partition, pa.int32(), r),
     "headers": _headers_by_name,
     "header-list": lambda r, _: r.headers,
-    "leader-epoch": _epochs,
+    "leader-epoch": lambda r, _: _null_if_unset(_as_arrow(r.leader_epochs, pa.int32())),
     "offset": lambda r, _: _as_arrow(r.offsets, pa.int64()),
-    "timestamp": _timestamps,
-    "timestamp-type": _timestamp_types,
+    "timestamp": lambda r, _: _null_if_unset(_as_arrow(r.timestamps, pa.int64())).cast(TIMESTAMP_LTZ),
+    "timestamp-type": lambda r, _: pa.array(_TIMESTAMP_TYPES).take(_as_arrow(r.timestamp_types, pa.int32())),
     ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # a decoded record has no error
     "raw-key": lambda r, _: r.keys,
     "raw-value": lambda r, _: r.values,

@@ -151,18 +151,19 @@ class EventTimeOrder:
             offsets += state.end_of(count, stops[partition]) - state.start
             size += int(state.sizes[:count].sum()) if max_bytes is not None else 0
         if max_bytes is not None and size > max_bytes:
-            return min(max_offsets, self._offsets_of(max_bytes, horizon))
+            _, sizes, offset_counts = self._sort_up_to(horizon)
+            admitted = int(np.searchsorted(sizes, max_bytes, "right"))
+            return min(max_offsets, int(offset_counts[admitted - 1]) if admitted else 1)
         return max_offsets if offsets >= max_offsets or horizon == _LAST else None
 
-    def _offsets_of(self, max_bytes: int, horizon: int) -> int:
-        """Return how many offsets the oldest records with ``max_bytes`` have; at least one."""
-        counts = [int(np.searchsorted(s.keys, horizon, "right")) for s in self._partitions.values()]
-        states = list(zip(self._partitions.values(), counts, strict=True))
-        order = np.argsort(np.concatenate([s.keys[:n] for s, n in states]), kind="stable")
+    def _sort_up_to(self, horizon: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the keys of the oldest records in order, and how many bytes and offsets there are up to each."""
+        states = [(s, int(np.searchsorted(s.keys, horizon, "right"))) for s in self._partitions.values()]
+        keys = np.concatenate([s.keys[:n] for s, n in states])
+        order = np.argsort(keys, kind="stable")
         sizes = np.concatenate([s.sizes[:n] for s, n in states])[order].cumsum()
         offsets = np.concatenate([np.diff(s.ends[:n], prepend=s.start) for s, n in states])[order].cumsum()
-        count = int(np.searchsorted(sizes, max_bytes, "right"))
-        return int(offsets[count - 1]) if count else 1
+        return keys[order], sizes, offsets
 
     def _read_more(self, partition: TopicPartition, stop: int) -> None:
         state = self._partitions[partition]
@@ -175,16 +176,9 @@ class EventTimeOrder:
     def _merge(self, stops: Mapping[TopicPartition, int], limit: int, turn: int) -> dict[TopicPartition, int]:
         """Return where the ``limit`` oldest offsets end in each partition."""
         horizon = min(state.horizon(stops[p]) for p, state in self._partitions.items())
-        keys, weights = [], []
-        for state in self._partitions.values():
-            count = int(np.searchsorted(state.keys, horizon, "right"))
-            keys.append(state.keys[:count])
-            weights.append(np.diff(state.ends[:count], prepend=state.start))
-        merged = np.concatenate(keys)
-        order = np.argsort(merged, kind="stable")
-        total = np.concatenate(weights)[order].cumsum()
-        position = int(np.searchsorted(total, limit, "right"))
-        last_key = int(merged[order[position]]) if position < len(merged) else horizon
+        keys, _, offset_counts = self._sort_up_to(horizon)
+        position = int(np.searchsorted(offset_counts, limit, "right"))
+        last_key = int(keys[position]) if position < len(keys) else horizon
         ends, candidates = {}, {}
         for partition, state in self._partitions.items():
             stop = stops[partition]

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kafka_sql.errors import BrokerError, KafkaSqlError, UnsupportedVersionError
 from kafka_sql.kafka.client_cache import CachedClient
-from kafka_sql.kafka.direct.reads.fetch_settings import FetchSettings
+from kafka_sql.kafka.direct.reads.fetch_wait import FetchSettings
 from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
 from kafka_sql.kafka.fetch_errors import fetch_error
 from kafka_sql.kafka.protocol.addresses import Address

@@ -15,8 +15,7 @@ from typing import Final, TypeVar
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.direct.eligibility import find_read_obstacle
-from kafka_sql.kafka.direct.reads.fetch_settings import FetchSettings, fetch_settings
-from kafka_sql.kafka.direct.reads.fetch_wait import FetchWait
+from kafka_sql.kafka.direct.reads.fetch_wait import FetchSettings, FetchWait, fetch_settings
 from kafka_sql.kafka.direct.reads.fetched_batches import FetchedBatches, split_runs, to_records
 from kafka_sql.kafka.direct.reads.partition_fetcher import Brokers, PartitionFetcher, UnsupportedReadError
 from kafka_sql.kafka.error_codes import ErrorCode, error_text

@@ -21,13 +21,14 @@ from kafka_sql.kafka.columns import ColumnView
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.compression import compression_settings
 from kafka_sql.kafka.direct.writes.accumulator import RecordAccumulator
-from kafka_sql.kafka.direct.writes.partition_assignment import (
+from kafka_sql.kafka.direct.writes.produced_rows import (
     PartitionAssignment,
+    ProducedColumns,
     ProducerTopic,
     UnknownPartitionError,
     assign_partitions,
+    produced_columns,
 )
-from kafka_sql.kafka.direct.writes.produced_columns import ProducedColumns, produced_columns
 from kafka_sql.kafka.direct.writes.producer_state import ProducerState, open_producer_state
 from kafka_sql.kafka.direct.writes.sender import Sender
 from kafka_sql.kafka.error_codes import ErrorCode

@@ -9,8 +9,7 @@ import pytest
 from kafka_sql.errors import FetchError, TopicNotFoundError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.reads import fetch_wait
-from kafka_sql.kafka.direct.reads.fetch_settings import fetch_settings
-from kafka_sql.kafka.direct.reads.fetch_wait import FetchWait
+from kafka_sql.kafka.direct.reads.fetch_wait import FetchWait, fetch_settings
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.errors import RetriableError, UnknownTopicError
 from kafka_sql.kafka.protocol.fetch import FetchResult

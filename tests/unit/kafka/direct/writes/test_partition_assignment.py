@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.kafka.columns import column_view, null_column
-from kafka_sql.kafka.direct.writes.partition_assignment import (
+from kafka_sql.kafka.direct.writes.produced_rows import (
     PartitionAssignment,
     ProducerTopic,
     UnknownPartitionError,
