@@ -56,12 +56,14 @@ class Observer(StreamingQueryListener):
         progress = json.loads(event.progress.json)
         query = self._spark.streams.get(progress["id"])
         self._add_progress(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)
-        self._add_sink_report(progress["id"])
+        report = last_report(progress["id"])
         bad_records = record_counters.bad_record_counts(self._spark, progress["id"])
         by_client = record_counters.records_by_client(self._spark, progress["id"])
         with self._lock:
             job = self._jobs[progress["id"]]
             job.bad_records, job.records_in_by_client = bad_records, by_client
+            if report is not None:
+                job.add_sink_report(report)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Add the progress of an idle query, which includes the result of the last offset commit."""
@@ -78,12 +80,6 @@ class Observer(StreamingQueryListener):
             self._jobs.pop(str(event.id), None)
             self._runs.pop(str(event.id), None)
         remove_report(str(event.id))
-
-    def _add_sink_report(self, query: str) -> None:
-        report = last_report(query)
-        if report is not None:
-            with self._lock:
-                self._jobs.setdefault(query, JobMetrics()).add_sink_report(report)
 
     def _add_progress(self, progress: dict[str, Any], bytes_in: int | None) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import httpx
@@ -64,54 +64,44 @@ def send_request(
     return httpx.Response(response.status_code, content=decompressed, request=response.request)
 
 
-class _Connections:
-    """Shuts down the connections of a request at its deadline."""
+@contextlib.contextmanager
+def _shutdown_at(deadline: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+    """Yield a trace callback of httpcore for a request, whose connections are shut down at the deadline."""
+    lock, is_over, sockets = threading.Lock(), threading.Event(), list[socket.socket]()
 
-    def __init__(self) -> None:
-        self._lock, self._sockets, self.is_over = threading.Lock(), list[socket.socket](), False
-
-    def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith(_CONNECTED):
-            with self._lock:
-                # a duplicate: TLS moves the connection to another socket object
-                self._sockets.append(info["return_value"].get_extra_info("socket").dup())
-                if self.is_over:
-                    self._shut_down()
-
-    def end(self) -> None:
-        """Shut down all connections, and those that are opened later."""
-        with self._lock:
-            self.is_over = True
-            self._shut_down()
-
-    def close(self) -> None:
-        with self._lock:
-            for duplicate in self._sockets:
-                duplicate.close()
-            self._sockets.clear()
-
-    def _shut_down(self) -> None:
-        for duplicate in self._sockets:
+    def shut_down() -> None:
+        for duplicate in sockets:
             with contextlib.suppress(OSError):  # already disconnected
                 duplicate.shutdown(socket.SHUT_RDWR)
 
+    def end() -> None:
+        with lock:
+            is_over.set()
+            shut_down()
 
-@contextlib.contextmanager
-def _shutdown_at(deadline: float) -> Iterator[_Connections]:
-    """Yield a trace callback for a request, whose connections are shut down at the deadline."""
-    connections = _Connections()
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), connections.end)
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith(_CONNECTED):
+            with lock:
+                # a duplicate: TLS moves the connection to another socket object
+                sockets.append(info["return_value"].get_extra_info("socket").dup())
+                if is_over.is_set():
+                    shut_down()
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), end)
     timer.daemon = True
     timer.start()
     failure: httpx.TransportError | None = None
     try:
-        yield connections
+        yield trace
     except httpx.TransportError as e:
         failure = e
     finally:
         timer.cancel()
-        connections.close()
-    if connections.is_over:  # even without a failure: the end of a connection may look like the end of the body
+        with lock:
+            for duplicate in sockets:
+                duplicate.close()
+            sockets.clear()
+    if is_over.is_set():  # even without a failure: the end of a connection may look like the end of the body
         raise httpx.ReadTimeout("the response is incomplete") from failure
     if failure is not None:
         raise failure

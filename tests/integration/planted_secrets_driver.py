@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 import kafka_sql
-from kafka_sql.observability import observe
+from kafka_sql.observability.listener import observe
 from kafka_sql.observability.prometheus import serve_metrics
 from kafka_sql.sql.session.enable import session_tables
 from tests.http_server import serve

@@ -94,31 +94,31 @@ class Committer:
 
     def _commit(self, batch: int | None, messages: Sequence[PreparedTransaction]) -> None:
         try:
-            self._owner = self._owner or claim_prefix(self._config, self.writer, batch, self._active_runs)
+            owner = self._owner = self._owner or claim_prefix(self._config, self.writer, batch, self._active_runs)
             prepared = [m for m in messages if m.transaction is not None]
             already_committed: tuple[DecidedTransaction, ...] = ()
-            completed = self._complete_earlier(batch, messages)
+            completed = self._complete_earlier(owner, batch, messages)
             if completed is not None:
                 already_committed, missing = completed
                 prepared = [m for m in prepared if m.partition in missing]
             with ThreadPoolExecutor(1) as executor:
-                cleanup = executor.submit(self._abort_lingering, {str(m.transaction) for m in prepared})
-                decided = self._check_prepared(batch, prepared)
+                cleanup = executor.submit(self._abort_lingering, owner, {str(m.transaction) for m in prepared})
+                decided = self._check_prepared(owner, batch, prepared)
             cleanup.result()
             if not decided:
                 return  # no task has rows, or an earlier decision has committed all, even if the replay's tasks differ
         except (BrokerError, CheckpointError):
             self._abort_undecided(messages)
             raise
-        self._record_decision(batch, (*already_committed, *decided))
+        self._record_decision(owner, batch, (*already_committed, *decided))
         _, lost = commit_all(self._transactions, decided)
         if lost:
             raise decided_lost(self.writer, batch, lost)
         if batch is None:
-            self._owner.record_decisions(without=tuple(d for d in self._owner.decisions if d.query is None))
+            owner.record_decisions(without=tuple(d for d in owner.decisions if d.query is None))
 
     def _complete_earlier(
-        self, batch: int | None, messages: Sequence[PreparedTransaction]
+        self, owner: PrefixOwner, batch: int | None, messages: Sequence[PreparedTransaction]
     ) -> tuple[tuple[DecidedTransaction, ...], set[int]] | None:
         """Complete earlier decisions.
 
@@ -126,10 +126,9 @@ class Committer:
             None if this batch was not decided before. Otherwise its committed transactions, and the Spark partitions
             whose rows are still missing.
         """
-        assert self._owner is not None
-        for statement in [d for d in self._owner.decisions if d.query is None]:
-            self._complete_statement(statement)
-        query_decisions = [d for d in self._owner.decisions if self.writer.wrote(d)]
+        for statement in [d for d in owner.decisions if d.query is None]:
+            self._complete_statement(owner, statement)
+        query_decisions = [d for d in owner.decisions if self.writer.wrote(d)]
         last = max(query_decisions, key=lambda d: d.batch or 0, default=None)
         if batch is None or last is None or last.batch != batch:
             return None
@@ -142,7 +141,7 @@ class Committer:
             self._warn_if_replay_differs(last, messages)
             return tuple(committed), set()
         if not committed:
-            self._owner.record_decisions(without=(last,))
+            owner.record_decisions(without=(last,))
             return None
         if not _has_same_rows(last, messages):
             raise replay_differs(self.writer, batch, lost)
@@ -161,29 +160,27 @@ class Committer:
                 new_count,
             )
 
-    def _complete_statement(self, statement: Decision) -> None:
-        assert self._owner is not None
+    def _complete_statement(self, owner: PrefixOwner, statement: Decision) -> None:
         if not statement.accepted:
             _, lost = commit_all(self._transactions, statement.transactions)
             if lost:
                 raise statement_lost(statement, lost)
-        self._owner.record_decisions(without=(statement,))
+        owner.record_decisions(without=(statement,))
 
     def _is_complete(self, decision: Decision) -> bool:
         states = self._transactions.describe([d.id for d in decision.transactions]).values()
         return all(d is not None and d.state in ("CompleteCommit", "PrepareCommit") for d in states)
 
-    def _abort_lingering(self, keep: set[str]) -> None:
+    def _abort_lingering(self, owner: PrefixOwner, keep: set[str]) -> None:
         """End the open transactions of earlier runs and failed task attempts: commit decided ones, abort the rest.
 
         Args:
             keep: transactional ids that the current batch has prepared.
         """
-        assert self._owner is not None
         client = self._cleanup_transactions
-        decided = {d.id: d for decision in self._owner.decisions for d in decision.transactions}
-        runs = self._owner.superseded_runs | {self.writer.run}
-        for prefix in self._owner.prefixes:
+        decided = {d.id: d for decision in owner.decisions for d in decision.transactions}
+        runs = owner.superseded_runs | {self.writer.run}
+        for prefix in owner.prefixes:
             ids = [t for t, run in find_lingering(client, prefix).items() if run in runs and t not in keep]
             descriptions = client.describe(ids)
             still_open = [decided[t] for t in ids if t in decided and _is_same_transaction(decided[t], descriptions[t])]
@@ -198,13 +195,12 @@ class Committer:
         return set(find_lingering(self._cleanup_transactions, self.writer.prefix).values())
 
     def _check_prepared(
-        self, batch: int | None, prepared: Sequence[PreparedTransaction]
+        self, owner: PrefixOwner, batch: int | None, prepared: Sequence[PreparedTransaction]
     ) -> tuple[DecidedTransaction, ...]:
         """Check that all prepared transactions are still open, and return what to write to the decision log."""
-        assert self._owner is not None
         if not prepared:
             return ()
-        self._owner.log.announce_write()
+        owner.log.announce_write()
         message_by_id = {str(m.transaction): m for m in prepared}
         self._transactions.set_coordinators(
             {key: m.hint.coordinator for key, m in message_by_id.items() if m.hint.coordinator}
@@ -232,14 +228,15 @@ class Committer:
             for key, m in message_by_id.items()
         )
 
-    def _record_decision(self, batch: int | None, transactions: tuple[DecidedTransaction, ...]) -> None:
+    def _record_decision(
+        self, owner: PrefixOwner, batch: int | None, transactions: tuple[DecidedTransaction, ...]
+    ) -> None:
         """Write the decision to the log. This is the point of no return."""
-        assert self._owner is not None
         writer = self.writer
         decision = Decision(writer.prefix, writer.run, writer.query, writer.topics, batch, transactions)
         # also replaces decisions of the same query under its earlier prefixes
-        old_decisions = tuple(d for d in self._owner.decisions if writer.wrote(d))
-        self._owner.record_decisions(decision, without=old_decisions)
+        old_decisions = tuple(d for d in owner.decisions if writer.wrote(d))
+        owner.record_decisions(decision, without=old_decisions)
 
     def _abort_undecided(self, messages: Sequence[PreparedTransaction]) -> None:
         """Abort undecided transactions, as far as possible. The next start aborts the rest.

@@ -18,7 +18,6 @@ _MAX_SHOWN = 5  # transactions that a message lists
 
 
 def superseded(writer: Writer, claim: Claim) -> WriterFencedError:
-    """Return the error for a writer whose prefix was claimed by another writer."""
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
         f"{claim.who}. This writer has committed nothing since then. If the other writer is a restart of the same "
@@ -28,7 +27,6 @@ def superseded(writer: Writer, claim: Claim) -> WriterFencedError:
 
 
 def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decision) -> WriterFencedError:
-    """Return the error for a checkpoint that is behind the last batch in the transaction log."""
     return WriterFencedError(
         f"Table '{writer.name}': cannot write batch {batch}, because batch {decision.batch} of query '{writer.query}' "
         "was already written. Either a newer run of the query has continued, or the checkpoint is an old copy. Use the "
@@ -39,7 +37,6 @@ def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decisio
 
 
 def new_checkpoint(writer: Writer, decision: Decision, claim: Claim | None) -> CheckpointError:
-    """Return the error for a query with a new checkpoint, whose topics another query has written under the prefix."""
     earlier = claim.who if claim is not None else f"query {decision.query}"
     return CheckpointError(
         f"Table '{writer.name}': the checkpoint is new, but topic '{writer.topics}' was already written under "
@@ -52,7 +49,6 @@ def new_checkpoint(writer: Writer, decision: Decision, claim: Claim | None) -> C
 
 
 def fencing_contention(writer: Writer) -> WriterFencedError:
-    """Return the error for drivers that fence each other, while none of them claims the prefix."""
     return WriterFencedError(
         f"Table '{writer.name}': other drivers repeatedly fence 'sink.transactional-id-prefix' = '{writer.prefix}' "
         "without committing anything. Run only one of them.",
@@ -61,7 +57,6 @@ def fencing_contention(writer: Writer) -> WriterFencedError:
 
 
 def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
-    """Return the error for two writes in the same batch, which cannot be distinguished from a batch and its replay."""
     return TransactionError(
         f"Table '{writer.name}' is written a second time in batch {batch} of query '{writer.query}'. With "
         "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both DataFrames.",
@@ -86,7 +81,6 @@ def prepared_lost(writer: Writer, count: int, lost: Sequence[tuple[str, str]]) -
 
 
 def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
-    """Return the error for decided transactions that the brokers aborted."""
     write = f"batch {batch}" if batch is not None else "the statement"
     return DecidedTransactionLostError(
         f"Table '{writer.name}', {write}: the brokers aborted decided transactions before they were committed, because "
@@ -99,7 +93,6 @@ def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransa
 def replay_differs(
     writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]
 ) -> DecidedTransactionLostError:
-    """Return the error for a replay that cannot write the missing rows of decided transactions."""
     return DecidedTransactionLostError(
         f"Table '{writer.name}', batch {batch}: the brokers aborted decided transactions. The replay has different "
         "tasks or rows, so the missing rows cannot be identified. "
@@ -109,7 +102,6 @@ def replay_differs(
 
 
 def statement_lost(statement: Decision, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
-    """Return the error for a statement that can no longer be completed after its driver died."""
     return DecidedTransactionLostError(
         f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, but its driver "
         f"died and the brokers aborted part of it. {_missing_rows(lost)} Its other rows are written. To continue: "

@@ -46,8 +46,13 @@ class RowDecoder:
         time_zone: the session's time zone if a metadata column depends on it, else empty.
     """
 
-    def __init__(self, definition: Definition, schema: pa.Schema, split: Split) -> None:
+    def __init__(
+        self, definition: Definition, schema: pa.Schema, split: Split, handler: BadRecordHandler | None = None
+    ) -> None:
         """
+        Args:
+            handler: receives the undecodable records; None to raise their errors.
+
         Raises:
             SchemaError: a column's type is not supported by the format or the metadata key.
         """
@@ -68,18 +73,46 @@ class RowDecoder:
         self._key_names = definition.key.columns if definition.key is not None else ()
         self.time_zone = session_time_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
-        if self._reads_records:
+        self._handler, self._emits_error_rows = handler, definition.has_error_column
+        if self._reads_records or (handler is not None and handler.needs_whole_records):
             self.record_fields = replace(self.record_fields, keys=True, timestamps=True, headers=True)
 
     def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        """Decode records.
+        """Decode records. If the table has an error column, its handler's undecodable records are rows, too.
 
         Args:
-            errors: collects the error of each undecodable record; ``row`` is the record's index.
+            errors: collects the error of each undecodable record instead of the handler; ``row`` is the record's index.
 
         Raises:
-            DecodeError: a record does not match the declaration, and ``errors`` is None.
+            DecodeError: a record does not match the declaration, and there is neither a handler nor ``errors``.
         """
+        if self._handler is None:
+            return self._decode(records, errors)
+        bad: list[DecodeError] = []
+        rows = self._decode(records, bad)
+        self._handler.handle(records, bad)
+        if not bad or not self._emits_error_rows:
+            return rows
+        batch = pa.concat_batches([rows.batch, self._error_rows(records, bad)])
+        origins = rows.origins.take_records(pa.array(range(len(records.offsets)), pa.int64()))
+        origins = pa.concat_arrays([origins, pa.array([e.row for e in bad], pa.int64())])
+        return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
+
+    def decode_tombstones(self, records: Records) -> DecodedRows:
+        """Decode records of an upsert table without values to rows that only have the key and the record's metadata."""
+        errors: ErrorSink = None if self._handler is None else []
+        keys, _, origins, columns = self._join(
+            records, self._decode_keys(records, errors), Decoded([records.values]), errors
+        )
+        assert keys is not None
+        columns |= zip(self._key_names, origins.take_keys(keys.columns), strict=True)
+        count = len(origins.take_records(records.values))
+        nulls = {f.name: pa.nulls(count, f.type) for f in self.schema if f.name not in columns}
+        if self._handler is not None and errors is not None:
+            self._handler.handle(records, errors)
+        return DecodedRows(self._batch(columns | nulls), origins, None)
+
+    def _decode(self, records: Records, errors: ErrorSink) -> DecodedRows:
         # keys first, as in Flink, so that a key's error is reported before a value's
         keys = self._decode_keys(records, errors) if self._key is not None else None
         payloads = _whole_records(records, self.split) if self._reads_records else records.values
@@ -93,17 +126,6 @@ class RowDecoder:
         row_kinds = format_metadata.pop() if self._has_row_kinds else None  # ROW_KIND is the last key
         columns |= zip((c.name for c in self._format_columns), format_metadata, strict=True)
         return DecodedRows(self._batch(columns), origins, row_kinds)
-
-    def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        """Decode records of an upsert table without values to rows that only have the key and the record's metadata."""
-        keys, _, origins, columns = self._join(
-            records, self._decode_keys(records, errors), Decoded([records.values]), errors
-        )
-        assert keys is not None
-        columns |= zip(self._key_names, origins.take_keys(keys.columns), strict=True)
-        count = len(origins.take_records(records.values))
-        nulls = {f.name: pa.nulls(count, f.type) for f in self.schema if f.name not in columns}
-        return DecodedRows(self._batch(columns | nulls), origins, None)
 
     def _batch(self, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
@@ -184,6 +206,16 @@ class RowDecoder:
     def _locate(self, error: DecodeError, records: Records, part: str = "") -> DecodeError:
         return error.with_location(self.split.describe_offset(int(records.offsets[error.row])) + part)
 
+    def _error_rows(self, records: Records, errors: list[DecodeError]) -> pa.RecordBatch:
+        """Return one row per undecodable record: its metadata and the error message; other columns are null."""
+        bad_records = records.take(np.array([e.row for e in errors], np.int64))
+        columns = {f.name: pa.nulls(len(errors), f.type) for f in self.schema}
+        self._read_metadata(bad_records, EACH_RECORD, columns)  # a value that its column cannot have is null
+        for c in self.metadata:
+            if c.key == ERROR:
+                columns[c.name] = pa.array([str(e) for e in errors], pa.string()).cast(self.schema.field(c.name).type)
+        return self._batch(columns)
+
 
 def _join_decodable(
     records: Records, keys: Decoded | None, values: Decoded, errors: ErrorSink
@@ -213,46 +245,6 @@ def _whole_records(records: Records, split: Split) -> pa.RecordBatch:
         "headers": records.headers,
     }
     return pa.RecordBatch.from_pydict(columns)
-
-
-class TolerantRowDecoder(RowDecoder):
-    """Decodes the decodable records, and passes the others to a handler."""
-
-    def __init__(self, definition: Definition, schema: pa.Schema, split: Split, handler: BadRecordHandler) -> None:
-        super().__init__(definition, schema, split)
-        self._handler, self._emits_error_rows = handler, definition.has_error_column
-        if handler.needs_whole_records:
-            self.record_fields = replace(self.record_fields, keys=True, timestamps=True, headers=True)
-
-    def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        """Decode the decodable records. If the table has an error column, append one row per undecodable record."""
-        new_errors: list[DecodeError] = []
-        rows = super().decode(records, new_errors)
-        if not new_errors:
-            return rows
-        self._handler.handle(records, new_errors)
-        if not self._emits_error_rows:
-            return rows
-        batch = pa.concat_batches([rows.batch, self._error_rows(records, new_errors)])
-        origins = rows.origins.take_records(pa.array(range(len(records.offsets)), pa.int64()))
-        origins = pa.concat_arrays([origins, pa.array([e.row for e in new_errors], pa.int64())])
-        return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
-
-    def decode_tombstones(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
-        new_errors: list[DecodeError] = []
-        rows = super().decode_tombstones(records, new_errors)
-        self._handler.handle(records, new_errors)
-        return rows
-
-    def _error_rows(self, records: Records, errors: list[DecodeError]) -> pa.RecordBatch:
-        """Return one row per undecodable record: its metadata and the error message; other columns are null."""
-        bad_records = records.take(np.array([e.row for e in errors], np.int64))
-        columns = {f.name: pa.nulls(len(errors), f.type) for f in self.schema}
-        self._read_metadata(bad_records, EACH_RECORD, columns)  # a value that its column cannot have is null
-        for c in self.metadata:
-            if c.key == ERROR:
-                columns[c.name] = pa.array([str(e) for e in errors], pa.string()).cast(self.schema.field(c.name).type)
-        return self._batch(columns)
 
 
 def decode_in_parts(decode: Callable[[Records], T], records: Records) -> Iterator[T]:

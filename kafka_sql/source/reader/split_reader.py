@@ -21,7 +21,7 @@ from kafka_sql.source.reader.bad_records import bad_record_handler
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic
 from kafka_sql.source.reader.metadata import metadata_columns
 from kafka_sql.source.reader.record_counters import count_records_read
-from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder, decode_in_parts
+from kafka_sql.source.reader.row_decoder import RowDecoder, decode_in_parts
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,7 @@ class SplitReader:
     @contextmanager
     def _open_decoder(self, split: Split) -> Iterator[RowDecoder]:
         with bad_record_handler(self.definition, split, self.dead_letter_topic) as handler:
-            if handler is None:
-                yield RowDecoder(self.definition, self.schema, split)
-            else:
-                yield TolerantRowDecoder(self.definition, self.schema, split, handler)
+            yield RowDecoder(self.definition, self.schema, split, handler)
 
     def _fetch(self, decoder: RowDecoder, split: Split) -> Iterator[Records]:
         definition = self.definition

@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.util import InheritableThread
 
 from kafka_sql.catalog.catalog_table import CatalogTable
-from kafka_sql.observability import lineage, observe
+from kafka_sql.observability import lineage
 from kafka_sql.observability.lineage import LineageRun
+from kafka_sql.observability.listener import observe
 from kafka_sql.spark.context import is_stopped
 from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
 from kafka_sql.sql.errors.spark_errors import error_message, mask_message

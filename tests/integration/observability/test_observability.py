@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from kafka_sql.observability import observe
+from kafka_sql.observability.listener import observe
 from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.observability.prometheus import serve_metrics
 from kafka_sql.source.reader.record_counters import BadRecordCounts

@@ -13,7 +13,7 @@ from kafka_sql.formats.confluent.wire_format import HEADER_SIZE
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler
-from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
+from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.fuzz.decoders import fuzz_decoder
 
@@ -42,9 +42,7 @@ def test_undecodable_records_are_reported_and_the_others_read(registry: Embedded
     one, two = inline.value.create_encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
-    decoded_rows = (
-        TolerantRowDecoder(inline, schema, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
-    )
+    decoded_rows = RowDecoder(inline, schema, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
     assert sorted(row["n"] for row in decoded_rows if row["why"] is None) == [1] * 101 + [2, 2]
     reasons = {row["raw"]: row["why"] for row in decoded_rows if row["why"] is not None}
     assert set(reasons) == {payloads[1], payloads[4], payloads[-1]}
@@ -55,9 +53,7 @@ def test_undecodable_records_are_reported_and_the_others_read(registry: Embedded
     with pytest.raises(DecodeError, match=r"t\[0\]@1: "):
         strict.decode(records)
     ignoring = validate_table(Table(("t",), (N,), {**options, "error-handling.mode": "ignore"}))
-    left = TolerantRowDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecordHandler(ignoring, SPLIT)).decode(
-        records
-    )
+    left = RowDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecordHandler(ignoring, SPLIT)).decode(records)
     assert left.batch.column(0).to_pylist() == [1, 2, 2] + [1] * 100
 
 

@@ -291,7 +291,7 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
         return list(descriptions)
 
     contender = committer.Committer(table().client_config, writer)
-    contender._owner = PrefixOwner(writer, cast(Any, None), ("p",), [decision], frozenset({run}))
+    owner = PrefixOwner(writer, cast(Any, None), ("p",), [decision], frozenset({run}))
     contender._cleanup_transactions = cast(
         Any,
         SimpleNamespace(
@@ -301,7 +301,7 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
             abort=abort,
         ),
     )
-    contender._abort_lingering(set())
+    contender._abort_lingering(owner, set())
     assert calls == [("commit", EndTxnTarget(decided, 7, 2)), ("abort", undecided)]
 
 

@@ -26,7 +26,7 @@ from kafka_sql.source.reader import dead_letters
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler, describe_tolerance
 from kafka_sql.source.reader.changelog_content import Identity, reduce_changes, upsert_changes
 from kafka_sql.source.reader.dead_letters import DeadLetterTopic
-from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
+from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS
 
@@ -57,10 +57,10 @@ def schema(*columns: Column) -> pa.Schema:
     return pa.schema([pa.field(c.name, TYPES[c.name], nullable=c.nullable) for c in columns])
 
 
-def decoder(definition: Definition, *columns: Column) -> tuple[TolerantRowDecoder, BadRecordHandler]:
+def decoder(definition: Definition, *columns: Column) -> tuple[RowDecoder, BadRecordHandler]:
     split = Split("t", 0, 0, 1000)
     handler = BadRecordHandler(definition, split)
-    return TolerantRowDecoder(definition, schema(*columns), split, handler), handler
+    return RowDecoder(definition, schema(*columns), split, handler), handler
 
 
 def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> Records:
@@ -125,7 +125,7 @@ def test_dead_letters_need_whole_records_also_if_the_table_has_no_key() -> None:
     definition, split = validate_table(Table(("t",), (N,), WITH_TARGET)), Split("t", 0, 0, 1000)
     with bad_record_handler(definition, split, DeadLetterTopic("dead")) as handler:
         assert handler is not None
-        tolerant = TolerantRowDecoder(definition, schema(N), split, handler)
+        tolerant = RowDecoder(definition, schema(N), split, handler)
     assert tolerant.record_fields == RecordFields(keys=True, timestamps=True, headers=True)
 
 
@@ -133,7 +133,7 @@ def test_a_read_that_writes_no_dead_letters_logs_the_records_and_the_hint(caplog
     definition, split = validate_table(Table(("db", "t"), (N,), WITH_TARGET)), Split("t", 0, 0, 40)
     with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, split) as handler:
         assert handler is not None
-        tolerant = TolerantRowDecoder(definition, schema(N), split, handler)
+        tolerant = RowDecoder(definition, schema(N), split, handler)
         assert tolerant.record_fields == RecordFields()
         tolerant.decode(records([b"{", b'{"n": 1}']))
     skipped, summary = [record.getMessage() for record in caplog.records]
@@ -175,7 +175,7 @@ def test_skipped_records_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     definition = validate_table(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
     with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, Split("t", 0, 0, 40)) as handler:
         assert handler is not None
-        TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), handler).decode(records([b"{"] * 20))
+        RowDecoder(definition, schema(N), Split("t", 0, 0, 40), handler).decode(records([b"{"] * 20))
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 11
     assert messages[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is not valid JSON")

@@ -22,7 +22,7 @@ from kafka_sql.kafka.split import Split
 from kafka_sql.source.reader import row_decoder
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.changelog_content import Identity, reduce_changes, upsert_changes
-from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
+from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.table import Column, Table
 from tests.unit.kafka.direct.record_batches import RecordBatch
 from tests.unit.source.changelog_tables import UPSERT_OPTIONS
@@ -101,8 +101,8 @@ def table(*keys: tuple[str, str], **options: str) -> tuple[Definition, pa.Schema
     return validate_table(Table(("t",), (Column("v", "", "BYTES"), *columns), table_options)), schema
 
 
-def tolerant(definition: Definition, schema: pa.Schema) -> TolerantRowDecoder:
-    return TolerantRowDecoder(definition, schema, SPLIT, BadRecordHandler(definition, SPLIT))
+def tolerant(definition: Definition, schema: pa.Schema) -> RowDecoder:
+    return RowDecoder(definition, schema, SPLIT, BadRecordHandler(definition, SPLIT))
 
 
 def one_record(timestamp: int = 0, offset: int = 7, **fields: Any) -> Records:
