@@ -100,7 +100,8 @@ def _cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> 
         case "boolean":
             return bind(sql, lambda x: _string_to_boolean(x, is_try))
         case "integer":
-            return f"CAST({call_java('cast_to_integer', sql, str(_BITS[target.name]), str(is_try))} AS {spark_type})"
+            bits, name = str(_BITS[target.name]), f"'{spark_type}'"
+            return f"CAST({call_java('cast_to_integer', sql, bits, name, str(is_try))} AS {spark_type})"
         case "approximate" | "date":
             return call_java(f"cast_to_{spark_type}", sql, str(is_try))
         case "decimal":

@@ -126,9 +126,9 @@ def _unix_timestamp(*arguments: TypedExpression) -> TypedExpression:
 
 @checked("TO_DATE", "string", "", required=1)
 def _to_date(text: TypedExpression, *pattern: TypedExpression) -> TypedExpression:
-    if pattern:
-        return TypedExpression(call_java("to_date_with_pattern", text.sql, _read_pattern("TO_DATE", *pattern)), DATE)
-    return TypedExpression(call_java("to_date", text.sql), DATE)
+    return TypedExpression(
+        call_java("to_date", text.sql, _read_pattern("TO_DATE", *pattern) if pattern else "NULL"), DATE
+    )
 
 
 @checked("TO_TIMESTAMP", "string", "", required=1)

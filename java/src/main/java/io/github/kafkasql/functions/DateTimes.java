@@ -15,7 +15,7 @@ public final class DateTimes {
 
     static final List<FlinkFunction> ALL = List.of(
         new ToLocal(), new ToInstant(), new ToTimestamp(), new ToTimestampWithPattern(), new DateFormat(), new ToDate(),
-        new ToDateWithPattern(), new UnixTimestamp(), new FromUnixtime(), new ConvertTz());
+        new UnixTimestamp(), new FromUnixtime(), new ConvertTz());
 
     private DateTimes() {}
 
@@ -25,22 +25,16 @@ public final class DateTimes {
 
     /** {@code to_local(instant, zone)}: its local time. */
     public static final class ToLocal extends FlinkFunction {
-        ToLocal() {
-            super("to_local", TIMESTAMP, TIMESTAMP_LTZ, STRING);
-        }
-
-        public static long invoke(long instant, UTF8String zone) {
+        @Sql("TIMESTAMP_NTZ")
+        public static long invoke(@Sql("TIMESTAMP_LTZ") long instant, UTF8String zone) {
             return Times.toLocal(instant, zone);
         }
     }
 
     /** {@code to_instant(time, zone)}: if clocks are set back, the earlier one of two. */
     public static final class ToInstant extends FlinkFunction {
-        ToInstant() {
-            super("to_instant", TIMESTAMP_LTZ, TIMESTAMP, STRING);
-        }
-
-        public static long invoke(long local, UTF8String zone) {
+        @Sql("TIMESTAMP_LTZ")
+        public static long invoke(@Sql("TIMESTAMP_NTZ") long local, UTF8String zone) {
             return Times.toInstant(local, zone, false);
         }
     }
@@ -52,10 +46,7 @@ public final class DateTimes {
             "[0-9]{4}-[0-9]{1,2}-(29|30|31)( ([01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]{0,9})?)?"
             + "|[0-9]{4}-[0-9-]+ 24:0?0:0?0([.]0*)?|[+-][0-9]{5}.*|[ -~]*[^ -~].*", Pattern.DOTALL);
 
-        ToTimestamp() {
-            super("to_timestamp", TIMESTAMP, STRING, INT, STRING);
-        }
-
+        @Sql("TIMESTAMP_NTZ")
         public static Long invoke(UTF8String text, int digits, UTF8String error) {
             if (text == null) return null;
             long time = TimeReader.readTimestamp(text);
@@ -69,10 +60,7 @@ public final class DateTimes {
 
     /** {@code to_timestamp_with_pattern(text, pattern, ignores_rest)}: null for a text without digits. */
     public static final class ToTimestampWithPattern extends FlinkFunction {
-        ToTimestampWithPattern() {
-            super("to_timestamp_with_pattern", TIMESTAMP, STRING, STRING, BOOLEAN);
-        }
-
+        @Sql("TIMESTAMP_NTZ")
         public static Long invoke(UTF8String text, UTF8String pattern, boolean ignoresRest) {
             long time = text == null ? INVALID : TimeReader.readPattern(text, pattern, ignoresRest);
             return time == INVALID ? null : time;
@@ -81,59 +69,40 @@ public final class DateTimes {
 
     /** {@code date_format(time, pattern)}. */
     public static final class DateFormat extends FlinkFunction {
-        DateFormat() {
-            super("date_format", STRING, TIMESTAMP, STRING);
-        }
-
-        public static UTF8String invoke(long local, UTF8String pattern) {
+        public static UTF8String invoke(@Sql("TIMESTAMP_NTZ") long local, UTF8String pattern) {
             return Times.format(local, pattern);
         }
     }
 
-    /** {@code to_date(text)}. */
+    /** {@code to_date(text, pattern)}: the pattern can be null. */
     public static final class ToDate extends FlinkFunction {
         private static final String COMPLETE = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}";
         private static final Pattern INCOMPLETE = Pattern.compile(
             "(?! *" + COMPLETE + " *\\z|" + COMPLETE + " ) *[0-9]+(?:-[0-9 ]*){0,2}(?: .*)?", Pattern.DOTALL);
 
-        ToDate() {
-            super("to_date", DATE, STRING);
-        }
-
-        public static Integer invoke(UTF8String text) {
-            long day = text == null ? INVALID : TimeReader.readDate(text);
-            if (day == INVALID && text != null && INCOMPLETE.matcher(text.toString()).matches())
+        @Sql("DATE")
+        public static Integer invoke(UTF8String text, UTF8String pattern) {
+            if (text == null) return null;
+            if (pattern != null) return parse(text, pattern);
+            long day = TimeReader.readDate(text);
+            if (day == INVALID && INCOMPLETE.matcher(text.toString()).matches())
                 throw error("TO_DATE of an incomplete date, which Flink would complete", text);
             return day == INVALID ? null : (int) day;
         }
-    }
 
-    /** {@code to_date_with_pattern(text, pattern)}. */
-    public static final class ToDateWithPattern extends FlinkFunction {
-        ToDateWithPattern() {
-            super("to_date_with_pattern", DATE, STRING, STRING);
-        }
-
-        public static Integer invoke(UTF8String text, UTF8String pattern) {
-            if (text == null) return null;
-            long time = TimeReader.readPattern(text, pattern, true);
-            if (time == INVALID)
-                throw error(
-                    "TO_DATE of a text that does not match the pattern, for which Flink returns an arbitrary day", text);
-            long day = Math.floorDiv(time, Times.DAY);
-            if (day < GREGORIAN)
+        private static int parse(UTF8String text, UTF8String pattern) {
+            long day = Math.floorDiv(TimeReader.readPattern(text, pattern, true), Times.DAY);
+            if (day >= GREGORIAN) return (int) day;
+            if (day > Math.floorDiv(INVALID, Times.DAY))
                 throw error(
                     "TO_DATE before 1582-10-15, for which Flink returns a different day", LocalDate.ofEpochDay(day));
-            return (int) day;
+            throw error(
+                "TO_DATE of a text that does not match the pattern, for which Flink returns an arbitrary day", text);
         }
     }
 
     /** {@code unix_timestamp(text, pattern, zone)}. */
     public static final class UnixTimestamp extends FlinkFunction {
-        UnixTimestamp() {
-            super("unix_timestamp", BIGINT, STRING, STRING, STRING);
-        }
-
         public static Long invoke(UTF8String text, UTF8String pattern, UTF8String zone) {
             if (text == null) return null;
             long time = TimeReader.readPattern(text, pattern, true);
@@ -148,10 +117,6 @@ public final class DateTimes {
 
     /** {@code from_unixtime(seconds, pattern, zone)}. */
     public static final class FromUnixtime extends FlinkFunction {
-        FromUnixtime() {
-            super("from_unixtime", STRING, BIGINT, STRING, STRING);
-        }
-
         public static UTF8String invoke(long seconds, UTF8String pattern, UTF8String zone) {
             if (seconds < GREGORIAN * 86400)
                 throw error("FROM_UNIXTIME before 1582-10-15, for which Flink returns a different day", seconds);
@@ -161,10 +126,6 @@ public final class DateTimes {
 
     /** {@code convert_tz(text, from, to)}. */
     public static final class ConvertTz extends FlinkFunction {
-        ConvertTz() {
-            super("convert_tz", STRING, STRING, STRING, STRING);
-        }
-
         public static UTF8String invoke(UTF8String text, UTF8String from, UTF8String to) {
             long time = text == null ? INVALID : TimeReader.readPattern(text, Times.FORM, true);
             if (time == INVALID) return null;

@@ -1,6 +1,13 @@
 package io.github.kafkasql.functions;
 
 import io.github.kafkasql.Seqs;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
@@ -9,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Tuple2;
 import scala.collection.immutable.Map$;
 
@@ -31,11 +39,36 @@ abstract class FlinkFunction implements UnboundFunction, ScalarFunction<Object> 
     static final DataType TIMESTAMP = DataTypes.TimestampNTZType;
     static final DataType TIMESTAMP_LTZ = DataTypes.TimestampType;
 
+    private static final Map<Class<?>, DataType> TYPES = Map.of(
+        UTF8String.class, STRING, byte[].class, BYTES, boolean.class, BOOLEAN, int.class, INT, long.class, BIGINT,
+        float.class, FLOAT, double.class, DOUBLE);
+
     private final String name;
     private final DataType result;
     private final DataType[] parameters;
 
-    /** @param name the name in lower case, which SQL calls as {@code kafka_sql.name} */
+    /** The type of a result or parameter in SQL, if the Java type stands for several. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Sql {
+        String value();
+    }
+
+    /** Take the name from the class, such as to_local of ToLocal, and the types from the method {@code invoke}. */
+    FlinkFunction() {
+        name = getClass().getSimpleName().replaceAll("(?<=[a-z])(?=[A-Z0-9])", "_").toLowerCase(Locale.ROOT);
+        Method method =
+            Stream.of(getClass().getMethods()).filter(m -> m.getName().equals("invoke")).findFirst().orElseThrow();
+        result = type(method.getReturnType(), method.getAnnotation(Sql.class));
+        parameters = Stream.of(method.getParameters())
+            .map(parameter -> type(parameter.getType(), parameter.getAnnotation(Sql.class)))
+            .toArray(DataType[]::new);
+    }
+
+    private static DataType type(Class<?> type, Sql sql) {
+        return sql == null ? TYPES.get(MethodType.methodType(type).unwrap().returnType()) : DataType.fromDDL(sql.value());
+    }
+
+    /** For types that depend on the arguments. */
     FlinkFunction(String name, DataType result, DataType... parameters) {
         this.name = name;
         this.result = result;

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class Rounding {
     static final List<FlinkFunction> ALL = List.of(
         new Floor(), new Ceil(), new FloorTo(), new FloorInstantTo(), new CeilTo(), new Truncate(), new Since1970(),
-        new TimestampDiff());
+        new Timestampdiff());
 
     private static final Memo<UTF8String, Unit> UNITS = new Memo<>(name -> Unit.valueOf(name.toString()));
 
@@ -48,10 +48,6 @@ public final class Rounding {
 
     /** {@code floor(number)}. */
     public static final class Floor extends FlinkFunction {
-        Floor() {
-            super("floor", DOUBLE, DOUBLE);
-        }
-
         public static double invoke(double number) {
             return Math.floor(number);
         }
@@ -59,10 +55,6 @@ public final class Rounding {
 
     /** {@code ceil(number)}. */
     public static final class Ceil extends FlinkFunction {
-        Ceil() {
-            super("ceil", DOUBLE, DOUBLE);
-        }
-
         public static double invoke(double number) {
             return Math.ceil(number);
         }
@@ -70,11 +62,8 @@ public final class Rounding {
 
     /** {@code floor_to(time, unit)}. */
     public static final class FloorTo extends FlinkFunction {
-        FloorTo() {
-            super("floor_to", TIMESTAMP, TIMESTAMP, STRING);
-        }
-
-        public static long invoke(long time, UTF8String name) {
+        @Sql("TIMESTAMP_NTZ")
+        public static long invoke(@Sql("TIMESTAMP_NTZ") long time, UTF8String name) {
             Unit unit = UNITS.get(name);
             return unit.compareTo(Unit.WEEK) < 0
                 ? time - Math.floorMod(time, unit.size)
@@ -84,11 +73,8 @@ public final class Rounding {
 
     /** {@code floor_instant_to(instant, unit, zone)}: to seconds, minutes or hours of the local time. */
     public static final class FloorInstantTo extends FlinkFunction {
-        FloorInstantTo() {
-            super("floor_instant_to", TIMESTAMP_LTZ, TIMESTAMP_LTZ, STRING, STRING);
-        }
-
-        public static long invoke(long instant, UTF8String name, UTF8String zone) {
+        @Sql("TIMESTAMP_LTZ")
+        public static long invoke(@Sql("TIMESTAMP_LTZ") long instant, UTF8String name, UTF8String zone) {
             long local = Since1970.invoke(Times.toLocal(instant, zone), FLOOR);
             return instant - Math.floorMod(local, UNITS.get(name).size);
         }
@@ -100,11 +86,8 @@ public final class Rounding {
      * <p>As in Flink, weeks and longer units ignore the time of day, and the start of a decade is rounded up, too.
      */
     public static final class CeilTo extends FlinkFunction {
-        CeilTo() {
-            super("ceil_to", TIMESTAMP, TIMESTAMP, STRING);
-        }
-
-        public static long invoke(long time, UTF8String name) {
+        @Sql("TIMESTAMP_NTZ")
+        public static long invoke(@Sql("TIMESTAMP_NTZ") long time, UTF8String name) {
             Unit unit = UNITS.get(name);
             long floor = FloorTo.invoke(time, name);
             long start = unit.compareTo(Unit.WEEK) < 0 ? time : time - Math.floorMod(time, Times.DAY);
@@ -115,11 +98,8 @@ public final class Rounding {
 
     /** {@code truncate(time, digits)}: with so many digits of a fraction of a second. */
     public static final class Truncate extends FlinkFunction {
-        Truncate() {
-            super("truncate", TIMESTAMP, TIMESTAMP, INT);
-        }
-
-        public static long invoke(long time, int digits) {
+        @Sql("TIMESTAMP_NTZ")
+        public static long invoke(@Sql("TIMESTAMP_NTZ") long time, int digits) {
             return truncate(time, digits);
         }
     }
@@ -132,23 +112,16 @@ public final class Rounding {
 
     /** {@code since_1970(time, function)}: the time, or an error if it is before 1970. */
     public static final class Since1970 extends FlinkFunction {
-        Since1970() {
-            super("since_1970", TIMESTAMP, TIMESTAMP, STRING);
-        }
-
-        public static long invoke(long time, UTF8String function) {
+        @Sql("TIMESTAMP_NTZ")
+        public static long invoke(@Sql("TIMESTAMP_NTZ") long time, UTF8String function) {
             if (time < 0) throw error(function + " before 1970, which Flink rounds up", Times.toString(time));
             return time;
         }
     }
 
     /** {@code timestampdiff(unit, start, end)}. */
-    public static final class TimestampDiff extends FlinkFunction {
-        TimestampDiff() {
-            super("timestampdiff", INT, STRING, TIMESTAMP, TIMESTAMP);
-        }
-
-        public static Integer invoke(UTF8String name, long start, long end) {
+    public static final class Timestampdiff extends FlinkFunction {
+        public static Integer invoke(UTF8String name, @Sql("TIMESTAMP_NTZ") long start, @Sql("TIMESTAMP_NTZ") long end) {
             Unit unit = UNITS.get(name);
             if (unit.isMonths()) return (int) (months(start, end) / unit.size);
             long seconds = (Math.floorDiv(end, 1000L) - Math.floorDiv(start, 1000L)) / 1000;

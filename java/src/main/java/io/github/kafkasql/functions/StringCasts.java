@@ -4,6 +4,7 @@ import static io.github.kafkasql.functions.TimeReader.INVALID;
 
 import io.github.kafkasql.formats.DecimalText;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.types.DataTypes;
@@ -15,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** CAST of strings, with Flink's rules for valid text. Other text is an error, or null if {@code is_try} is true. */
 public final class StringCasts {
     static final List<FlinkFunction> ALL =
-        List.of(new ToInteger(), new ToFloat(), new ToDouble(), new ToDecimal(), new ToDate());
+        List.of(new CastToInteger(), new CastToFloat(), new CastToDouble(), new CastToDecimal(), new CastToDate());
 
     private StringCasts() {}
 
@@ -24,41 +25,23 @@ public final class StringCasts {
         throw FlinkFunction.error("NumberFormatException: not a valid " + type + ". For input string", text);
     }
 
-    /** {@code cast_to_integer(text, bits, is_try)}: a fraction is cut off. */
-    public static final class ToInteger extends FlinkFunction {
-        ToInteger() {
-            super("cast_to_integer", BIGINT, STRING, INT, BOOLEAN);
-        }
-
-        public static Long invoke(UTF8String text, int bits, boolean isTry) {
+    /** {@code cast_to_integer(text, bits, type, is_try)}: a fraction is cut off. */
+    public static final class CastToInteger extends FlinkFunction {
+        public static Long invoke(UTF8String text, int bits, UTF8String type, boolean isTry) {
             if (text == null) return null;
-            int start = 0;
-            int end = text.numBytes();
-            while (start < end && text.getByte(start) == ' ') start++;
-            while (start < end && text.getByte(end - 1) == ' ') end--;
-            boolean isNegative = start < end && text.getByte(start) == '-';
-            if (isNegative || (start < end && text.getByte(start) == '+')) start++;
-            int point = start;
-            long value = 0; // negative, because there is one more negative number
-            boolean isValid = start < end;
-            for (; point < end && text.getByte(point) != '.'; point++) {
-                int digit = text.getByte(point) - '0';
-                isValid &= digit >= 0 && digit <= 9 && value >= (Long.MIN_VALUE + digit) / 10;
-                value = value * 10 - digit;
-            }
-            for (int i = point + 1; i < end; i++) isValid &= text.getByte(i) >= '0' && text.getByte(i) <= '9';
-            long limit = Long.MIN_VALUE >> (64 - bits);
-            if (isValid && value >= (isNegative ? limit : limit + 1)) return isNegative ? value : -value;
-            return invalid(text, bits == 64 ? "BIGINT" : bits == 32 ? "INT" : bits == 16 ? "SMALLINT" : "TINYINT", isTry);
+            UTF8String number = text.trim();
+            int length = number.numBytes();
+            var value = new UTF8String.LongWrapper();
+            // toLong ignores control characters at both ends, too
+            boolean isValid = length > 0 && number.getByte(0) > ' ' && number.getByte(length - 1) > ' ';
+            if (isValid && number.toLong(value) && value.value << (64 - bits) >> (64 - bits) == value.value)
+                return value.value;
+            return invalid(text, type.toString(), isTry);
         }
     }
 
     /** {@code cast_to_float(text, is_try)}. */
-    public static final class ToFloat extends FlinkFunction {
-        ToFloat() {
-            super("cast_to_float", FLOAT, STRING, BOOLEAN);
-        }
-
+    public static final class CastToFloat extends FlinkFunction {
         public static Float invoke(UTF8String text, boolean isTry) {
             if (text == null) return null;
             try {
@@ -70,11 +53,7 @@ public final class StringCasts {
     }
 
     /** {@code cast_to_double(text, is_try)}. */
-    public static final class ToDouble extends FlinkFunction {
-        ToDouble() {
-            super("cast_to_double", DOUBLE, STRING, BOOLEAN);
-        }
-
+    public static final class CastToDouble extends FlinkFunction {
         public static Double invoke(UTF8String text, boolean isTry) {
             if (text == null) return null;
             try {
@@ -86,22 +65,22 @@ public final class StringCasts {
     }
 
     /** {@code cast_to_decimal(text, CAST(NULL AS DECIMAL(p, s)), is_try)}: a number that is too large is not valid. */
-    public static final class ToDecimal extends FlinkFunction {
+    public static final class CastToDecimal extends FlinkFunction {
         private static final Pattern WITH_SUFFIX = Pattern.compile("\\s*[-+]?[0-9.]*[^0-9\\s]\\s*|[\\x00-~]*[^\\x00-~].*", Pattern.DOTALL);
         private final DecimalType type;
 
-        ToDecimal() {
+        CastToDecimal() {
             this(DataTypes.createDecimalType());
         }
 
-        private ToDecimal(DecimalType type) {
+        private CastToDecimal(DecimalType type) {
             super("cast_to_decimal", type, STRING, type, BOOLEAN);
             this.type = type;
         }
 
         @Override
         public BoundFunction bind(StructType arguments) {
-            return new ToDecimal((DecimalType) arguments.fields()[1].dataType());
+            return new CastToDecimal((DecimalType) arguments.fields()[1].dataType());
         }
 
         public Decimal invoke(UTF8String text, @SuppressWarnings("unused") Decimal ofType, boolean isTry) {
@@ -119,39 +98,26 @@ public final class StringCasts {
     }
 
     /** {@code cast_to_date(text, is_try)}: what a text starts with; a missing month or day is 1. */
-    public static final class ToDate extends FlinkFunction {
-        ToDate() {
-            super("cast_to_date", DATE, STRING, BOOLEAN);
-        }
+    public static final class CastToDate extends FlinkFunction {
+        private static final Pattern DATE_PARTS = Pattern.compile(
+            "S(N{1,4})S(?:-S(N{1,2})S(?:-S(N{1,2})S)?)?".replace("S", "[\\x00-\\x20]*+").replace("(N", "0*([0-9]"));
 
+        @Sql("DATE")
         public static Integer invoke(UTF8String text, boolean isTry) {
             if (text == null) return null;
-            long day = parse(text.toString());
+            String date = text.toString();
+            int end = date.indexOf(' '); // of the date, unless the text starts with a space
+            Matcher parts = DATE_PARTS.matcher(end > 0 ? date.substring(0, end) : date);
+            long day = parts.matches()
+                ? TimeReader.toEpochDay(number(parts.group(1)), number(parts.group(2)), number(parts.group(3)))
+                : INVALID;
             if (day != INVALID) return (int) day;
             if (isTry) return null;
             throw error("DateTimeException: not a valid DATE. For input string", text);
         }
 
-        /** A date ends at the first space, unless the text starts with one. */
-        private static long parse(String text) {
-            int end = text.indexOf(' ');
-            String[] parts = (end > 0 ? text.substring(0, end) : text).split("-", -1);
-            if (parts.length > 3) return INVALID;
-            int month = parts.length > 1 ? number(parts[1], 2) : 1;
-            int day = parts.length > 2 ? number(parts[2], 2) : 1;
-            return TimeReader.toEpochDay(number(parts[0], 4), month, day);
-        }
-
-        private static int number(String part, int maxDigits) {
-            String digits = part.trim();
-            if (digits.isEmpty()) return -1;
-            int value = 0;
-            for (int i = 0; i < digits.length(); i++) {
-                int digit = digits.charAt(i) - '0';
-                if (digit < 0 || digit > 9 || value > 999) return -1;
-                value = value * 10 + digit;
-            }
-            return value >= Math.pow(10, maxDigits) ? -1 : value;
+        private static int number(String digits) {
+            return digits == null ? 1 : Integer.parseInt(digits);
         }
     }
 }

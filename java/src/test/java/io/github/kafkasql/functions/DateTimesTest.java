@@ -59,14 +59,14 @@ final class DateTimesTest {
     void readsDates() {
         int day = (int) LocalDate.of(2024, 2, 9).toEpochDay();
         for (String text : new String[] {"2024-02-09", "2024-2-9 12:00", "  2024-02-9 ", "2024-02-09 \n"})
-            assertEquals(day, DateTimes.ToDate.invoke(text(text)), text);
+            assertEquals(day, DateTimes.ToDate.invoke(text(text), null), text);
         for (String text : new String[] {"", "2023-02-29", "2023-02-29 x", "2024-02-09x", "x"})
-            assertNull(DateTimes.ToDate.invoke(text(text)), text);
+            assertNull(DateTimes.ToDate.invoke(text(text), null), text);
         for (String text : new String[] {"2024", " 2024-02 x", "2024-", " 2024-02-09 x"})
             assertFails(
                 "TO_DATE of an incomplete date, which Flink would complete: " + text,
-                () -> DateTimes.ToDate.invoke(text(text)));
-        assertEquals(day, DateTimes.ToDateWithPattern.invoke(text("09.02.2024 x"), text("dd.MM.yyyy")));
+                () -> DateTimes.ToDate.invoke(text(text), null));
+        assertEquals(day, DateTimes.ToDate.invoke(text("09.02.2024 x"), text("dd.MM.yyyy")));
     }
 
     @Test
@@ -94,7 +94,7 @@ final class DateTimesTest {
             () -> DateTimes.UnixTimestamp.invoke(text("1899-12-31"), text("yyyy-MM-dd"), NEW_YORK));
         assertFails(
             "TO_DATE before 1582-10-15, for which Flink returns a different day: 1582-10-14",
-            () -> DateTimes.ToDateWithPattern.invoke(text("1582-10-14"), text("yyyy-MM-dd")));
+            () -> DateTimes.ToDate.invoke(text("1582-10-14"), text("yyyy-MM-dd")));
         assertFails(
             "FROM_UNIXTIME before 1582-10-15, for which Flink returns a different day: -12219292801",
             () -> DateTimes.FromUnixtime.invoke(-12219292801L, Times.FORM, NEW_YORK));
@@ -109,9 +109,9 @@ final class DateTimesTest {
         assertNull(DateTimes.ToTimestamp.invoke(text("2024-" + "-1".repeat(1 << 20)), 3, null));
         assertFails(
             "TO_DATE of an incomplete date, which Flink would complete: 1-" + spaces + "-" + spaces + "\n",
-            () -> DateTimes.ToDate.invoke(text("1-" + spaces + "-" + spaces + "\n")));
-        assertNull(StringCasts.ToInteger.invoke(text("9".repeat(1 << 20)), 64, true));
-        assertNull(StringCasts.ToDate.invoke(text("0".repeat(1 << 20) + "-" + spaces + "x"), true));
-        assertEquals(1e300, StringCasts.ToDouble.invoke(text("1" + "0".repeat(300) + "." + "0".repeat(1 << 20)), true));
+            () -> DateTimes.ToDate.invoke(text("1-" + spaces + "-" + spaces + "\n"), null));
+        assertNull(StringCasts.CastToInteger.invoke(text("9".repeat(1 << 20)), 64, text("BIGINT"), true));
+        assertNull(StringCasts.CastToDate.invoke(text("0".repeat(1 << 20) + "-" + spaces + "x"), true));
+        assertEquals(1e300, StringCasts.CastToDouble.invoke(text("1" + "0".repeat(300) + "." + "0".repeat(1 << 20)), true));
     }
 }
