@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from kafka_sql.sql.expressions.arithmetic import coerce
 from kafka_sql.sql.expressions.binding import bind, bind2
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type, checked
 from kafka_sql.sql.expressions.typed import (
     BOOLEAN,
     TIMESTAMPS,
@@ -119,24 +121,75 @@ def unify(values: Sequence[TypedExpression]) -> tuple[FlinkType | None, list[str
     return type, [value.sql if value.type is None else coerce(value, type) for value in values]
 
 
-def translate_greatest_or_least(name: str, values: Sequence[TypedExpression]) -> TypedExpression:
-    """Translate GREATEST or LEAST. The result is NULL if any value is NULL."""
-    type, operands = unify(values)
-    if type is None or type_family(type) in _INCOMPARABLE:
-        raise UntranslatableError(f"{name} requires comparable values, but got {describe_type(type)}")
-    if type.name == "DECIMAL" and any(v.type != type for v in values):
-        raise UntranslatableError(
-            f"{name} of decimals of different types fails on NULL in Flink; CAST them to one type"
-        )
-    if len(operands) == 1:
-        return TypedExpression(operands[0], type)
-    is_any_null = " OR ".join(f"{v.sql} IS NULL" for v in values if v.literal is None)
-    text = f"{name.lower()}({', '.join(operands)})"
-    return TypedExpression(f"if({is_any_null}, NULL, {text})" if is_any_null else text, type)
-
-
 def require_boolean(word: str, value: TypedExpression) -> TypedExpression:
     """Return the value if it is a BOOLEAN, or raise."""
     if value.type is not None and value.type.name != "BOOLEAN":
         raise UntranslatableError(f"{word} requires BOOLEAN, but got {describe_type(value.type)}")
     return value
+
+
+def _coalesce(name: str, min_count: int, max_count: int) -> Function:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, arguments, min_count, max_count)
+        type, operands = unify(arguments)
+        return TypedExpression(f"coalesce({', '.join(operands)})", type)
+
+    return function
+
+
+@checked("NULLIF", "", "")
+def _nullif(value: TypedExpression, null_value: TypedExpression) -> TypedExpression:
+    if value.type is None:
+        return value
+    return TypedExpression(f"if({compare('=', value, null_value).sql}, NULL, {coerce(value, value.type)})", value.type)
+
+
+@checked("IF", "", "", "")
+def _if(condition: TypedExpression, *results: TypedExpression) -> TypedExpression:
+    return build_case([require_boolean("IF", condition).sql], results)
+
+
+def _greatest_or_least(name: str) -> Function:
+    """Return the translation of GREATEST or LEAST. The result is NULL if any value is NULL."""
+
+    def function(values: Sequence[TypedExpression]) -> TypedExpression:
+        check_argument_count(name, values, 1, 999)
+        type, operands = unify(values)
+        if type is None or type_family(type) in _INCOMPARABLE:
+            raise UntranslatableError(f"{name} requires comparable values, but got {describe_type(type)}")
+        if type.name == "DECIMAL" and any(v.type != type for v in values):
+            raise UntranslatableError(
+                f"{name} of decimals of different types fails on NULL in Flink; CAST them to one type"
+            )
+        if len(operands) == 1:
+            return TypedExpression(operands[0], type)
+        is_any_null = " OR ".join(f"{v.sql} IS NULL" for v in values if v.literal is None)
+        text = f"{name.lower()}({', '.join(operands)})"
+        return TypedExpression(f"if({is_any_null}, NULL, {text})" if is_any_null else text, type)
+
+    return function
+
+
+def _elt(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ELT", arguments, 2, 999)
+    index, *values = arguments
+    check_argument_type("ELT", index, "integer")
+    if index.type is not None and index.type.name == "BIGINT":
+        raise UntranslatableError("ELT requires an INT, but got BIGINT; CAST the index")
+    for value in values:
+        check_argument_type("ELT", value, "string", "binary")
+    type, operands = unify(values)
+    if type is None:
+        raise UntranslatableError("ELT requires values with a type, but got NULL; CAST one of them")
+    return TypedExpression(f"get(array({', '.join(operands)}), try_subtract({index.sql}, 1))", type)
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "COALESCE": _coalesce("COALESCE", 1, 999),
+    "IFNULL": _coalesce("IFNULL", 2, 2),
+    "NULLIF": _nullif,
+    "IF": _if,
+    "ELT": _elt,
+    "GREATEST": _greatest_or_least("GREATEST"),
+    "LEAST": _greatest_or_least("LEAST"),
+}

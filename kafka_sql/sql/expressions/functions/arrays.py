@@ -60,24 +60,30 @@ def _coerce_element(name: str, value: TypedExpression, element: FlinkType) -> st
     return coerce(value, element)
 
 
-def _same_in_spark(name: str, spark_name: str, *families: str) -> Function:
-    """Return the translation of a function of one array that returns an array of the same type."""
+def _of_array(name: str, spark_name: str, *families: str, returns_element: bool = False) -> Function:
+    """Return the translation of a function of one array that returns an array of the same type, or an element."""
 
     @checked(name, "")
     def function(array: TypedExpression) -> TypedExpression:
-        _element_type(name, array, *families)
-        return TypedExpression(f"{spark_name}({array.sql})", array.type)
+        element = _element_type(name, array, *families)
+        return TypedExpression(f"{spark_name}({array.sql})", element if returns_element else array.type)
 
     return function
 
 
-def _of_element(name: str, template: str) -> Function:
-    """Return the translation of a function of an array and an element that returns an array of the same type."""
+def _of_element(name: str, template: str, type: FlinkType | None = None, *families: str) -> Function:
+    """Return the translation of a function of an array and an element.
+
+    Args:
+        template: SQL with the array, the element and a new variable. With ``<=>``, NULL is found like any other value.
+        type: the type of the result; None for that of the array.
+    """
 
     @checked(name, "", "")
     def function(array: TypedExpression, value: TypedExpression) -> TypedExpression:
-        element = _coerce_element(name, value, _element_type(name, array))
-        return TypedExpression(template.format(array.sql, element), array.type)
+        element = _coerce_element(name, value, _element_type(name, array, *families))
+        variable = new_variable(array.sql + element)
+        return TypedExpression(template.format(array.sql, element, variable), type or array.type)
 
     return function
 
@@ -96,22 +102,6 @@ def _of_arrays(name: str, spark_name: str) -> Function:
     return function
 
 
-@checked("ARRAY_CONTAINS", "", "")
-def _contains(array: TypedExpression, value: TypedExpression) -> TypedExpression:
-    """Translate ARRAY_CONTAINS, which finds NULL like any other value."""
-    wanted = _coerce_element("ARRAY_CONTAINS", value, _element_type("ARRAY_CONTAINS", array, *_COMPARABLE))
-    name = new_variable(array.sql + wanted)
-    return TypedExpression(f"exists({array.sql}, {name} -> {name} <=> {wanted})", BOOLEAN)
-
-
-@checked("ARRAY_REMOVE", "", "")
-def _remove(array: TypedExpression, value: TypedExpression) -> TypedExpression:
-    """Translate ARRAY_REMOVE, which removes NULL like any other value."""
-    unwanted = _coerce_element("ARRAY_REMOVE", value, _element_type("ARRAY_REMOVE", array, *_COMPARABLE))
-    name = new_variable(array.sql + unwanted)
-    return TypedExpression(f"filter({array.sql}, {name} -> NOT ({name} <=> {unwanted}))", array.type)
-
-
 def _sort(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ARRAY_SORT", arguments, 1, 2)
     _element_type("ARRAY_SORT", arguments[0], *_COMPARABLE)
@@ -119,12 +109,6 @@ def _sort(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if order not in ("TRUE", "FALSE"):
         raise UntranslatableError("ARRAY_SORT requires an order that is the literal TRUE or FALSE")
     return TypedExpression(f"sort_array({arguments[0].sql}, {order})", arguments[0].type)
-
-
-@checked("ARRAY_POSITION", "", "")
-def _position(array: TypedExpression, value: TypedExpression) -> TypedExpression:
-    wanted = _coerce_element("ARRAY_POSITION", value, _element_type("ARRAY_POSITION", array, *_COMPARABLE))
-    return TypedExpression(f"CAST(array_position({array.sql}, {wanted}) AS INT)", INT)
 
 
 def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -138,14 +122,6 @@ def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(f"slice({arguments[0].sql}, {start}, {length})", arguments[0].type)
 
 
-def _extreme(name: str) -> Function:
-    @checked(name, "")
-    def function(array: TypedExpression) -> TypedExpression:
-        return TypedExpression(f"{name.lower()}({array.sql})", _element_type(name, array, *_COMPARABLE))
-
-    return function
-
-
 @checked("SPLIT", "string", "")
 def _split(value: TypedExpression, delimiter: TypedExpression) -> TypedExpression:
     regex = string_constant(re.sub(r"([^\w\s])", r"\\\1", require_string_literal("SPLIT", delimiter, "delimiter")))
@@ -154,18 +130,18 @@ def _split(value: TypedExpression, delimiter: TypedExpression) -> TypedExpressio
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    "ARRAY_CONTAINS": _contains,
-    "ARRAY_DISTINCT": _same_in_spark("ARRAY_DISTINCT", "array_distinct", *_COMPARABLE),
-    "ARRAY_REMOVE": _remove,
+    "ARRAY_CONTAINS": _of_element("ARRAY_CONTAINS", "exists({0}, {2} -> {2} <=> {1})", BOOLEAN, *_COMPARABLE),
+    "ARRAY_REMOVE": _of_element("ARRAY_REMOVE", "filter({0}, {2} -> NOT ({2} <=> {1}))", None, *_COMPARABLE),
+    "ARRAY_POSITION": _of_element("ARRAY_POSITION", "CAST(array_position({0}, {1}) AS INT)", INT, *_COMPARABLE),
+    "ARRAY_DISTINCT": _of_array("ARRAY_DISTINCT", "array_distinct", *_COMPARABLE),
+    "ARRAY_MAX": _of_array("ARRAY_MAX", "array_max", *_COMPARABLE, returns_element=True),
+    "ARRAY_MIN": _of_array("ARRAY_MIN", "array_min", *_COMPARABLE, returns_element=True),
     "ARRAY_SORT": _sort,
-    "ARRAY_POSITION": _position,
     "ARRAY_SLICE": _slice,
     "ARRAY_CONCAT": _of_arrays("ARRAY_CONCAT", "concat"),
     "ARRAY_UNION": _of_arrays("ARRAY_UNION", "array_union"),
     "ARRAY_EXCEPT": _of_arrays("ARRAY_EXCEPT", "array_except"),
     "ARRAY_INTERSECT": _of_arrays("ARRAY_INTERSECT", "array_intersect"),
-    "ARRAY_MAX": _extreme("ARRAY_MAX"),
-    "ARRAY_MIN": _extreme("ARRAY_MIN"),
     "ARRAY_APPEND": _of_element("ARRAY_APPEND", "concat({0}, array({1}))"),
     "ARRAY_PREPEND": _of_element("ARRAY_PREPEND", "array_prepend({0}, {1})"),
     "SPLIT": _split,

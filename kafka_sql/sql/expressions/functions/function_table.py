@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kafka_sql.sql.expressions import conditions
 from kafka_sql.sql.expressions.functions import (
     arrays,
     collections,
-    conditional,
     date_texts,
     datetime,
     encodings,
@@ -17,19 +17,17 @@ from kafka_sql.sql.expressions.functions import (
     math,
     regex,
     strings,
-    transcendental,
 )
 from kafka_sql.sql.expressions.functions.signature import Function
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 from kafka_sql.suggestions import did_you_mean
 
 _TRANSLATIONS: Final[dict[str, Function]] = {
-    **conditional.FUNCTIONS,
+    **conditions.FUNCTIONS,
     **collections.FUNCTIONS,
     **arrays.FUNCTIONS,
     **maps.FUNCTIONS,
     **math.FUNCTIONS,
-    **transcendental.FUNCTIONS,
     **json.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
