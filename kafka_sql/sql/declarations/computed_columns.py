@@ -19,8 +19,7 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options.connector import COMPUTED_FALLBACK, SPARK
 from kafka_sql.sql.declarations.added_columns import columns_from_schema
-from kafka_sql.sql.expressions.computed import translate_expression
-from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
+from kafka_sql.sql.expressions.computed import SparkExpressions, translate_expression
 from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.statement_nodes import ColumnDeclaration
 from kafka_sql.sql.grammar.types import INTEGERS, SPARK_PRECISION, FlinkType, to_spark_type

@@ -16,8 +16,8 @@ from kafka_sql.errors import (
 from kafka_sql.options.connector_choice import reject_other_connector
 from kafka_sql.sql.declarations.computed_columns import translate_column, warn_of_nanoseconds
 from kafka_sql.sql.declarations.watermark_delay import watermark_delay
+from kafka_sql.sql.expressions.computed import SparkExpressions
 from kafka_sql.sql.expressions.event_time import event_time_source, is_proctime
-from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import TypedExpression, describe_type
 from kafka_sql.sql.grammar.cursor import shorten_name
 from kafka_sql.sql.grammar.parser import TOO_DEEP, parse_declaration, parse_expression, parse_type

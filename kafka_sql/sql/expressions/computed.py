@@ -46,7 +46,6 @@ from kafka_sql.sql.expressions.functions.json import (
 from kafka_sql.sql.expressions.functions.regex import translate_like
 from kafka_sql.sql.expressions.functions.similar import translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
-from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
 from kafka_sql.sql.grammar.call_parser import JsonBehavior, JsonCall, JsonConstructor
 from kafka_sql.sql.grammar.types import FlinkType
@@ -56,6 +55,21 @@ _UNSUPPORTED: Final[dict[type[exp.Expr], str]] = {
     exp.Interval: "an INTERVAL is supported only as an operand of + or - with a timestamp or date",
     exp.Tuple: "a pair is supported only as an operand of OVERLAPS",
 }
+
+
+@dataclass(frozen=True)
+class SparkExpressions:
+    """What the Spark session knows about expressions, which this package, without a session, cannot.
+
+    Attributes:
+        find_function: returns the name in SQL of a function that was registered or created by a user, or None. The
+            argument is the name as it is called.
+        type_of: returns the type of a Spark SQL expression over columns of the given types. It raises
+            UntranslatableError if Spark cannot evaluate the expression.
+    """
+
+    find_function: Callable[[str], str | None]
+    type_of: Callable[[str, Mapping[str, FlinkType]], FlinkType]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.expressions.spark_expressions import SparkExpressions
+from kafka_sql.sql.expressions.computed import SparkExpressions
 from kafka_sql.sql.expressions.typed import UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
