@@ -62,8 +62,7 @@ class ClientCache(Generic[C]):
 
         Raises:
             BrokerError: librdkafka rejects the configuration.
-            SecretReferenceError: a reference cannot be resolved.
-            KeyStoreError: a store cannot be read.
+            KafkaSqlError: as ``resolve_config``.
         """
         settings = (tuple(sorted(config.items())), credentials_fingerprint(config))
         entry = self._pop(settings) or self._open(settings, config)

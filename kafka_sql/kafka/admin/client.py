@@ -64,6 +64,8 @@ def log_quietly(errors: ClientErrors, _: int, __: str, line: str) -> None:
 class Admin:
     """An admin client. It is closed when nothing references it any more; its pending futures then never complete.
 
+    Its requests raise the errors of ``translate_errors``.
+
     Attributes:
         api: confluent-kafka's client.
         errors: what it has reported.
@@ -96,9 +98,6 @@ class Admin:
         Args:
             api: the request, which determines the retriable errors.
             request: takes the client and the seconds to wait. It may run twice, with the first request still pending.
-
-        Raises:
-            BrokerError: as ``translate_errors``.
         """
         retries, seconds = self.retries(api.title), _FIRST_CALL_TIMEOUT
         with self.translate_errors(retries):
@@ -132,9 +131,6 @@ class Admin:
 
         Returns:
             None if the credentials changed while no broker responded.
-
-        Raises:
-            BrokerError: as ``translate_errors``.
         """
         retries, seconds = self.retries(ApiKey.METADATA.title), _FIRST_METADATA_TIMEOUT
         with self.translate_errors(retries):

@@ -49,8 +49,7 @@ class Cluster(CachedClient):
         """Create the client. This sends no request.
 
         Raises:
-            SecretReferenceError: a reference cannot be resolved.
-            KeyStoreError: a store cannot be read.
+            KafkaSqlError: as ``resolve_config``.
         """
         self._config = config
         self._read_committed = config.get("isolation.level") == "read_committed"
@@ -219,8 +218,7 @@ def cached_cluster(config: Mapping[str, str]) -> AbstractContextManager[Cluster]
     takes 50 ms.
 
     Raises:
-        SecretReferenceError: a reference cannot be resolved.
-        KeyStoreError: a store cannot be read.
+        KafkaSqlError: as ``resolve_config``.
     """
     return _CACHE.lease(config)
 

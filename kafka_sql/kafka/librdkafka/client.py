@@ -124,8 +124,7 @@ def open_client(
 
     Raises:
         BrokerError: librdkafka rejects the configuration.
-        SecretReferenceError: a reference cannot be resolved.
-        KeyStoreError: a store cannot be read.
+        KafkaSqlError: as ``resolve_config``.
         KafkaSqlError: 'properties.sasl.oauthbearer.token-provider' returned no token.
     """
     settings = resolve_config(config)
