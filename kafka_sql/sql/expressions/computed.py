@@ -43,8 +43,7 @@ from kafka_sql.sql.expressions.functions.json import (
     translate_json_query,
     translate_json_value,
 )
-from kafka_sql.sql.expressions.functions.regex import translate_like
-from kafka_sql.sql.expressions.functions.similar import translate_similar
+from kafka_sql.sql.expressions.functions.regex import translate_like, translate_similar
 from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
 from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
 from kafka_sql.sql.grammar.call_parser import JsonBehavior, JsonCall, JsonConstructor

@@ -11,7 +11,6 @@ from kafka_sql.sql.expressions.functions import (
     collections,
     date_texts,
     datetime,
-    encodings,
     json,
     maps,
     math,
@@ -31,7 +30,6 @@ _TRANSLATIONS: Final[dict[str, Function]] = {
     **json.FUNCTIONS,
     **regex.FUNCTIONS,
     **strings.FUNCTIONS,
-    **encodings.FUNCTIONS,
     **date_texts.FUNCTIONS,
     **datetime.FUNCTIONS,
 }

@@ -1,4 +1,4 @@
-"""Translate string functions."""
+"""Translate functions of strings, and between strings, bytes and character codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_constant
-from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.binding import bind
+from kafka_sql.sql.expressions.casts import translate_cast
 from kafka_sql.sql.expressions.functions.signature import (
     Function,
     call_java,
@@ -21,6 +22,7 @@ from kafka_sql.sql.expressions.functions.signature import (
 )
 from kafka_sql.sql.expressions.typed import (
     BOOLEAN,
+    BYTES,
     INT,
     NUMERIC,
     STRING,
@@ -31,15 +33,9 @@ from kafka_sql.sql.expressions.typed import (
 )
 from kafka_sql.sql.grammar.types import FlinkType
 
-_LINE_BREAK = string_constant("\r\n")
-_SUPPLEMENTARY = r"[\x{10000}-\x{10FFFF}]"
+_CHARSETS: Final = ("UTF-8", "UTF-16", "ISO-8859-1", "US-ASCII")
+_LINE_BREAK: Final = string_constant("\r\n")
 _SPECIFIER: Final = re.compile(r"%[^A-Za-z%]*([A-Za-z%])")  # of PRINTF
-
-
-def _reject_supplementary(name: str, value: str, body: str) -> str:
-    """Return ``body``, but raise an error for supplementary characters: Flink counts their two UTF-16 code units."""
-    error = raise_error_sql(f"{name} of a character beyond U+FFFF, which Flink counts twice", value)
-    return f"if({value} RLIKE {string_constant(_SUPPLEMENTARY)}, {error}, {body})"
 
 
 def _string_function(
@@ -97,11 +93,7 @@ def _pad_function(name: str) -> Function:
     def function(value: TypedExpression, length: TypedExpression, pad: TypedExpression) -> TypedExpression:
         target_length = require_integer_literal(name, length, 0, "a length")
         padding = string_constant(require_string_literal(name, pad, "padding"))
-
-        def body(x: str) -> str:
-            return _reject_supplementary(name, x, f"{name.lower()}({x}, {target_length}, {padding})")
-
-        return TypedExpression(bind(value.sql, body), STRING)
+        return TypedExpression(call_java(name, value.sql, str(target_length), padding), STRING)
 
     return function
 
@@ -111,15 +103,10 @@ def _overlay(
     value: TypedExpression, new: TypedExpression, position: TypedExpression, *length: TypedExpression
 ) -> TypedExpression:
     start = require_integer_literal("OVERLAY", position, 1, "a position")
-    end = f" FOR {require_integer_literal('OVERLAY', length[0], 0, 'a length')}" if length else ""
     if new.literal is None:
         raise UntranslatableError("OVERLAY requires a replacement that is a literal")
-
-    def overlay(x: str) -> str:
-        call = f"overlay({x} PLACING {new.sql} FROM {start}{end})"
-        return _reject_supplementary("OVERLAY", x, f"if(char_length({x}) < {start}, {x}, {call})")
-
-    return TypedExpression(bind(value.sql, overlay), STRING)
+    replaced = require_integer_literal("OVERLAY", length[0], 0, "a length") if length else -1  # the new text's length
+    return TypedExpression(call_java("OVERLAY", value.sql, new.sql, str(start), str(replaced)), STRING)
 
 
 def _position_function(name: str) -> Function:
@@ -162,6 +149,26 @@ def _printf(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(call_java("PRINTF", string_constant(pattern), f"struct({values})"), STRING)
 
 
+def _charset(name: str, value: TypedExpression) -> str:
+    charset = require_string_literal(name, value, "character set").upper()
+    if charset not in _CHARSETS:
+        raise UntranslatableError(f"{name} supports only the character sets {', '.join(_CHARSETS)}")
+    return charset
+
+
+@checked("ENCODE", "string", "")
+def _encode(value: TypedExpression, charset: TypedExpression) -> TypedExpression:
+    return TypedExpression(f"encode({value.sql}, '{_charset('ENCODE', charset)}')", BYTES)
+
+
+@checked("DECODE", "binary", "")
+def _decode(value: TypedExpression, charset: TypedExpression) -> TypedExpression:
+    name = _charset("DECODE", charset)
+    if name == "UTF-8":
+        return translate_cast(value, STRING, "", is_try=False)
+    return TypedExpression(f"decode({value.sql}, '{name}')", STRING)
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "UPPER": _string_function("UPPER", "upper", 1, 1),
     "LOWER": _string_function("LOWER", "lower", 1, 1),
@@ -200,5 +207,15 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "SHA2": _sha2,
     "PARSE_URL": java_function("PARSE_URL", STRING, "string", "string", "string", min_count=2),
     "PRINTF": _printf,
+    "INITCAP": java_function("INITCAP", STRING, "string"),
+    "ASCII": java_function("ASCII", INT, "string"),
+    "CHR": simple_function("CHR", "chr({0})", STRING, "integer"),
+    "FROM_BASE64": simple_function("FROM_BASE64", "kafka_sql.from_base_64", STRING, "string"),
+    "ENCODE": _encode,
+    "DECODE": _decode,
+    "URL_ENCODE": simple_function("URL_ENCODE", "url_encode", STRING, "string"),
+    "URL_DECODE": simple_function("URL_DECODE", "try_url_decode", STRING, "string"),
+    "UNHEX": simple_function("UNHEX", "unhex", BYTES, "string"),
+    **{name: java_function(name, BOOLEAN, "string") for name in ("IS_ALPHA", "IS_DIGIT", "IS_DECIMAL")},
     "UUID": simple_function("UUID", "uuid", STRING),
 }

@@ -26,7 +26,7 @@ public final class Functions {
         new ParseUrl(),
         new Printf());
     private static final Map<String, FlinkFunction> BY_NAME =
-        Stream.of(DateTimes.ALL, Rounding.ALL, StringCasts.ALL, OTHERS)
+        Stream.of(DateTimes.ALL, Rounding.ALL, StringCasts.ALL, Strings.ALL, OTHERS)
             .flatMap(List::stream)
             .collect(Collectors.toMap(FlinkFunction::name, Function.identity()));
 

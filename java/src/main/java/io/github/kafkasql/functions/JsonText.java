@@ -2,12 +2,15 @@ package io.github.kafkasql.functions;
 
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Functions of a text that may be JSON. */
 final class JsonText {
     private static final String CHARACTERS = "\"\\/\b\f\n\r\t";
     private static final String LETTERS = "\"\\/bfnrt"; // after a backslash, in the order of the characters
+
+    private static final Pattern HEX = Pattern.compile("[0-9A-Fa-f]{4}");
 
     private JsonText() {}
 
@@ -57,9 +60,14 @@ final class JsonText {
                 int escaped = CHARACTERS.indexOf(value.charAt(i));
                 if (escaped >= 0) quoted.append('\\').append(LETTERS.charAt(escaped));
                 else if (value.charAt(i) < 0x80) quoted.append(value.charAt(i));
-                else quoted.append("\\u").append(String.format("%04x", value.codePointAt(i)));
+                else quoted.append("\\u").append(hex(value.codePointAt(i)));
             }
             return UTF8String.fromString(quoted.append('"').toString());
+        }
+
+        private static String hex(int codePoint) {
+            String digits = Integer.toHexString(codePoint);
+            return "0".repeat(Math.max(4 - digits.length(), 0)) + digits;
         }
     }
 
@@ -85,7 +93,7 @@ final class JsonText {
                 if (character == '\\') {
                     char letter = value.charAt(++i);
                     int index = LETTERS.indexOf(letter);
-                    boolean isUnicode = letter == 'u' && value.substring(i + 1).matches("(?s)[0-9A-Fa-f]{4}.+");
+                    boolean isUnicode = letter == 'u' && i + 4 < end && HEX.matcher(value).region(i + 1, i + 5).matches();
                     if (i == end || index < 0 && !isUnicode)
                         throw error("JSON_UNQUOTE of JSON that is followed by other text", value);
                     character = index >= 0 ? CHARACTERS.charAt(index) : (char) Integer.parseInt(value, i + 1, i + 5, 16);
