@@ -11,18 +11,18 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 /** The functions of computed columns by name. */
 public final class Functions {
     private static final List<FlinkFunction> OTHERS = List.of(
-        new Json.Value(),
-        new Json.IntValue(),
-        new Json.BooleanValue(),
-        new Json.DoubleValue(),
-        new Json.Exists(),
-        new Json.Query(),
-        new Json.QueryArray(),
+        new Json.JsonValue(),
+        new Json.JsonValueInt(),
+        new Json.JsonValueBoolean(),
+        new Json.JsonValueDouble(),
+        new Json.JsonExists(),
+        new Json.JsonQuery(),
+        new Json.JsonQueryArray(),
         new JsonString(),
-        new JsonText.Document(),
+        new JsonText.JsonDocument(),
         new JsonText.IsJson(),
-        new JsonText.Quote(),
-        new JsonText.Unquote(),
+        new JsonText.JsonQuote(),
+        new JsonText.JsonUnquote(),
         new ParseUrl(),
         new Printf());
     private static final Map<String, FlinkFunction> BY_NAME =

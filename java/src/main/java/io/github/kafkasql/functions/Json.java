@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -51,12 +50,7 @@ final class Json {
         return value instanceof Map || value instanceof List;
     }
 
-    /** {@code json_value(text, path, onEmpty, emptyDefault, onError, errorDefault)}. */
-    public static final class Value extends FlinkFunction {
-        Value() {
-            super("json_value", STRING, STRING, STRING, STRING, STRING, STRING, STRING);
-        }
-
+    public static final class JsonValue extends FlinkFunction {
         public static UTF8String invoke(
             UTF8String text,
             UTF8String path,
@@ -93,46 +87,27 @@ final class Json {
         }
     }
 
-    /** {@code json_value_int(text, path, onEmpty, onError)}. */
-    public static final class IntValue extends FlinkFunction {
-        IntValue() {
-            super("json_value_int", INT, STRING, STRING, STRING, STRING);
-        }
-
+    public static final class JsonValueInt extends FlinkFunction {
         public static Integer invoke(UTF8String text, UTF8String path, UTF8String onEmpty, UTF8String onError) {
-            return Value.find(text, path, onEmpty, onError, Integer.class);
+            return JsonValue.find(text, path, onEmpty, onError, Integer.class);
         }
     }
 
-    /** {@code json_value_boolean(text, path, onEmpty, onError)}. */
-    public static final class BooleanValue extends FlinkFunction {
-        BooleanValue() {
-            super("json_value_boolean", BOOLEAN, STRING, STRING, STRING, STRING);
-        }
-
+    public static final class JsonValueBoolean extends FlinkFunction {
         public static Boolean invoke(UTF8String text, UTF8String path, UTF8String onEmpty, UTF8String onError) {
-            return Value.find(text, path, onEmpty, onError, Boolean.class);
+            return JsonValue.find(text, path, onEmpty, onError, Boolean.class);
         }
     }
 
-    /** {@code json_value_double(text, path, onEmpty, onError)}. Flink does not accept an integer. */
-    public static final class DoubleValue extends FlinkFunction {
-        DoubleValue() {
-            super("json_value_double", DOUBLE, STRING, STRING, STRING, STRING);
-        }
-
+    /** Flink does not accept an integer. */
+    public static final class JsonValueDouble extends FlinkFunction {
         public static Double invoke(UTF8String text, UTF8String path, UTF8String onEmpty, UTF8String onError) {
-            BigDecimal value = Value.find(text, path, onEmpty, onError, BigDecimal.class);
+            BigDecimal value = JsonValue.find(text, path, onEmpty, onError, BigDecimal.class);
             return value == null ? null : value.doubleValue();
         }
     }
 
-    /** {@code json_exists(text, path, onError)}. */
-    public static final class Exists extends FlinkFunction {
-        Exists() {
-            super("json_exists", BOOLEAN, STRING, STRING, STRING);
-        }
-
+    public static final class JsonExists extends FlinkFunction {
         public static Boolean invoke(UTF8String text, UTF8String path, UTF8String onError) {
             if (text == null) return null;
             Object value = JsonPath.find(text, path);
@@ -146,12 +121,8 @@ final class Json {
         }
     }
 
-    /** {@code json_query(text, path, wrapper, onEmpty, onError)}; the wrapper is CONDITIONAL, UNCONDITIONAL or null. */
-    public static final class Query extends FlinkFunction {
-        Query() {
-            super("json_query", STRING, STRING, STRING, STRING, STRING, STRING);
-        }
-
+    /** The wrapper is CONDITIONAL, UNCONDITIONAL or null. */
+    public static final class JsonQuery extends FlinkFunction {
         public static UTF8String invoke(
             UTF8String text, UTF8String path, UTF8String wrapper, UTF8String onEmpty, UTF8String onError) {
             Object value = find(text, path, wrapper, onEmpty, onError, false);
@@ -189,16 +160,13 @@ final class Json {
         }
     }
 
-    /** {@code json_query_array(text, path, wrapper, onEmpty, onError)}: the elements as texts. */
-    public static final class QueryArray extends FlinkFunction {
-        QueryArray() {
-            super("json_query_array", DataTypes.createArrayType(STRING), STRING, STRING, STRING, STRING, STRING);
-        }
-
+    /** The elements as texts. */
+    public static final class JsonQueryArray extends FlinkFunction {
+        @Sql("ARRAY<STRING>")
         public static ArrayData invoke(
             UTF8String text, UTF8String path, UTF8String wrapper, UTF8String onEmpty, UTF8String onError) {
-            if (!(Query.find(text, path, wrapper, onEmpty, onError, true) instanceof List<?> list)) return null;
-            return new GenericArrayData(list.stream().map(QueryArray::text).toArray());
+            if (!(JsonQuery.find(text, path, wrapper, onEmpty, onError, true) instanceof List<?> list)) return null;
+            return new GenericArrayData(list.stream().map(JsonQueryArray::text).toArray());
         }
 
         private static UTF8String text(Object element) {

@@ -14,12 +14,8 @@ final class JsonText {
 
     private JsonText() {}
 
-    /** {@code is_json(text, kind)}: whether a text starts with a JSON value; false for null. */
+    /** Whether a text starts with a JSON value; false for null. */
     public static final class IsJson extends FlinkFunction {
-        IsJson() {
-            super("is_json", BOOLEAN, STRING, STRING);
-        }
-
         public static boolean invoke(UTF8String text, UTF8String kind) {
             Object value = text == null ? Json.INVALID : Json.parse(text.toString());
             return value != Json.INVALID && switch (kind.toString()) {
@@ -31,12 +27,8 @@ final class JsonText {
         }
     }
 
-    /** {@code json_document(text, function)}: the document of JSON_OBJECT and JSON_ARRAY that is given as a text. */
-    public static final class Document extends FlinkFunction {
-        Document() {
-            super("json_document", STRING, STRING, STRING);
-        }
-
+    /** The document of JSON_OBJECT and JSON_ARRAY that is given as a text. */
+    public static final class JsonDocument extends FlinkFunction {
         public static UTF8String invoke(UTF8String text, UTF8String function) {
             String trimmed = text == null ? "" : text.toString().trim();
             if (trimmed.isEmpty()) return null;
@@ -46,12 +38,8 @@ final class JsonText {
         }
     }
 
-    /** {@code json_quote(text)}. Of a character beyond U+FFFF, Flink writes the code point and the second code unit. */
-    public static final class Quote extends FlinkFunction {
-        Quote() {
-            super("json_quote", STRING, STRING);
-        }
-
+    /** Of a character beyond U+FFFF, Flink writes the code point and the second code unit. */
+    public static final class JsonQuote extends FlinkFunction {
         public static UTF8String invoke(UTF8String text) {
             if (text == null) return null;
             String value = text.toString();
@@ -71,12 +59,8 @@ final class JsonText {
         }
     }
 
-    /** {@code json_unquote(text)}: the text without quotes and escapes if it is a JSON string. */
-    public static final class Unquote extends FlinkFunction {
-        Unquote() {
-            super("json_unquote", STRING, STRING);
-        }
-
+    /** The text without quotes and escapes if it is a JSON string. */
+    public static final class JsonUnquote extends FlinkFunction {
         public static UTF8String invoke(UTF8String text) {
             if (text == null) return null;
             String value = text.toString();

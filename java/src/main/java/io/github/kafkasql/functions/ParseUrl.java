@@ -15,10 +15,6 @@ public final class ParseUrl extends FlinkFunction {
     private static final Memo<UTF8String, Pattern> KEYS =
         new Memo<>(key -> Pattern.compile("(?:&|^)" + Pattern.quote(key.toString()) + "=([^&]*)"));
 
-    ParseUrl() {
-        super("parse_url", STRING, STRING, STRING, STRING);
-    }
-
     public static UTF8String invoke(UTF8String text, UTF8String part, UTF8String key) {
         if (text == null || part == null) return null;
         URL url;
