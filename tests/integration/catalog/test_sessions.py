@@ -116,12 +116,12 @@ class EndedApplication:
         self._spark_catalog, self._permanent = tables_of(spark)._spark_catalog, tables_of(spark)._permanent
 
     def __enter__(self) -> None:
-        self._before = dict(self._permanent.tables), set(self._permanent._storage_names)
+        self._before = dict(self._permanent.tables), set(self._permanent.storage_names)
         self._application_id = self._spark_catalog.application_id
         self._spark_catalog.application_id = lambda: "app-ended"  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
-        self._permanent.tables, self._permanent._storage_names = self._before
+        self._permanent.tables, self._permanent.storage_names = self._before
         self._spark_catalog.application_id = self._application_id  # type: ignore[method-assign]
 
 
