@@ -17,9 +17,9 @@ from pyspark.sql.types import DataType, NumericType, StructField, StructType
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import add_jar, java_classes
-from kafka_sql.spark.jvm import from_java_dataset, java_array, java_dataset
+from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_array, java_dataset, jvm
 from kafka_sql.spark.session_settings import changed_settings, user_setting
-from kafka_sql.table.changelog import ROW_KIND_NAME
+from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,36 @@ def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCal
         StructType([StructField(call.name, call.type) for call in calls]).json(),
         ROW_KIND_NAME,
     )
+
+
+def join(
+    left: DataFrame,
+    right: DataFrame,
+    key: Sequence[str],
+    can_match: str,
+    join_type: str,
+    condition: JavaObject | None,
+) -> DataFrame:
+    """Join two streams of changes, as Flink's regular join does.
+
+    Args:
+        left: changes with old rows. The row kind and ``ROW_ORDER_NAME``, the order of changes, are columns of both sides.
+        right: likewise; its other columns have other names than those of ``left``.
+        key: columns of both, which are equal.
+        can_match: the column of both that is false if a column of the key is NULL and equal to nothing.
+        join_type: ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, ``SEMI`` or ``ANTI``.
+        condition: the rest of the condition, an expression of Spark over columns of both sides; None for none.
+
+    Returns:
+        -D and +I for the rows of the result that a micro-batch removes and adds, first those that it removes. The
+        columns are those of ``left`` and ``right`` without the key and without hidden ones, and the row kind.
+    """
+    spark = left.sparkSession
+    hidden = {*key, can_match, ROW_KIND_NAME, ROW_ORDER_NAME}
+    columns = [[name for name in rows.columns if name not in hidden] for rows in (left, right)]
+    names = [java_array(spark, "String", part) for part in (key, *columns)]
+    hidden_names = (ROW_KIND_NAME, ROW_ORDER_NAME, can_match)
+    return call_operator("join", left, java_dataset(right), *names, *hidden_names, join_type, condition)
 
 
 def join_versions(

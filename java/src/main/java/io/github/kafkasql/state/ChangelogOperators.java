@@ -1,14 +1,22 @@
 package io.github.kafkasql.state;
 
+import io.github.kafkasql.Seqs;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MapSort;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
@@ -18,6 +26,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Stateful operators over streams of changes, which Spark does not have. A change has a row kind and an order, which are
@@ -92,6 +101,67 @@ public final class ChangelogOperators {
             new StructType().add("left", type(left, leftColumns)).add("right", type(right, rightColumns));
         return output.select(RowPacker.unpack(output.col("value"), type).as("joined"))
             .select(functions.col("joined.left").as("left"), functions.col("joined.right").as("right"));
+    }
+
+    /**
+     * See {@link Joiner}. Returns the columns of both sides and the row kind.
+     *
+     * @param key the columns of both sides that are equal, with the same names and types
+     * @param leftColumns the columns of the left side that are kept, whose names the right side does not have
+     * @param canMatch the column that is false if a column of the key is NULL and equal to nothing
+     * @param condition the rest of the condition, over the columns of both sides; null for none
+     */
+    public static Dataset<Row> join(
+            Dataset<Row> left, Dataset<Row> right, String[] key, String[] leftColumns, String[] rightColumns,
+            String kind, String order, String canMatch, String joinType, Expression condition) {
+        StructType leftType = type(left, leftColumns);
+        StructType rightType = type(right, rightColumns);
+        var joiner = new Joiner(
+            JoinType.valueOf(joinType), bind(condition, left, leftColumns, right, rightColumns), leftColumns.length,
+            rightColumns.length);
+        Dataset<Row> events = packJoinEvents(left, key, leftColumns, kind, order, canMatch, true)
+            .union(packJoinEvents(right, key, rightColumns, kind, order, canMatch, false));
+        Dataset<byte[]> output = run(events, joiner, TimeMode.None(), OutputMode.Update());
+        StructType type =
+            new StructType().add("kind", DataTypes.StringType).add("left", leftType).add("right", rightType);
+        List<Column> selected = new ArrayList<>(fields("joined.left", leftColumns));
+        selected.addAll(fields("joined.right", rightColumns));
+        selected.add(functions.col("joined.kind").as(kind));
+        return output.select(RowPacker.unpack(output.col("value"), type).as("joined"))
+            .select(selected.toArray(Column[]::new));
+    }
+
+    private static Dataset<Row> packJoinEvents(
+            Dataset<Row> rows, String[] key, String[] columns, String kind, String order, String canMatch,
+            boolean isLeft) {
+        StructType type = JoinEvent.type(type(rows, columns));
+        Column event = functions.struct(
+            rows.col(kind).as("kind"), rows.col(order).as("order"), struct(rows, columns, false).as("row"),
+            functions.lit(isLeft).as("isLeft"), rows.col(canMatch).as("canMatch"));
+        return rows.select(RowPacker.pack(event, type).as("change"), packKey(rows, key));
+    }
+
+    /** Replace columns by their positions in a pair of rows. */
+    private static Expression bind(
+            Expression condition, Dataset<Row> left, String[] leftColumns, Dataset<Row> right, String[] rightColumns) {
+        if (condition == null) return null;
+        Map<Object, Integer> positions = new HashMap<>();
+        for (String name : leftColumns) positions.put(id(left.col(name)), positions.size());
+        for (String name : rightColumns) positions.put(id(right.col(name)), positions.size());
+        return replace(condition, positions);
+    }
+
+    private static Object id(Column column) {
+        return ((NamedExpression) ExpressionUtils.expression(column)).exprId();
+    }
+
+    private static Expression replace(Expression node, Map<Object, Integer> positions) {
+        if (node instanceof AttributeReference column)
+            return new BoundReference(positions.get(column.exprId()), column.dataType(), true);
+        if (node instanceof RuntimeReplaceable call) return replace(call.replacement(), positions);
+        Expression[] children = CollectionConverters.asJava(node.children()).stream()
+            .map(child -> replace(child, positions)).toArray(Expression[]::new);
+        return node.withNewChildren(Seqs.of(children));
     }
 
     /** Convert rows to two columns: the packed event, and its packed key. */
