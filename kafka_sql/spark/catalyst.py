@@ -54,6 +54,13 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def conjuncts(condition: Node) -> list[Node]:
+    """Return the parts of a condition that AND connects."""
+    if class_name(condition) != "And":
+        return [condition]
+    return [part for side in (condition.left(), condition.right()) for part in conjuncts(side)]
+
+
 def column_id(attribute: Attribute) -> int:
     """Return the id of a column, which is unique in a plan."""
     return int(attribute.exprId().id())

@@ -83,6 +83,15 @@ def supports_append_mode(rows: DataFrame) -> bool:
     return True
 
 
+def supports_join(rows: DataFrame) -> bool:
+    """Return whether Spark can join the streams of a query; it cannot if the watermark does not bound an outer join."""
+    try:
+        check_streaming(rows, uses_update_mode=False)
+    except AnalysisException as e:
+        return not (unsupported_operation(e) or "").startswith(STREAM_JOIN)
+    return True
+
+
 def has_aggregate(plan: Operator) -> bool:
     """Return whether a streaming plan has an aggregate or a DISTINCT."""
     return any(operator.name in ("Aggregate", "Distinct") for operator in plan.walk())

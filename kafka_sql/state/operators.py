@@ -104,17 +104,17 @@ def join(
     key: Sequence[str],
     can_match: str,
     join_type: str,
-    condition: JavaObject | None,
+    conditions: Sequence[JavaObject],
 ) -> DataFrame:
     """Join two streams of changes, as Flink's regular join does.
 
     Args:
-        left: changes with old rows. The row kind and ``ROW_ORDER_NAME``, the order of changes, are columns of both sides.
+        left: changes with old rows. Both sides have columns with the row kind and the order of changes.
         right: likewise; its other columns have other names than those of ``left``.
         key: columns of both, which are equal.
         can_match: the column of both that is false if a column of the key is NULL and equal to nothing.
         join_type: ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, ``SEMI`` or ``ANTI``.
-        condition: the rest of the condition, an expression of Spark over columns of both sides; None for none.
+        conditions: the rest of the condition, expressions of Spark over columns of both sides.
 
     Returns:
         -D and +I for the rows of the result that a micro-batch removes and adds, first those that it removes. The
@@ -125,7 +125,9 @@ def join(
     columns = [[name for name in rows.columns if name not in hidden] for rows in (left, right)]
     names = [java_array(spark, "String", part) for part in (key, *columns)]
     hidden_names = (ROW_KIND_NAME, ROW_ORDER_NAME, can_match)
-    return call_operator("join", left, java_dataset(right), *names, *hidden_names, join_type, condition)
+    java = jvm(spark).org.apache.spark.sql.catalyst.expressions.Expression
+    others = java_array(spark, java, conditions)
+    return call_operator("join", left, java_dataset(right), *names, *hidden_names, join_type, others)
 
 
 def join_versions(

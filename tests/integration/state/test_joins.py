@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from kafka_sql import state
-from kafka_sql.spark.catalyst import analyzed_plan, elements
+from kafka_sql.spark.catalyst import analyzed_plan
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
 if TYPE_CHECKING:
@@ -79,12 +79,8 @@ def join(spark: SparkSession, folder: Path, join_type: str, condition: str) -> D
         return stream.where(f"side = '{side}'").select(*columns, can_match, ROW_KIND_NAME, ROW_ORDER_NAME)
 
     left, right = read("l"), read("r")
-    expression = None
-    if condition:
-        pairs = left.crossJoin(right).where(condition)
-        expression = analyzed_plan(pairs).condition()
-    assert expression is None or elements(expression.children())
-    return state.join(left, right, ["key"], "can_match", join_type, expression)
+    conditions = [analyzed_plan(left.crossJoin(right).where(condition)).condition()] if condition else []
+    return state.join(left, right, ["key"], "can_match", join_type, conditions)
 
 
 def write(spark: SparkSession, folder: Path, batches: Sequence[Sequence[Event]]) -> None:

@@ -13,11 +13,11 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.spark.stream_support import supports_append_mode
+from kafka_sql.spark.stream_support import supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.plan_rewriter import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
-from kafka_sql.sql.jobs.changelog.upsert_operators import drop_unchanged, find_newest_rows
+from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, find_newest_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
 
 
@@ -71,9 +71,10 @@ def plan_changelog(
     plan = analyzed_plan(rows)
     changelogs = [s for s in sources if s.definition.reads_content]
     joins_versions = has_temporal_join(read_plan(rows))
-    if not changelogs and not joins_versions and supports_append_mode(rows):
+    keeps_rows = changelogs or joins_versions or not supports_join(rows)
+    if not keeps_rows and supports_append_mode(rows):
         return ChangelogQuery(rows)
-    if not changelogs and not joins_versions and not sink.accepts_changes:
+    if not keeps_rows and not sink.accepts_changes:
         raise updates_not_accepted(
             sink.name,
             "an 'upsert-kafka' table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or "
@@ -84,7 +85,7 @@ def plan_changelog(
         return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
 
     by_provider = {source.provider: source for source in sources}
-    needed_columns = dict(find_needed_columns(catalyst, plan)) if joins_versions else {}
+    needed_columns = dict(find_needed_columns(plan))
     make_rewriter = partial(PlanRewriter, catalyst, sink.name, by_provider, read_changes, needed_columns)
     rewriter, relation = _rewrite_for_sink(make_rewriter, sink, rows, changelogs)
     states = tuple(rewriter.states)
@@ -163,7 +164,8 @@ def _fit_to_sink(
     if sink.retract_format is not None:
         if relation.mode != Mode.RETRACT:
             raise rewriter.old_rows_needed(relation)
-        return relation
+        if not (sink.primary_key and relation.is_unordered):
+            return relation
     columns = {str(column.name()): column_id(column) for column in relation.columns}
     ids = [columns[key] for key in sink.primary_key]
     is_fixed = relation.fixed.issuperset(ids)
@@ -172,7 +174,7 @@ def _fit_to_sink(
         _check_history(rewriter, sink, relation, identifies_rows, columns[sink.start_column])
     if relation.row_kind is None and is_fixed and identifies_rows:
         return relation
-    if not identifies_rows and (relation.key is None or relation.is_aggregated):
+    if not identifies_rows and not relation.is_unordered and (relation.key is None or relation.is_aggregated):
         raise _does_not_identify(sink, relation)
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
         raise rewriter.old_rows_needed(relation)
@@ -188,10 +190,11 @@ def _fit_to_sink(
             f"a value of '{names}' that may differ when the row is deleted",
             f"the old row could not be found in '{sink.name}' then. Remove the column, or use the source's PRIMARY KEY",
         )
-    if identifies_rows:
+    if identifies_rows and not relation.is_unordered:
         return relation
     rewriter.states.append(describe_materialization(read_plan(rows), sink.primary_key))
-    return find_newest_rows(rewriter.catalyst, relation, ids)
+    newest = find_newest_rows(rewriter.catalyst, relation, ids)
+    return newest if sink.retract_format is None else add_old_rows(rewriter.catalyst, newest)
 
 
 def _check_history(

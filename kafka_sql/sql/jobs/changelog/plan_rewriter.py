@@ -28,8 +28,9 @@ from kafka_sql.spark.catalyst import (
 )
 from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
-from kafka_sql.spark.stream_support import groups_by_event_time
+from kafka_sql.spark.stream_support import groups_by_event_time, supports_join
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
+from kafka_sql.sql.jobs.changelog.join import join_changes
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -107,6 +108,7 @@ class PlanRewriter:
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
         self._keeps_old_rows, self._reads_versions = keeps_old_rows, False
+        self._is_aggregated = False  # whether an updating aggregate above reads the rows
         self._needed_columns = needed_columns
         self.states: list[Json] = []  # the stateful operators of this package, as for a fingerprint
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
@@ -131,9 +133,11 @@ class PlanRewriter:
         if temporal_join is not None:
             needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
             return self._rewrite_temporal_join(temporal_join, needed)
-        inputs = [self.rewrite(child) for child in elements(plan.children())]
+        inputs = self._rewrite_inputs(plan)
         if name == "Aggregate":
             return self._rewrite_aggregate(plan, inputs[0])
+        if name == "Join" and self._needs_state(plan, inputs):
+            return self._join(plan, inputs)
         if all(relation.is_insert_only for relation in inputs):
             return Relation(self._with_inputs(plan, inputs))
         if name in _TRANSPARENT:
@@ -153,6 +157,22 @@ class PlanRewriter:
         if rewrite_operator is None:
             raise self._unsupported_operator(plan, inputs)
         return rewrite_operator(plan, inputs)
+
+    def _rewrite_inputs(self, plan: Plan) -> list[Relation]:
+        """Return the inputs of an operator."""
+        rewriter = self
+        if class_name(plan) == "Aggregate" and not groups_by_event_time(self._read(plan)):
+            rewriter = copy(self)
+            rewriter._is_aggregated = True
+        return [rewriter.rewrite(child) for child in elements(plan.children())]
+
+    def _needs_state(self, plan: Plan, inputs: Sequence[Relation]) -> bool:
+        """Return whether a join of streams is not one of Spark: rows change, or Spark does not support it."""
+        if not all(child.isStreaming() for child in elements(plan.children())):
+            return False
+        if self._is_aggregated or not all(relation.is_insert_only for relation in inputs):
+            return True
+        return not supports_join(self.catalyst.dataframe(self._with_inputs(plan, inputs)))
 
     def _with_inputs(self, plan: Plan, inputs: Sequence[Relation]) -> Plan:
         plans = [relation.plan for relation in inputs]
@@ -270,10 +290,8 @@ class PlanRewriter:
             return Relation(self._with_inputs(plan, [relation]))
         if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):
             relation = self._with_inserts(relation)
-        if relation.mode == Mode.RETRACT and not relation.is_aggregated:
+        if relation.mode == Mode.RETRACT:
             return self._aggregate(plan, relation, groupings, items)
-        if relation.is_aggregated:
-            raise self._unsupported_operator(plan, [relation])
         if not relation.is_insert_only:
             raise self.old_rows_needed(relation)
         # all groups stay, and Spark returns each one that has changed
@@ -287,14 +305,12 @@ class PlanRewriter:
 
     def _rewrite_distinct(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         (relation,) = inputs
-        if relation.is_aggregated:
-            raise self._unsupported_operator(plan, inputs)
         if relation.mode != Mode.RETRACT:
             raise self.old_rows_needed(relation)
         return self._aggregate(plan, relation, relation.columns, relation.columns)
 
     def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
-        if self._keeps_old_rows or not is_linear(items):
+        if self._keeps_old_rows or self.states or not is_linear(items):
             self.states.append(describe_aggregate(self._read(plan)))
             return aggregate_with_old_rows(self.catalyst, relation, groupings, items, self.unsupported)
         return aggregate_signed_rows(self.catalyst, relation, groupings, items, self.unsupported)
@@ -333,8 +349,6 @@ class PlanRewriter:
         )
         if all(relation.row_kind is None for relation in inputs):
             return Relation(self._with_inputs(plan, inputs), Mode.UPSERT, fixed=are_fixed, is_aggregated=is_aggregated)
-        if is_aggregated:
-            raise self._unsupported_operator(plan, inputs)
         if modes - {Mode.INSERT_ONLY, Mode.RETRACT}:
             raise self.old_rows_needed(inputs[0])
         relations = [self._with_inserts(relation) if relation.is_insert_only else relation for relation in inputs]
@@ -366,6 +380,17 @@ class PlanRewriter:
         row_kind, row_order = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME), F.lit(0).cast("bigint").alias(ROW_ORDER_NAME)
         plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), row_kind, row_order))
         return Relation(plan, Mode.RETRACT, *output(plan)[-2:])
+
+    def _join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        """Join two streams, of which at least one changes."""
+        for relation in inputs:
+            if relation.mode not in (Mode.INSERT_ONLY, Mode.RETRACT):
+                raise self.old_rows_needed(relation)
+        left, right = (self._with_inserts(side) if side.is_insert_only else side for side in inputs)
+        needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
+        relation, described = join_changes(self.catalyst, plan, left, right, needed, self.unsupported)
+        self.states.append(described)
+        return relation
 
     def _rewrite_join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Keep the join of an aggregate with a static table on columns that do not change."""

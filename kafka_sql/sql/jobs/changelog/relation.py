@@ -69,6 +69,7 @@ class Relation:
         change_filter: the text of a filter by such a column. It accepts the old row of an update by the record of the
             update, so the row that was added may not have passed.
         is_aggregated: whether an updating aggregate computes the rows.
+        is_unordered: whether changes of a key may come from several tasks, as a join returns them, in any order.
         has_unknown_deletes: whether rows of a source became deletes because they did not pass a filter, although it is
             unknown whether earlier rows of their keys passed.
     """
@@ -84,6 +85,7 @@ class Relation:
     of_change: frozenset[int] = field(default_factory=frozenset)
     change_filter: str | None = None
     is_aggregated: bool = False
+    is_unordered: bool = False
     has_unknown_deletes: bool = False
 
     @property

@@ -15,6 +15,7 @@ from kafka_sql.spark.catalyst import (
     Plan,
     class_name,
     column_id,
+    conjuncts,
     elements,
     output,
 )
@@ -50,7 +51,7 @@ def find_temporal_join(catalyst: Catalyst, plan: Plan) -> TemporalJoin | None:
         right = right.child()
     if mark is None:
         return None
-    condition = _conjuncts(plan.condition().get()) if plan.condition().isDefined() else []
+    condition = conjuncts(plan.condition().get()) if plan.condition().isDefined() else []
     time = catalyst.find_column(plan.left(), mark.time)
     is_outer = str(plan.joinType().sql()) == "LEFT OUTER"
     return TemporalJoin(plan.left(), plan.right(), mark, time, condition, is_outer)
@@ -70,15 +71,14 @@ def _has_mark(side: Operator) -> bool:
 
 
 def find_needed_columns(
-    catalyst: Catalyst, plan: Plan, needed: frozenset[int] | None = None
+    plan: Plan, needed: frozenset[int] | None = None
 ) -> Iterator[tuple[frozenset[int], frozenset[int] | None]]:
-    """Yield, for each temporal join of a plan, the ids of all its columns and of those that the operators above use.
+    """Yield, for each join of a plan, the ids of all its columns and of those that the operators above use.
 
     Args:
         needed: the ids of the plan's columns that are used; None for all.
     """
-    join = find_temporal_join(catalyst, plan)
-    if join is not None:
+    if class_name(plan) == "Join":
         yield frozenset(map(column_id, output(plan))), needed
     match class_name(plan):
         case "Project":
@@ -87,15 +87,11 @@ def find_needed_columns(
             needed = all_references([*elements(plan.groupingExpressions()), *elements(plan.aggregateExpressions())])
         case "Filter" if needed is not None:
             needed |= references(plan.condition())
+        case "Join" if needed is not None:
+            needed |= references(plan.condition().get()) if plan.condition().isDefined() else frozenset()
         case "SubqueryAlias" | "View" | "ResolvedHint":
             pass
         case _:
             needed = None
     for child in elements(plan.children()):
-        yield from find_needed_columns(catalyst, child, needed)
-
-
-def _conjuncts(condition: Node) -> list[Node]:
-    if class_name(condition) != "And":
-        return [condition]
-    return [part for side in (condition.left(), condition.right()) for part in _conjuncts(side)]
+        yield from find_needed_columns(child, needed)

@@ -119,7 +119,32 @@ def describe_temporal_join(
         left: the rows, and the types of the columns that are kept, by id.
         right: the changes of the versioned table, and the types of the columns that are kept, by id.
     """
-    columns = {
+    return {"operator": "TemporalJoin", "type": join_type, "keys": list(keys), **_describe_sides(left, right)}
+
+
+def describe_join(
+    join_type: str,
+    condition: Sequence[str],
+    left: tuple[Operator, Mapping[int, str]],
+    right: tuple[Operator, Mapping[int, str]],
+) -> Json:
+    """Describe the operator that keeps the rows of both sides of a regular join.
+
+    Args:
+        condition: its conjuncts, as text.
+        left: the changes, and the types of the columns that are kept, by id.
+        right: likewise.
+    """
+    filters = {f"{side} filters": _describe_filters(plan) for side, (plan, _) in (("left", left), ("right", right))}
+    sides = _describe_sides(left, right)
+    return {"operator": "Join", "type": join_type, "condition": list(condition), **sides, **filters}
+
+
+def _describe_sides(
+    left: tuple[Operator, Mapping[int, str]], right: tuple[Operator, Mapping[int, str]]
+) -> dict[str, list[str]]:
+    """Return the columns that the state keeps of both sides of a join, with their types."""
+    return {
         side: [
             f"{render(resolve(reference(column), (operator,)))} {types[column.id]}"
             for column in operator.output
@@ -127,7 +152,6 @@ def describe_temporal_join(
         ]
         for side, (operator, types) in (("left", left), ("right", right))
     }
-    return {"operator": "TemporalJoin", "type": join_type, "keys": list(keys), **columns}
 
 
 def _describe_filters(operator: Operator) -> list[str]:

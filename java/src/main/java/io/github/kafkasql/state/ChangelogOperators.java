@@ -11,6 +11,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -109,15 +110,15 @@ public final class ChangelogOperators {
      * @param key the columns of both sides that are equal, with the same names and types
      * @param leftColumns the columns of the left side that are kept, whose names the right side does not have
      * @param canMatch the column that is false if a column of the key is NULL and equal to nothing
-     * @param condition the rest of the condition, over the columns of both sides; null for none
+     * @param conditions the rest of the condition, over the columns of both sides
      */
     public static Dataset<Row> join(
             Dataset<Row> left, Dataset<Row> right, String[] key, String[] leftColumns, String[] rightColumns,
-            String kind, String order, String canMatch, String joinType, Expression condition) {
+            String kind, String order, String canMatch, String joinType, Expression[] conditions) {
         StructType leftType = type(left, leftColumns);
         StructType rightType = type(right, rightColumns);
         var joiner = new Joiner(
-            JoinType.valueOf(joinType), bind(condition, left, leftColumns, right, rightColumns), leftColumns.length,
+            JoinType.valueOf(joinType), bind(conditions, left, leftColumns, right, rightColumns), leftColumns.length,
             rightColumns.length);
         Dataset<Row> events = packJoinEvents(left, key, leftColumns, kind, order, canMatch, true)
             .union(packJoinEvents(right, key, rightColumns, kind, order, canMatch, false));
@@ -141,14 +142,14 @@ public final class ChangelogOperators {
         return rows.select(RowPacker.pack(event, type).as("change"), packKey(rows, key));
     }
 
-    /** Replace columns by their positions in a pair of rows. */
+    /** The conjunction of expressions, with the positions of columns in a pair of rows; null for none. */
     private static Expression bind(
-            Expression condition, Dataset<Row> left, String[] leftColumns, Dataset<Row> right, String[] rightColumns) {
-        if (condition == null) return null;
+            Expression[] conditions, Dataset<Row> left, String[] leftColumns, Dataset<Row> right,
+            String[] rightColumns) {
         Map<Object, Integer> positions = new HashMap<>();
         for (String name : leftColumns) positions.put(id(left.col(name)), positions.size());
         for (String name : rightColumns) positions.put(id(right.col(name)), positions.size());
-        return replace(condition, positions);
+        return Arrays.stream(conditions).map(condition -> replace(condition, positions)).reduce(And::new).orElse(null);
     }
 
     private static Object id(Column column) {

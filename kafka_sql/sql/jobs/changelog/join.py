@@ -1,0 +1,230 @@
+"""Join streams of changes: a regular join becomes an operator of ``kafka_sql/state`` that keeps the rows of both sides.
+
+Spark joins streams of rows that never change, and only those outer joins whose matches the watermark bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from kafka_sql import state
+from kafka_sql.spark.catalyst import (
+    Attribute,
+    Catalyst,
+    Node,
+    Plan,
+    analyzed_plan,
+    class_name,
+    column_id,
+    conjuncts,
+    output,
+    show,
+)
+from kafka_sql.spark.plan_reader import read_operator
+from kafka_sql.sql.jobs.changelog.relation import (
+    CHANGE_FILTER_REASON,
+    Key,
+    MakeError,
+    Mode,
+    Relation,
+    all_references,
+    has_subquery,
+    is_fixed,
+    is_varying,
+    key_column,
+    references,
+)
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_join
+from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
+
+JOIN_TYPES: Final = {
+    "INNER": "INNER",
+    "CROSS": "INNER",
+    "LEFT OUTER": "LEFT",
+    "RIGHT OUTER": "RIGHT",
+    "FULL OUTER": "FULL",
+    "LEFT SEMI": "SEMI",
+    "LEFT ANTI": "ANTI",
+}
+_CAN_MATCH: Final = "can_match"
+_ONE_SIDED: Final = ("SEMI", "ANTI")
+
+
+@dataclass(frozen=True)
+class _Equality:
+    """An equality of the condition, between an expression of each side."""
+
+    left: Node
+    right: Node
+    is_null_safe: bool
+
+    def __str__(self) -> str:
+        """Return the equality as text."""
+        return f"{show(self.left)} {'<=>' if self.is_null_safe else '='} {show(self.right)}"
+
+
+def join_changes(
+    catalyst: Catalyst,
+    plan: Plan,
+    left: Relation,
+    right: Relation,
+    needed: frozenset[int] | None,
+    unsupported: MakeError,
+) -> tuple[Relation, Json]:
+    """Return the changes of a join, and its state as in a fingerprint.
+
+    Args:
+        plan: the join.
+        left: changes with old rows.
+        right: changes with old rows.
+        needed: the ids of the columns that the query uses; None for all. Others are not returned.
+        unsupported: returns the error for what is not supported.
+
+    Raises:
+        UnsupportedSqlError: a row that is retracted might not be found.
+    """
+    join_type = JOIN_TYPES[str(plan.joinType().sql())]
+    equalities, others = _split_condition(plan, left, right)
+    used = needed if needed is None else needed | all_references(others)
+    kept_left = _keep(left.columns, used)
+    kept_right = _keep(right.columns, all_references(others) if join_type in _ONE_SIDED else used)
+    for relation, kept in ((left, kept_left), (right, kept_right)):
+        _check_old_rows(relation, [*kept, *_condition(equalities, others)], unsupported)
+    rows = [
+        _rows(catalyst, relation, kept, name, [getattr(e, side) for e in equalities], equalities)
+        for relation, kept, name, side in ((left, kept_left, "l", "left"), (right, kept_right, "r", "right"))
+    ]
+    inputs = [column for r in rows for column in output(analyzed_plan(r)) if str(column.name())[0] in "lr"]
+    replacements = list(zip([*kept_left, *kept_right], inputs, strict=True))
+    conditions = [catalyst.replace(conjunct, replacements) for conjunct in others]
+    keys = [f"k{i}" for i in range(len(equalities))]
+    joined = analyzed_plan(state.join(rows[0], rows[1], keys, _CAN_MATCH, join_type, conditions))
+    described = describe_join(
+        join_type,
+        [*map(str, equalities), *map(show, others)],
+        *(
+            (read_operator(relation.plan), {column_id(c): str(c.dataType().simpleString()) for c in kept})
+            for relation, kept in ((left, kept_left), (right, kept_right))
+        ),
+    )
+    *columns, row_kind = output(joined)
+    named = [*kept_left, *([] if join_type in _ONE_SIDED else kept_right)]
+    items = [catalyst.alias(c, catalyst.without_metadata(n)) for c, n in zip(columns, named, strict=False)]
+    relation = Relation(catalyst.project([*items, row_kind], joined), Mode.RETRACT, row_kind)
+    return _identify(relation, join_type, left, right, equalities), described
+
+
+def _split_condition(plan: Plan, left: Relation, right: Relation) -> tuple[list[_Equality], list[Node]]:
+    """Return the equalities between both sides, and the other conjuncts."""
+    left_ids, right_ids = (frozenset(map(column_id, side.columns)) for side in (left, right))
+    equalities: list[_Equality] = []
+    others: list[Node] = []
+    for conjunct in conjuncts(plan.condition().get()) if plan.condition().isDefined() else []:
+        is_equality = class_name(conjunct) in ("EqualTo", "EqualNullSafe") and bool(conjunct.deterministic())
+        sides = (conjunct.left(), conjunct.right()) if is_equality else ()
+        for mine, theirs in (sides, sides[::-1]) if sides else ():
+            if (
+                references(mine)
+                and references(theirs)
+                and references(mine) <= left_ids
+                and references(theirs) <= right_ids
+            ):
+                equalities.append(_Equality(mine, theirs, class_name(conjunct) == "EqualNullSafe"))
+                break
+        else:
+            others.append(conjunct)
+    return equalities, others
+
+
+def _condition(equalities: Sequence[_Equality], others: Sequence[Node]) -> list[Node]:
+    return [*(side for e in equalities for side in (e.left, e.right)), *others]
+
+
+def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
+    """Return the columns that are used, or one, because a row has at least one."""
+    return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
+
+
+def _check_old_rows(relation: Relation, expressions: Sequence[Node], unsupported: MakeError) -> None:
+    """Check that a retracted row has the values with which it was added.
+
+    Raises:
+        UnsupportedSqlError: it may have others.
+    """
+    if relation.change_filter is not None:
+        raise unsupported(f"a join of changes that pass {relation.change_filter}", CHANGE_FILTER_REASON)
+    for expression in expressions:
+        if has_subquery(expression) or is_varying(expression, relation.varying | relation.of_change):
+            raise unsupported(
+                f"the expression {show(expression)} in a join of changes",
+                "its value for the old row of an update may differ from the one that was added. Remove it",
+            )
+
+
+def _rows(
+    catalyst: Catalyst,
+    relation: Relation,
+    kept: Sequence[Attribute],
+    prefix: str,
+    keys: Sequence[Node],
+    equalities: Sequence[_Equality],
+) -> DataFrame:
+    """Return the columns that the state keeps of a side, its key, and what else the operator needs."""
+    assert relation.row_kind is not None
+    values = catalyst.columns(keys)
+    can_match = F.lit(True)
+    for value, equality in zip(values, equalities, strict=True):
+        if not equality.is_null_safe:
+            can_match = can_match & value.isNotNull()
+    order: Column = F.lit(0) if relation.row_order is None else catalyst.column(relation.row_order)
+    return catalyst.dataframe(relation.plan).select(
+        *(catalyst.column(column).alias(f"{prefix}{i}") for i, column in enumerate(kept)),
+        *(value.alias(f"k{i}") for i, value in enumerate(values)),
+        can_match.alias(_CAN_MATCH),
+        catalyst.column(relation.row_kind).alias(ROW_KIND_NAME),
+        order.cast("bigint").alias(ROW_ORDER_NAME),
+    )
+
+
+def _identify(
+    relation: Relation, join_type: str, left: Relation, right: Relation, equalities: Sequence[_Equality]
+) -> Relation:
+    """Return the result with the columns that identify its rows."""
+    ids = frozenset(map(column_id, relation.columns))
+    is_left_unique = _is_unique(left, [e.left for e in equalities])
+    is_right_unique = _is_unique(right, [e.right for e in equalities])
+    if join_type in _ONE_SIDED or (is_right_unique and join_type in ("INNER", "LEFT")):
+        key, fixed = left.key, left.fixed
+    elif is_left_unique and join_type in ("INNER", "RIGHT"):
+        key, fixed = right.key, right.fixed
+    else:
+        key = None if left.key is None or right.key is None else (*left.key, *right.key)
+        fixed = left.fixed | right.fixed
+    if key is None:
+        return replace(relation, is_unordered=True)
+    if join_type == "INNER":
+        key = _add_equal_columns(key, equalities)
+    is_unordered = not equalities or not all(is_fixed(e.left, fixed) or is_fixed(e.right, fixed) for e in equalities)
+    return replace(relation, key=tuple(part & ids for part in key), fixed=fixed & ids, is_unordered=is_unordered)
+
+
+def _is_unique(relation: Relation, keys: Sequence[Node]) -> bool:
+    """Return whether a side has at most one row with given values of expressions."""
+    columns = {column for key in keys if (column := key_column(key)) is not None}
+    return relation.key is not None and all(part & columns for part in relation.key)
+
+
+def _add_equal_columns(key: Key, equalities: Sequence[_Equality]) -> Key:
+    """Return a key in which each part has the columns that are equal to it, too."""
+    pairs = [(key_column(e.left), key_column(e.right)) for e in equalities]
+    return tuple(
+        part
+        | {b for a, b in pairs if a in part and b is not None}
+        | {a for a, b in pairs if b in part and a is not None}
+        for part in key
+    )
