@@ -108,8 +108,8 @@ def join_changes(
         join_type,
         [*map(str, equalities), *map(show, others)],
         *(
-            (read_operator(relation.plan), {column_id(c): str(c.dataType().simpleString()) for c in kept})
-            for relation, kept in ((left, kept_left), (right, kept_right))
+            (read_operator(side), {column_id(c): str(c.dataType().simpleString()) for c in kept})
+            for side, kept in ((plan.left(), kept_left), (plan.right(), kept_right))  # as the user wrote them
         ),
     )
     *columns, row_kind = output(joined)

@@ -14,6 +14,7 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.subqueries import analyze_query
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, ChangelogSink, kafka_sink, plan_changelog
@@ -73,7 +74,7 @@ def plan_insert_into(
     if entry is None and rewrite.streamed_tables:
         check_continuous_insert(spark, statement)
     if tables and (options.streaming or rewrite.uses_stream_keyword):
-        query = spark_sql(rewrite.text)  # only its plan shows whether it is a stream
+        query = analyze_query(spark, rewrite.text, spark_sql)  # only its plan shows whether it is a stream
         if query.isStreaming and (entry is not None or rewrite.streamed_tables):
             return _plan_stream(spark, tables, entry, statement, options, rewrite, query, spark_sql)
         check_no_hidden_stream(tables, name, query, rewrite.static_tables)
@@ -139,7 +140,7 @@ def _plan_stream(
     if not is_real_time and needs_late_rows(query, accepts_changes):
         # again, without watermarks: Spark would drop rows that Flink keeps
         rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
-        query = spark_sql(rewrite.text)
+        query = analyze_query(spark, rewrite.text, spark_sql)
         table, rows = fit(query)
     prepare_static_sides(spark, rewrite, query, name)
     if isinstance(table, SparkTable):
