@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.catalyst import Catalyst, Node, Plan, class_name, elements, java_object, output, walk
+from kafka_sql.spark.catalyst import Catalyst, Node, Plan, class_name, elements, output, walk
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, JavaClass, Text, java_classes
 from kafka_sql.spark.jvm import jvm, session_state
@@ -56,7 +56,7 @@ def analyze_query(spark: SparkSession, text: str, spark_sql: Callable[[str], Dat
     state = session_state(spark)
     plan = state.analyzer().execute(state.sqlParser().parsePlan(text))  # without Spark's check
     for rule in _RULES:
-        plan = java_object(jvm(spark), f"{_OPTIMIZER}.{rule}$").apply(plan)
+        plan = _scala_object(getattr(jvm(spark).org.apache.spark.sql.catalyst.optimizer, f"{rule}$")).apply(plan)
     return catalyst.dataframe(_join_scalars(spark, catalyst, plan))
 
 
@@ -104,5 +104,9 @@ def _check_single_row(plan: Plan) -> None:
 def _cross_join(spark: SparkSession, left: Plan, right: Plan) -> Plan:
     java: Any = jvm(spark)
     plans = java.org.apache.spark.sql.catalyst.plans
-    outer = java_object(java, "org.apache.spark.sql.catalyst.plans.LeftOuter$")
+    outer = _scala_object(getattr(plans, "LeftOuter$"))
     return plans.logical.Join(left, right, outer, java.scala.Option.apply(None), plans.logical.JoinHint.NONE())
+
+
+def _scala_object(java_class: Any) -> Any:
+    return getattr(java_class, "MODULE$")

@@ -155,9 +155,10 @@ def _fit_to_sink(
         return relation
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
+        origin = f"node {scan} produces" if scan else "a join that is not INNER produces"
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes, "
-            f"which node {scan} produces. Write into an 'upsert-kafka' table, a change data capture format, or a "
+            f"which {origin}. Write into an 'upsert-kafka' table, a change data capture format, or a "
             "table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = '...').",
             table=sink.name,
         )
