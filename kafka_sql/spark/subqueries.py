@@ -22,7 +22,7 @@ _RULES: Final = ("PullupCorrelatedPredicates", "RewritePredicateSubquery", "Rewr
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
 
 INTERNALS: Final[tuple[Internal, ...]] = (
-    Text(_CONDITION, _WHY, _FAILS, source="error/error-conditions.json"),
+    Text("Streaming query is not allowed in subquery expressions", _WHY, _FAILS, source="error/error-conditions.json"),
     *(JavaClass(f"{_OPTIMIZER}.{rule}", _WHY, _FAILS, members=("apply/1",)) for rule in _RULES),
     *java_classes(
         """
