@@ -13,8 +13,9 @@ BUILTINS = {"eval", "exec", "compile", "__import__"}
 LOADERS = {
     "kafka_sql/__init__.py",  # the public functions, from a constant table
     "kafka_sql/formats/registry.py",  # modules of this package, from a constant table
+    "kafka_sql/formats/format.py",  # modules of this package, from the declarations of formats
     "kafka_sql/spark/internal.py",  # modules of this package
-    "kafka_sql/options/callables.py",  # 'module:callable' options, from allowed modules
+    "kafka_sql/options/allow_lists.py",  # 'module:callable' options, from allowed modules
 }
 INTERPRETER = "kafka_sql/runtime/worker_main.py"  # runs what its command line says, like python
 SHELLS = {"kafka_sql/cli/script.py"}  # the '!command' of the SQL shell
