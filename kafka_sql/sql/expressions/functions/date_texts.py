@@ -44,13 +44,13 @@ def _parse_pattern(name: str, argument: TypedExpression) -> tuple[str, list[str]
     pattern, letters, quoted = require_string_literal(name, argument, "pattern"), [], ""
     if pattern.count("'") % 2:
         raise UntranslatableError(f"unclosed quote in the pattern '{pattern}'")
-    for match in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']", pattern):
+    for match in re.finditer(r"((?:'(?:[^']|'')*'|[^A-Za-z'])+)|([A-Za-z])\2*", pattern):
         if match[2]:
             letters.append(match[0])
             quoted += match[0]
-        else:
-            literal = match[0] if match[1] is None else match[1] or "''"
-            quoted += literal if literal == "''" else f"'{literal}'"
+        else:  # in one pair of quotes, because two of them would be read as an escaped quote where they meet
+            text = re.sub(r"'((?:[^']|'')*)'", lambda part: part[1] or "''", match[0])
+            quoted += f"'{text}'"
     return pattern, letters, string_constant(quoted)
 
 

@@ -144,7 +144,12 @@ def translate(expression: str) -> str | None:
         ("day + INTERVAL '1' DAY", "date_add(`day`, 1)"),
         ("ts + INTERVAL '1' MONTH", "(`ts` + INTERVAL '1' MONTH)"),
         ("CAST(ts AS STRING)", "kafka_sql.date_format(`ts`, 'uuuu-MM-dd HH:mm:ss.SSS')"),
-        ("DATE_FORMAT(ts, 'yyyy''m''MM''''')", "kafka_sql.date_format(`ts`, {})".format(as_bytes("yyyy'm'MM''"))),
+        ("DATE_FORMAT(ts, 'yyyy''m''MM''''')", "kafka_sql.date_format(`ts`, {})".format(as_bytes("yyyy'm'MM''''"))),
+        ("DATE_FORMAT(ts, 'd. MM')", "kafka_sql.date_format(`ts`, {})".format(as_bytes("d'. 'MM"))),
+        (
+            "DATE_FORMAT(ts, 'H ''o''''clock'', M')",
+            "kafka_sql.date_format(`ts`, {})".format(as_bytes("H' o''clock, 'M")),
+        ),
         ("TO_DATE(s, 'dd[MM]yyyy')", "kafka_sql.to_date(`s`, {})".format(as_bytes("dd'['MM']'yyyy"))),
         ("CAST(s AS SMALLINT)", "CAST(kafka_sql.cast_to_integer(`s`, 16, 'SMALLINT', False) AS SMALLINT)"),
         ("TRY_CAST(s AS DECIMAL(4, 2))", "kafka_sql.cast_to_decimal(`s`, CAST(NULL AS DECIMAL(4,2)), True)"),

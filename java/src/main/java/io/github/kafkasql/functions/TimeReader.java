@@ -75,7 +75,7 @@ final class TimeReader {
                 int digit = digits(1, 1);
                 if (digit < 0) return INVALID;
                 fields[field] = fields[field] * 10 + digit;
-            } else if (c == '\'' && (i + 1 == pattern.numBytes() || pattern.getByte(i + 1) != '\'')) {
+            } else if (c == '\'' && !(isQuoted && i + 1 < pattern.numBytes() && pattern.getByte(i + 1) == '\'')) {
                 isQuoted = !isQuoted;
             } else {
                 if (c == '\'') i++;

@@ -48,6 +48,7 @@ final class DateTimesTest {
         assertEquals(time, TimeReader.readPattern(text("20240229 100000.007"), text("yyyyMMdd HHmmss.SSS"), false));
         assertEquals(time, TimeReader.readPattern(text("2024'é29T0210:00:00007Z, etc"), text("yyyy'''é'dd'T'MMHH:mm:ssSSS'Z'"), true));
         assertEquals(micros("2024-02-29T00:00"), TimeReader.readPattern(text("2024-02-29"), text("yyyy-MM-dd"), false));
+        assertEquals(micros("2024-02-29T00:00"), TimeReader.readPattern(text("2024'02''29"), text("yyyy''''MM''''''dd"), false));
         assertEquals(TimeReader.INVALID, TimeReader.readPattern(text("none"), text("yyyy-MM-dd"), false));
         for (String text : new String[] {"2024-02-30", "2024-2-9", "0000-01-01", "2024-02-291", "2024-02-29 ", "2024-02-2"})
             assertFails(
