@@ -33,7 +33,7 @@ final class Json {
     static Object parse(String text) {
         try {
             return MAPPER.readValue(text, Object.class);
-        } catch (JsonProcessingException e) {
+        } catch (JsonProcessingException | NumberFormatException e) { // of an exponent with more than 32 bits
             return INVALID;
         }
     }
