@@ -33,10 +33,14 @@ public final class StringCasts {
             int length = number.numBytes();
             var value = new UTF8String.LongWrapper();
             // toLong ignores control characters at both ends, too
-            boolean isValid = length > 0 && number.getByte(0) > ' ' && number.getByte(length - 1) > ' ';
+            boolean isValid = length > 0 && isPrintable(number.getByte(0)) && isPrintable(number.getByte(length - 1));
             if (isValid && number.toLong(value) && value.value << (64 - bits) >> (64 - bits) == value.value)
                 return value.value;
             return invalid(text, type.toString(), isTry);
+        }
+
+        private static boolean isPrintable(byte character) {
+            return character > ' ' && character != 0x7F;
         }
     }
 
