@@ -87,18 +87,12 @@ def call_java(name: str, *arguments: str) -> str:
     return f"{SOURCE_CATALOG}.{name.lower()}({', '.join(arguments)})"
 
 
-def java_function(name: str, result: FlinkType, *families: str, min_count: int | None = None) -> Function:
-    """Return the translation of a function of the same name in Java, which gets NULL for missing arguments.
+def java_function(name: str, result: FlinkType, *families: str) -> Function:
+    """Return the translation of a function of the same name in Java, with the type family of each argument."""
 
-    Args:
-        families: the type family of each argument.
-        min_count: the number of required arguments; default: all.
-    """
-
-    @checked(name, *families, required=min_count)
+    @checked(name, *families)
     def function(*arguments: TypedExpression) -> TypedExpression:
-        missing = ["NULL"] * (len(families) - len(arguments))
-        return TypedExpression(call_java(name, *(value.sql for value in arguments), *missing), result)
+        return TypedExpression(call_java(name, *(value.sql for value in arguments)), result)
 
     return function
 

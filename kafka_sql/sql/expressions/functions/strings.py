@@ -149,6 +149,12 @@ def _printf(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return TypedExpression(call_java("PRINTF", string_constant(pattern), f"struct({values})"), STRING)
 
 
+@checked("PARSE_URL", "string", "string", "string", required=2)
+def _parse_url(*arguments: TypedExpression) -> TypedExpression:
+    name = "PARSE_URL" if len(arguments) == 2 else "PARSE_URL_KEY"
+    return TypedExpression(call_java(name, *(value.sql for value in arguments)), STRING)
+
+
 def _charset(name: str, value: TypedExpression) -> str:
     charset = require_string_literal(name, value, "character set").upper()
     if charset not in _CHARSETS:
@@ -205,7 +211,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "SHA1": _string_function("SHA1", "sha1", 1, 1),
     **{f"SHA{n}": simple_function(f"SHA{n}", f"sha2({{0}}, {n})", STRING, "string") for n in (224, 256, 384, 512)},
     "SHA2": _sha2,
-    "PARSE_URL": java_function("PARSE_URL", STRING, "string", "string", "string", min_count=2),
+    "PARSE_URL": _parse_url,
     "PRINTF": _printf,
     "INITCAP": java_function("INITCAP", STRING, "string"),
     "ASCII": java_function("ASCII", INT, "string"),

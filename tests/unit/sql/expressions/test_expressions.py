@@ -73,7 +73,8 @@ def translate(expression: str) -> str | None:
             "if(`ts6` <= `ts`, `ts`, `ts6`) >= if(`ts` <= `ts6`, `ts`, `ts6`))",
         ),
         ("PRINTF('%05d|%-5s', i, s)", "kafka_sql.printf('%05d|%-5s', struct(`i`, `s`))"),
-        ("PARSE_URL(s, 'HOST')", "kafka_sql.parse_url(`s`, 'HOST', NULL)"),
+        ("PARSE_URL(s, 'HOST')", "kafka_sql.parse_url(`s`, 'HOST')"),
+        ("PARSE_URL(s, 'QUERY', v)", "kafka_sql.parse_url_key(`s`, 'QUERY', `v`)"),
         ("JSON_ARRAY()", "'[]'"),
         (
             "JSON_ARRAY(i NULL ON NULL)",

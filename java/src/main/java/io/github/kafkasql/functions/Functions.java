@@ -24,6 +24,7 @@ public final class Functions {
         new JsonText.JsonQuote(),
         new JsonText.JsonUnquote(),
         new ParseUrl(),
+        new ParseUrl.ParseUrlKey(),
         new Printf());
     private static final Map<String, FlinkFunction> BY_NAME =
         Stream.of(DateTimes.ALL, Rounding.ALL, StringCasts.ALL, Strings.ALL, OTHERS)

@@ -21,7 +21,7 @@ final class JsonPath {
     static final Object EMPTY = new Object();
     static final Object ERROR = new Object();
 
-    private static final Memo<UTF8String, JsonPath> PATHS = new Memo<>(text -> new JsonPath(text.toString()));
+    private static final Memo<JsonPath> PATHS = new Memo<>(text -> new JsonPath(text.toString()));
     private static final Pattern STEP = Pattern.compile("\\.([^.\\[]+)|\\['([^']+)'\\]|\\[(\\d+|\\*)\\]");
     private static final Object WILDCARD = new Object();
 

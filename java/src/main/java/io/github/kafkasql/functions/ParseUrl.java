@@ -7,15 +7,25 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** {@code parse_url(url, part, key)}: a part of a URL, or the value of a key in its query; the key can be null. */
+/** {@code parse_url(url, part)}: a part of a URL. */
 public final class ParseUrl extends FlinkFunction {
     // those of Java; in Spark's JVM, Hadoop adds others
     private static final Set<String> PROTOCOLS =
         Set.of("http", "https", "ftp", "file", "jar", "mailto", "jrt", "jmod");
-    private static final Memo<UTF8String, Pattern> KEYS =
+    private static final Memo<Pattern> KEYS =
         new Memo<>(key -> Pattern.compile("(?:&|^)" + Pattern.quote(key.toString()) + "=([^&]*)"));
 
-    public static UTF8String invoke(UTF8String text, UTF8String part, UTF8String key) {
+    /** {@code parse_url_key(url, part, key)}: the value of a key in the part QUERY; null for other parts. */
+    public static final class ParseUrlKey extends FlinkFunction {
+        public static UTF8String invoke(UTF8String text, UTF8String part, UTF8String key) {
+            UTF8String query = ParseUrl.invoke(text, part);
+            if (query == null || key == null || !part.toString().equals("QUERY")) return null;
+            Matcher matcher = KEYS.get(key).matcher(query.toString());
+            return matcher.find() ? UTF8String.fromString(matcher.group(1)) : null;
+        }
+    }
+
+    public static UTF8String invoke(UTF8String text, UTF8String part) {
         if (text == null || part == null) return null;
         URL url;
         try {
@@ -24,11 +34,7 @@ public final class ParseUrl extends FlinkFunction {
             return null;
         }
         if (!PROTOCOLS.contains(url.getProtocol())) return null;
-        String value = part(url, part.toString());
-        if (key == null || value == null) return UTF8String.fromString(value);
-        if (!part.toString().equals("QUERY")) return null;
-        Matcher matcher = KEYS.get(key).matcher(value);
-        return matcher.find() ? UTF8String.fromString(matcher.group(1)) : null;
+        return UTF8String.fromString(part(url, part.toString()));
     }
 
     private static String part(URL url, String name) {

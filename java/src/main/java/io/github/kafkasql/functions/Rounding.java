@@ -13,7 +13,7 @@ public final class Rounding {
         new Floor(), new Ceil(), new FloorTo(), new FloorInstantTo(), new CeilTo(), new Truncate(), new Since1970(),
         new Timestampdiff());
 
-    private static final Memo<UTF8String, Unit> UNITS = new Memo<>(name -> Unit.valueOf(name.toString()));
+    private static final Memo<Unit> UNITS = new Memo<>(name -> Unit.valueOf(name.toString()));
 
     private static final UTF8String FLOOR = UTF8String.fromString("FLOOR of a timestamp");
 

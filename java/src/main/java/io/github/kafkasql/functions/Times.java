@@ -16,8 +16,8 @@ final class Times {
     static final long DAY = 86400 * SECOND;
     static final UTF8String FORM = UTF8String.fromString("yyyy-MM-dd HH:mm:ss");
 
-    private static final Memo<UTF8String, ZoneId> ZONES = new Memo<>(name -> DateTimeUtils.getZoneId(name.toString()));
-    private static final Memo<UTF8String, DateTimeFormatter> FORMATTERS =
+    private static final Memo<ZoneId> ZONES = new Memo<>(name -> DateTimeUtils.getZoneId(name.toString()));
+    private static final Memo<DateTimeFormatter> FORMATTERS =
         new Memo<>(pattern -> DateTimeFormatter.ofPattern(pattern.toString(), Locale.US));
 
     private Times() {}
