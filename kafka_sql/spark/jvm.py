@@ -43,6 +43,9 @@ INTERNALS: Final[tuple[Internal, ...]] = (
         _FAILS,
         members=("fromJson/1",),
     ),
+    JavaClass(
+        "org.apache.spark.sql.catalyst.expressions.Expression", "Java functions of this package take conditions", _FAILS
+    ),
     JavaClass("org.apache.spark.sql.Column", "Java functions of this package take arrays of columns", _FAILS),
     JavaClass("org.apache.spark.sql.classic.Dataset", "plans of a query", _FAILS, members=("queryExecution/0",)),
 )
@@ -129,6 +132,11 @@ def from_java_column(column: JavaObject) -> Column:
     from pyspark.sql.classic.column import Column as ClassicColumn
 
     return ClassicColumn(column)
+
+
+def java_expressions(spark: SparkSession, expressions: Sequence[JavaObject]) -> JavaObject:
+    """Return an array of expressions of plans."""
+    return java_array(spark, jvm(spark).org.apache.spark.sql.catalyst.expressions.Expression, expressions)
 
 
 def java_array(spark: SparkSession, java_class: JavaObject | str, values: Sequence[Any]) -> JavaObject:

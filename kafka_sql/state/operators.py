@@ -17,7 +17,7 @@ from pyspark.sql.types import DataType, NumericType, StructField, StructType
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import add_jar, java_classes
-from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_array, java_dataset, jvm
+from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_array, java_dataset, java_expressions
 from kafka_sql.spark.session_settings import changed_settings, user_setting
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
@@ -125,8 +125,7 @@ def join(
     columns = [[name for name in rows.columns if name not in hidden] for rows in (left, right)]
     names = [java_array(spark, "String", part) for part in (key, *columns)]
     hidden_names = (ROW_KIND_NAME, ROW_ORDER_NAME, can_match)
-    java = jvm(spark).org.apache.spark.sql.catalyst.expressions.Expression
-    others = java_array(spark, java, conditions)
+    others = java_expressions(spark, conditions)
     return call_operator("join", left, java_dataset(right), *names, *hidden_names, join_type, others)
 
 
