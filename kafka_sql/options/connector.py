@@ -340,13 +340,13 @@ WATERMARK_DRIFT: Final = duration(
 )
 WATERMARK_UPDATE: Final = duration(
     "scan.watermark.alignment.update-interval",
-    "Interval at which partitions are aligned. Has no effect: they are aligned in each micro-batch.",
+    "Interval at which partitions are aligned. Has no effect: partitions are aligned in each micro-batch.",
     default="1 s",
 )
 WATERMARK_IDLE: Final = duration(
     "scan.watermark.idle-timeout",
     "Time without records after which a partition no longer delays the watermark. Has no effect: a partition without "
-    "unread records never delays it.",
+    "unread records never delays Spark's watermark.",
 )
 
 AT_LEAST_ONCE: Final = "at-least-once"

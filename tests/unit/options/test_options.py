@@ -219,8 +219,12 @@ def test_options_of_watermarks_are_accepted(caplog: pytest.LogCaptureFixture) ->
     )
     assert (table.options[opt.WATERMARK_IDLE], table.options[opt.WATERMARK_DRIFT]) == (10_000, 60_000)
     assert table.options[opt.WATERMARK_ALIGNMENT] is True
-    for key in ("idle-timeout", "alignment.group", "alignment.update-interval"):
-        assert f"option 'scan.watermark.{key}' has no effect: " in caplog.text
+    for key, reason in {
+        "idle-timeout": "a partition without unread records never delays Spark's watermark",
+        "alignment.group": "the partitions of each table are aligned, and the watermark of a query follows its slowest",
+        "alignment.update-interval": "partitions are aligned in each micro-batch",
+    }.items():
+        assert f"option 'scan.watermark.{key}' has no effect: {reason}" in caplog.text
     assert (
         "option 'scan.watermark.alignment.max-drift' has no effect without a WATERMARK and "
         "'scan.max-offsets-per-trigger' or 'scan.max-bytes-per-trigger'" in caplog.text
