@@ -86,7 +86,9 @@ class StatementParser(TableParser):
     def _read_position(self) -> str | None:
         if self.take_words("FIRST"):
             return nodes.FIRST
-        return self.take_identifier("a column name after AFTER") if self.take_words("AFTER") else None
+        if not self.take_words("AFTER"):
+            return None
+        return self.take_identifier("a column name after AFTER") or self.fail("expected a column name after AFTER")
 
     def _read_drop(self) -> nodes.DropColumns | nodes.DropKey | nodes.DropWatermark:
         self._reject_unsupported_clauses("DROP")

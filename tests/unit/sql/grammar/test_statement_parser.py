@@ -89,6 +89,7 @@ def test_modify_of_one_element() -> None:
         ("RESET ('a' 'b')", SqlSyntaxError, "expected ',' or ')' after the option key"),
         ("ADD (a INT b INT)", SqlSyntaxError, "expected ',' or ')' in the list of ADD"),
         ("ADD a INT AFTER", SqlSyntaxError, "a column name after AFTER"),
+        ("ADD a INT AFTER ``", SqlSyntaxError, "a column name after AFTER"),
         ("DROP (a b)", SqlSyntaxError, "expected ',' or ')' in the list of DROP"),
         ("DROP a, b", SqlSyntaxError, "expected the end of the statement"),
         ("ADD a INT, b INT", SqlSyntaxError, "expected the end of the statement"),
