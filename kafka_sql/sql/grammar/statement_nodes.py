@@ -56,7 +56,11 @@ class LikeDeclaration:
 
 @dataclass
 class Declaration:
-    """A CREATE TABLE statement as written, in order."""
+    """A CREATE TABLE statement as written, in order.
+
+    ``Declaration`` (as parsed) -> ``Table`` (checked columns) -> ``Definition`` (validated options) -> ``CatalogTable``
+    (its names in Spark).
+    """
 
     name: tuple[str, ...]
     temporary: bool = False
