@@ -43,11 +43,17 @@ def add_source_catalog(spark: SparkSession, spark_sql: Callable[[str], DataFrame
         spark_sql: executes a statement of Spark's, in a pipeline on a thread without the pipeline's tag.
 
     Raises:
-        UnsupportedSqlError: its class cannot be added to the driver.
+        UnsupportedSqlError: its class cannot be added to the driver, or it would hide a database.
     """
     option = _OPTION + SOURCE_CATALOG
     if spark.conf.get(option, None) is not None:
         return
+    find = f"SHOW DATABASES IN {SESSION_CATALOG} LIKE '{SOURCE_CATALOG}'"
+    if run_outside_pipeline(spark, lambda: spark_sql(find).collect())():
+        raise UnsupportedSqlError(
+            f"The table needs the catalog {SOURCE_CATALOG}, which would hide the database {SOURCE_CATALOG} in all "
+            "queries. Move its tables to a database of another name, and DROP it."
+        )
     context = spark_context(spark)
     if context is None:
         try:

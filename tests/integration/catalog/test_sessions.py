@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.catalog.file_store import FileCatalogStore
+from kafka_sql.catalog.source_catalog import add_source_catalog
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
+from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.sql.session import enable as session
 from tests.topics import Topics
 
@@ -245,6 +246,17 @@ def test_tables_are_in_spark_catalog(sql: Any, spark: SparkSession, topics: Topi
             sql(f"CREATE TABLE other (a INT) {topics.with_options('x')}")
     finally:
         spark_catalog.current_catalog = current_catalog  # type: ignore[method-assign]
+
+
+def test_the_catalog_of_functions_does_not_hide_a_database(spark: SparkSession) -> None:
+    other = spark.newSession()
+    other.conf.unset("spark.sql.catalog.kafka_sql")
+    other.sql("CREATE DATABASE kafka_sql")
+    try:
+        with pytest.raises(UnsupportedSqlError, match="would hide the database kafka_sql"):
+            add_source_catalog(other, other.sql)
+    finally:
+        other.sql("DROP DATABASE kafka_sql")
 
 
 def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> None:
