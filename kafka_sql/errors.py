@@ -20,7 +20,7 @@ class KafkaSqlError(Exception):
     facts: ClassVar[dict[str, Any]] = {}  # the names of the attributes, with their defaults
 
     def __init_subclass__(cls) -> None:
-        cls.facts = cls.facts | {name: vars(cls)[name] for name in cls.__annotations__}
+        cls.facts = cls.facts | {name: vars(cls)[name] for name in cls.__annotations__ if name in vars(cls)}
 
     def __init__(self, message: str = "", **facts: Any) -> None:
         super().__init__(message)

@@ -92,6 +92,13 @@ def test_an_unknown_attribute_is_rejected() -> None:
         errors.SchemaError("", topic="t")
 
 
+def test_classes_of_users_may_have_other_annotations() -> None:
+    class QuotaError(errors.BrokerError):
+        limit: int  # without a default
+
+    assert QuotaError("full", topic="t").topic == "t"
+
+
 def test_a_condition_is_the_name_in_upper_case() -> None:
     assert errors.TopicNotFoundError.condition() == "TOPIC_NOT_FOUND"
 
