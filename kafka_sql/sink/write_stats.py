@@ -106,13 +106,16 @@ def remove_report(query: str) -> None:
 def _store(query: str, report: Report) -> None:
     """Store a report. A failure is logged: metrics must not stop a write."""
     path = _report_file(query)
-    if path is not None:
-        try:
-            temporary = path.with_suffix(f".{os.getpid()}")
-            temporary.write_text(json.dumps(asdict(report)))
-            temporary.replace(path)
-        except OSError:
-            _LOG.warning("Metrics of table '%s' could not be stored in %s", report.table, path, exc_info=True)
+    if path is None:
+        folder = tempfile.gettempdir()
+        _LOG.warning("Metrics of table '%s' could not be stored: no private folder in %s", report.table, folder)
+        return
+    try:
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(asdict(report)))
+        temporary.replace(path)
+    except OSError:
+        _LOG.warning("Metrics of table '%s' could not be stored in %s", report.table, path, exc_info=True)
 
 
 def _report_file(query: str) -> Path | None:

@@ -87,6 +87,8 @@ def test_a_folder_that_is_not_private_is_not_used(tmp_path: Path, caplog: pytest
     folder.chmod(0o777)
     report_batch(table(), report)
     assert list(folder.iterdir()) == []
+    message = f"could not be stored: no private folder in {tmp_path}"
+    assert [message in record.getMessage() for record in caplog.records] == [True, True]
     folder.chmod(0o700)
     report_batch(table(), report)
     assert last_report("q") is not None
