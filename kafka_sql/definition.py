@@ -194,7 +194,11 @@ def _validate_builtin(table: Table) -> Definition:
 
 
 def validate_without_columns(table: Table) -> Definition:
-    """Check the options of a table without columns, so that these can be inferred (see ``validate_table``)."""
+    """Check the options of a table without columns, so that these can be inferred (see ``validate_table``).
+
+    Raises:
+        OptionError: the first invalid option.
+    """
     connector = table.options.get(opt.CONNECTOR.key)
     if connector in builtin_connectors.CONNECTORS or connector == opt.DYNAMIC_KAFKA:
         raise SchemaError(f"A table of the connector '{connector}' has no columns. Declare them.")

@@ -66,7 +66,11 @@ class CatalogSync:
                 self._load(store, store.statements)
 
     def save(self, entry: CatalogTable) -> None:
-        """Write a table's statement; the caller holds the store's lock."""
+        """Write a table's statement; the caller holds the store's lock.
+
+        Raises:
+            CatalogFolderError: the file cannot be written.
+        """
         store = self._permanent.store
         if store is not None and not entry.table.temporary:
             store.write(entry.name, self._render(entry.table))

@@ -60,7 +60,11 @@ class FileCatalogStore:
         return stamps != self._last_stamps
 
     def read(self) -> dict[TableName, str]:
-        """Return all statements; a file that cannot be read is skipped with a warning."""
+        """Return all statements; a file that cannot be read is skipped with a warning.
+
+        Raises:
+            CatalogFolderError: the folder cannot be read, or other users can write to it now.
+        """
         try:
             self._check_permissions()
             stamps = self._file_stamps()
@@ -81,7 +85,11 @@ class FileCatalogStore:
         return statements
 
     def write(self, name: TableName, statement: str) -> None:
-        """Write a table's statement; the caller holds the lock."""
+        """Write a table's statement; the caller holds the lock.
+
+        Raises:
+            CatalogFolderError: the file cannot be written.
+        """
         temporary = self.path / f".{os.getpid()}.tmp"
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -106,7 +114,11 @@ class FileCatalogStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the write lock, across processes. Temporary files of a writer that crashed are removed."""
+        """Hold the write lock, across processes. Temporary files of a writer that crashed are removed.
+
+        Raises:
+            CatalogFolderError: the folder is not writable.
+        """
         try:
             descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as e:

@@ -55,7 +55,11 @@ class SparkCatalog:
         self._time_zones: dict[str, str] = {}  # by provider, of data sources that depend on the session's time zone
 
     def register(self, entry: CatalogTable) -> None:
-        """Register a table's data source class with the session."""
+        """Register a table's data source class with the session.
+
+        Raises:
+            UnsupportedSqlError: see ``add_source_catalog``.
+        """
         expressions = (column.expression for column in entry.table.computed_columns)
         if entry.source_catalog != SESSION_CATALOG or any(uses_functions(sql or "") for sql in expressions):
             add_source_catalog(self._spark, self.spark_sql)

@@ -158,7 +158,11 @@ class Tables:
                 return None
 
     def alter(self, entry: CatalogTable, table: Table) -> None:
-        """Replace a table by an altered one. If that is invalid, nothing changes (see ``create``)."""
+        """Replace a table by an altered one. If that is invalid, nothing changes (see ``create``).
+
+        Raises:
+            OptionError, SchemaError: the table is invalid; nothing changes.
+        """
         self._remember_hints(entry)
         with self._write_lock(entry.name):
             altered = self._put(self._make_table(entry.name, table), entry)
@@ -254,6 +258,9 @@ class Tables:
 
         Unlike that of ``with_options``, it has a name in Spark's catalog that a view can store. It changes with
         ``entry`` and is dropped with it.
+
+        Raises:
+            OptionError: an option is invalid, or changes where the table's secrets are sent.
         """
         table = _with_hint(entry, options)
         hints = self._permanent.view_hints

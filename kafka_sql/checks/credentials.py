@@ -42,6 +42,9 @@ def check_encryption(definition: Definition, clusters: Mapping[str, Mapping[str,
 
     Args:
         clusters: the clients' configuration for each cluster of the table, by its id; empty for the only one.
+
+    Raises:
+        KafkaSqlError: a reference to a secret cannot be resolved.
     """
     messages = []
     for cluster, config in clusters.items():
@@ -111,6 +114,9 @@ def check_permissions(definition: Definition) -> Iterator[Finding]:
     """Warn about Kerberos files that other users can access: a keytab serves as a password, a ticket as a login.
 
     Neither MIT Kerberos nor librdkafka checks their modes.
+
+    Raises:
+        KafkaSqlError: a reference to a secret cannot be resolved.
     """
     config = resolve_config(definition.client_config)
     if sasl.sasl_mechanism(config) != "GSSAPI":

@@ -55,7 +55,11 @@ class ColumnOverflow(Exception):
 
 
 def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
-    """Add an error to the sink, or raise it if there is no sink."""
+    """Add an error to the sink, or raise it if there is no sink.
+
+    Raises:
+        DecodeError: there is no sink.
+    """
     if errors is None:
         raise error
     errors.append(error)

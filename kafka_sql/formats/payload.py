@@ -81,11 +81,18 @@ class Payload:
         Args:
             table_schema: the schema of the table's columns.
             metadata: keys of the format's metadata that the table declares, without ``value.``.
+
+        Raises:
+            SchemaError: the format does not support a column's type.
         """
         return self.format.decoder(self.field_schema(table_schema), self.options, *([metadata] if metadata else []))
 
     def create_encoder(self, table_schema: pa.Schema) -> Encoder:
-        """Return an encoder of the payload's columns; see ``Format``."""
+        """Return an encoder of the payload's columns; see ``Format``.
+
+        Raises:
+            SchemaError: the format does not support a column's type.
+        """
         return self.format.encoder(self.field_schema(table_schema), self.options)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:

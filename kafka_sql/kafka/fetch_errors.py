@@ -53,6 +53,9 @@ def raise_data_loss(split: Split, offset: int, first: int) -> None:
     Args:
         offset: the first deleted offset.
         first: the first available offset.
+
+    Raises:
+        DataLossError: always.
     """
     raise DataLossError(
         f"{split.describe_offset(offset)}: the record was deleted before it was read. The first available offset is "

@@ -102,7 +102,11 @@ def check_streams(options: Options) -> None:
 
 
 def check_metadata_service(options: Options, has_servers: bool) -> None:
-    """Check the form of 'metadata-service', and what 'single-cluster' requires, in the same way."""
+    """Check the form of 'metadata-service', and what 'single-cluster' requires, in the same way.
+
+    Raises:
+        OptionError: the first violation.
+    """
     service = options[METADATA_SERVICE]
     if service == SINGLE_CLUSTER:
         for key, is_set in (

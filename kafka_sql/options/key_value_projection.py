@@ -35,7 +35,11 @@ def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence[str]) -> tuple[str, ...]:
-    """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields."""
+    """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields.
+
+    Raises:
+        InvalidOptionError: a field is not such a column.
+    """
     prefix = options.get(opt.KEY_FIELDS_PREFIX) or ""
     for field in fields:
         if field not in physical:
@@ -55,7 +59,11 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
 
 
 def project_value(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
-    """Return the value's columns, in the table's order."""
+    """Return the value's columns, in the table's order.
+
+    Raises:
+        ConflictingOptionsError: 'key.fields-prefix' is set, but the value includes the key's columns.
+    """
     if options[opt.VALUE_FIELDS_INCLUDE] == opt.EXCEPT_KEY:
         return tuple(name for name in physical if name not in key)
     if options.get(opt.KEY_FIELDS_PREFIX):

@@ -79,7 +79,11 @@ def _related_options(key: str, known: Collection[str]) -> set[str]:
 
 
 def check_kafka_options(options: Options) -> None:
-    """Check the options of 'kafka': those of the source, then those of the sink."""
+    """Check the options of 'kafka': those of the source, then those of the sink.
+
+    Raises:
+        OptionError: the first violation.
+    """
     _check_topic(options)
     _check_mode(options, opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, opt.STARTUP_OFFSETS, "startup")
     _check_initializer(options)
@@ -92,7 +96,11 @@ def check_kafka_options(options: Options) -> None:
 
 
 def check_upsert_options(options: Options) -> None:
-    """Check the options of 'upsert-kafka': those of the source, then those of the sink."""
+    """Check the options of 'upsert-kafka': those of the source, then those of the sink.
+
+    Raises:
+        OptionError: the first violation.
+    """
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_topic(options)
     _check_error_handling(options)
@@ -108,7 +116,11 @@ def check_upsert_options(options: Options) -> None:
 
 
 def check_dynamic_options(options: Options) -> None:
-    """Check the options of 'dynamic-kafka', which is only a source."""
+    """Check the options of 'dynamic-kafka', which is only a source.
+
+    Raises:
+        OptionError: the first violation.
+    """
     check_streams(options)
     check_metadata_service(options, options.is_set(opt.BOOTSTRAP_SERVERS))
     for mode, timestamp, name in (
@@ -259,7 +271,11 @@ def _check_creation(options: Options) -> None:
 
 
 def check_topic_config(options: Options, raw: Mapping[str, str]) -> None:
-    """Check that topic configurations are only set together with 'sink.topic.create'."""
+    """Check that topic configurations are only set together with 'sink.topic.create'.
+
+    Raises:
+        ConflictingOptionsError: the first such option without 'sink.topic.create'.
+    """
     config = [key for key in raw if key.startswith(opt.TOPIC_CONFIG_PREFIX)]
     if config and not options[opt.TOPIC_CREATE]:
         raise _requires_creation(config[0])

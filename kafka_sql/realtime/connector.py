@@ -55,6 +55,9 @@ def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] 
     """Return the options of Spark's source; ``starts`` is None if the query continues from a checkpoint.
 
     Errors: see ``java_properties``.
+
+    Raises:
+        KafkaSqlError: see ``java_properties``.
     """
     options = {f"kafka.{key}": value for key, value in java_properties(definition).items()}
     partitions = definition.options.get(opt.SCAN_PARTITIONS)
@@ -74,7 +77,11 @@ def reader_options(definition: Definition, starts: Mapping[TopicPartition, int] 
 
 
 def writer_options(definition: Definition) -> dict[str, str]:
-    """Return the options of Spark's sink. Errors: see ``java_properties``."""
+    """Return the options of Spark's sink. Errors: see ``java_properties``.
+
+    Raises:
+        KafkaSqlError: see ``java_properties``.
+    """
     (topic,) = opt.topics(definition.options) or ()
     return {**{f"kafka.{key}": value for key, value in java_properties(definition).items()}, "topic": topic}
 

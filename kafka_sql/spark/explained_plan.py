@@ -37,7 +37,11 @@ class _Line:
 
 
 def parse_explained_plan(explained: str) -> Operator:
-    """Return the operators of the analyzed plan. They have no columns and no conditions."""
+    """Return the operators of the analyzed plan. They have no columns and no conditions.
+
+    Raises:
+        UnsupportedSqlError: the text is not one of a plan.
+    """
     _, start, rest = explained.partition(_START)
     plan, end, _ = rest.partition(_END)
     lines = [line for text in plan.split("\n")[1:] if (line := _parse_line(text)) is not None]

@@ -76,6 +76,9 @@ def read_operator(plan: JavaObject, definitions: Mapping[int, JavaObject] = Mapp
 
     Args:
         definitions: the plans of common table expressions (WITH) by their ids.
+
+    Raises:
+        UnsupportedSqlError: Spark cannot describe it.
     """
     known: dict[int, Operator] = {}
     for id, definition in definitions.items():
@@ -84,7 +87,11 @@ def read_operator(plan: JavaObject, definitions: Mapping[int, JavaObject] = Mapp
 
 
 def read_expression(expression: JavaObject) -> Expression:
-    """Return an expression of the JVM."""
+    """Return an expression of the JVM.
+
+    Raises:
+        UnsupportedSqlError: Spark cannot describe it.
+    """
     return parse_expression(_to_json(expression))
 
 

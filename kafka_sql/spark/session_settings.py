@@ -39,7 +39,11 @@ def settings_kept_by_views(spark: SparkSession) -> dict[str, str]:
 
 
 def check_settings_of_computed_columns(spark: SparkSession, table: str) -> None:
-    """Check the settings that computed columns need when they are analyzed."""
+    """Check the settings that computed columns need when they are analyzed.
+
+    Raises:
+        InvalidOptionError: a setting has another value than Spark's default.
+    """
     for key, needed in _NEEDED_FOR_COMPUTED_COLUMNS.items():
         value = spark.conf.get(key, needed)
         if value != needed:
@@ -52,7 +56,11 @@ def check_settings_of_computed_columns(spark: SparkSession, table: str) -> None:
 
 
 def check_same_settings(spark: SparkSession, at_creation: Mapping[str, str], table: str) -> None:
-    """Check that the session has the settings of a table's view, for computed columns of Spark's expressions."""
+    """Check that the session has the settings of a table's view, for computed columns of Spark's expressions.
+
+    Raises:
+        InvalidOptionError: a setting differs.
+    """
     for key, value in settings_kept_by_views(spark).items():
         if value != at_creation[key]:
             raise InvalidOptionError(

@@ -73,7 +73,12 @@ class Cluster(CachedClient):
         return self._admin
 
     def topics(self) -> Topics:
-        """Return all topics by name."""
+        """Return all topics by name.
+
+        Raises:
+            BrokerUnreachableError: no response in time.
+            AuthenticationError: a password, a token or a certificate is rejected.
+        """
         while True:
             topics = self.admin().list_topics()
             if topics is not None:
@@ -83,6 +88,9 @@ class Cluster(CachedClient):
         """Return all topics by name as soon as ``names`` are among them, or after the timeout.
 
         Not all brokers learn of a new topic at the same time.
+
+        Raises:
+            BrokerError: as ``topics``.
         """
         deadline = time.monotonic() + seconds
         while True:

@@ -52,7 +52,12 @@ class GroupOffsets:
         weakref.finalize(self, self._connections.close)
 
     def committed(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
-        """Return the committed offsets of a group; a partition without one is absent."""
+        """Return the committed offsets of a group; a partition without one is absent.
+
+        Raises:
+            BrokerError: the coordinator returns an error or does not respond.
+            InvalidOptionError: a security setting is not supported.
+        """
         results: dict[TopicPartition, tuple[int, int]] = {}
 
         def read(response: Reader) -> tuple[int, None]:

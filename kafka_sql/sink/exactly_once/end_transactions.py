@@ -21,7 +21,11 @@ _ENDED: Final = FENCED | {
 
 
 def find_lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
-    """Return the tasks' open transactions under a prefix: the run of each, by transactional id."""
+    """Return the tasks' open transactions under a prefix: the run of each, by transactional id.
+
+    Raises:
+        BrokerError: the brokers do not respond.
+    """
     ids = transactions.list_ongoing(task_prefix(prefix))
     return {key: run for key in ids if (run := parse_run(prefix, key)) is not None}
 

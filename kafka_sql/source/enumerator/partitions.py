@@ -74,6 +74,9 @@ class Discovery:
 
         Args:
             force: whether to call the metadata service of a 'dynamic-kafka' table even before its interval has passed.
+
+        Raises:
+            TopicNotFoundError: as ``list_partitions``.
         """
         now = self._clock()
         is_due = self._partitions is None or (self._interval > 0 and now >= self._next_discovery)

@@ -61,6 +61,9 @@ def reduce_changes(
     Args:
         max_unreduced: bytes of changes that are collected before those without effect on the result are dropped.
         max_content: bytes of the content, before it is moved to temporary files.
+
+    Raises:
+        DecodeError: a payload does not match the declaration, even if a later record replaces it.
     """
     collected: list[Changes] = []
     size = content_size = 0

@@ -99,7 +99,11 @@ class RowDecoder:
         return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
 
     def decode_tombstones(self, records: Records) -> DecodedRows:
-        """Decode records of an upsert table without values to rows that only have the key and the record's metadata."""
+        """Decode records of an upsert table without values to rows that only have the key and the record's metadata.
+
+        Raises:
+            DecodeError: a record does not match the declaration, and ``errors`` is None.
+        """
         errors: ErrorSink = None if self._handler is None else []
         keys, _, origins, columns = self._join(
             records, self._decode_keys(records, errors), Decoded([records.values]), errors

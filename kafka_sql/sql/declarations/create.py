@@ -70,7 +70,11 @@ def _to_column_declaration(column: Column) -> ColumnDeclaration:
 
 
 def to_table(declaration: Declaration, expressions: SparkExpressions | None = None) -> Table:
-    """Validate a declaration and return its table, as ``parse_create``. LIKE and AS must have been resolved."""
+    """Validate a declaration and return its table, as ``parse_create``. LIKE and AS must have been resolved.
+
+    Raises:
+        UnsupportedSqlError, SchemaError, OptionError: see ``parse_create``.
+    """
     _check_clauses(declaration)
     options = _collect_options(declaration)
     key = _primary_key_columns(declaration)

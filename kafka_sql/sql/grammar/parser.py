@@ -24,7 +24,12 @@ TOO_DEEP: Final = "brackets, operators or types are nested too deeply"
 
 
 def parse_declaration(sql: str) -> Declaration:
-    """Parse one CREATE TABLE statement. The query after AS is Spark SQL, and not parsed."""
+    """Parse one CREATE TABLE statement. The query after AS is Spark SQL, and not parsed.
+
+    Raises:
+        SqlSyntaxError: the statement does not parse. The message never contains option values.
+        UnsupportedSqlError: an unsupported clause inside the column list.
+    """
     query_start: int | None = None
     depth, last = 0, ""
 
@@ -42,12 +47,21 @@ def parse_declaration(sql: str) -> Declaration:
 
 
 def parse_alteration(sql: str) -> Alteration:
-    """Parse one ALTER TABLE statement."""
+    """Parse one ALTER TABLE statement.
+
+    Raises:
+        SqlSyntaxError: the statement does not parse. The message never contains option values.
+        UnsupportedSqlError: a clause that Kafka tables do not support.
+    """
     return _parse(sql, lexer.tokenize_flink(sql), StatementParser.read_alter_table)
 
 
 def parse_type(text: str) -> FlinkType:
-    """Parse a type with its [NOT] NULL."""
+    """Parse a type with its [NOT] NULL.
+
+    Raises:
+        SqlSyntaxError: the text does not parse.
+    """
     return _parse(text, lexer.tokenize_flink(text), lambda parser: parser.read_type("the column"))
 
 

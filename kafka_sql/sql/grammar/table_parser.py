@@ -32,7 +32,12 @@ class TableParser(ExpressionParser):
     """Grammar of types, expressions and CREATE TABLE."""
 
     def read_create_table(self, query: str | None) -> nodes.Declaration:
-        """Read one CREATE TABLE statement. The query after AS is not among the tokens."""
+        """Read one CREATE TABLE statement. The query after AS is not among the tokens.
+
+        Raises:
+            SqlSyntaxError: the statement does not parse.
+            UnsupportedSqlError: an unsupported clause inside the column list.
+        """
         has_create = self.take_words("CREATE")
         replace = self.take_words("OR", "REPLACE") if has_create else self.take_words("REPLACE")
         if not (has_create or replace):

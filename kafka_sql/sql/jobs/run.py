@@ -35,6 +35,9 @@ def run_job(spark: SparkSession, plan: JobPlan, spark_sql: SparkSql) -> DataFram
 
     Returns:
         an empty DataFrame after a batch write; one row with the column ``job id`` for a continuous query.
+
+    Raises:
+        KafkaSqlError: see ``check_job`` and ``start_job``.
     """
     if plan.mode is JobMode.BATCH:
         return write_batch(spark, plan, spark_sql)

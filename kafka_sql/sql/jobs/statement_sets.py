@@ -61,7 +61,11 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, spark_
 
 
 def plan_inserts(spark: SparkSession, tables: Tables, statement: StatementSet, spark_sql: SparkSql) -> list[JobPlan]:
-    """Plan all INSERTs of a set."""
+    """Plan all INSERTs of a set.
+
+    Raises:
+        StatementError, UnsupportedSqlError: see ``execute``.
+    """
     if not statement.has_end:
         raise StatementError(
             "STATEMENT SET without END: write the set as one statement, EXECUTE STATEMENT SET BEGIN INSERT ...; "
@@ -121,6 +125,9 @@ def share_reads(spark: SparkSession, plans: Sequence[JobPlan]) -> list[JobPlan]:
     INSERTs share a read if they only filter and compute rows of one table, if their sinks can write a micro-batch
     again without duplicates or are at-least-once anyway, and if they have no checkpoints of their own, from which they
     would resume.
+
+    Raises:
+        CheckpointError: an INSERT that cannot share a read did so when the set ran before.
     """
     if is_connect(spark):
         return list(plans)

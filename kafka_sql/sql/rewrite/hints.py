@@ -70,7 +70,11 @@ def parse_hint(sql: str, end: int) -> Hint | None:
 
 
 def check_hint_positions(query: QueryText, table_hints: Sequence[Hint]) -> None:
-    """Reject OPTIONS hints that do not directly follow a table name, because Spark would ignore them."""
+    """Reject OPTIONS hints that do not directly follow a table name, because Spark would ignore them.
+
+    Raises:
+        UnsupportedSqlError: the text has another OPTIONS hint.
+    """
     starts = {hint.start for hint in table_hints}
     for token in query.hints:
         if token.start not in starts and _OPTIONS.match(token.text):
@@ -86,6 +90,9 @@ def check_insert_hint(prefix: str) -> None:
 
     Args:
         prefix: the text before the query, without the hint directly after the table name.
+
+    Raises:
+        UnsupportedSqlError: the text has such a hint.
     """
     if QueryText(prefix).hints:
         raise UnsupportedSqlError(

@@ -116,7 +116,11 @@ def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> Que
 
 
 def rewrite_view_query(tables: Tables, query: QueryText) -> QueryRewrite:
-    """Rewrite a query that is to be stored as the text of a view."""
+    """Rewrite a query that is to be stored as the text of a view.
+
+    Raises:
+        UnsupportedSqlError: see ``rewrite_query``.
+    """
     return _QueryRewriter(tables, query, ReadOptions(False), is_view=True).rewrite()
 
 

@@ -248,7 +248,11 @@ def select_call(call: Call, table: str) -> str:
 
 
 def check_statement(query: QueryText) -> None:
-    """Check that a statement with calls does not outlive their tables."""
+    """Check that a statement with calls does not outlive their tables.
+
+    Raises:
+        UnsupportedSqlError: it creates a permanent view or a function.
+    """
     statement = classify(query.text)
     if isinstance(statement, CreateView) and not statement.temporary:
         raise UnsupportedSqlError(

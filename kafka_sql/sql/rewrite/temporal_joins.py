@@ -49,7 +49,11 @@ def remove_lookup_hints(query: QueryText) -> list[Edit]:
 
 
 def check_join(reference: TableReference, as_of: AsOf) -> None:
-    """Check that a table with the clause is joined as Flink supports it."""
+    """Check that a table with the clause is joined as Flink supports it.
+
+    Raises:
+        UnsupportedSqlError: the join is not an inner or a left outer join; or the table is to be read as a stream.
+    """
     name = ".".join(reference.name)
     if reference.is_stream:
         raise UnsupportedSqlError(

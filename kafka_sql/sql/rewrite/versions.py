@@ -78,6 +78,9 @@ def stream_versions(tables: Tables, entry: CatalogTable, time: Sequence[str]) ->
     """Return the query that reads a table as a stream and marks it for a join with its versions.
 
     ``changelog.temporal_joins`` finds the mark in the query's plan.
+
+    Raises:
+        UnsupportedSqlError: the table has no primary key or no watermark.
     """
     _check_is_versioned(entry)
     return _mark_stream(stream_query(tables, entry), time, (), "")
@@ -145,6 +148,9 @@ def stream_view_versions(
 
     Args:
         rewrite: returns a query over the view's tables that reads them as streams.
+
+    Raises:
+        UnsupportedSqlError: see ``view_versions``.
     """
     latest = _find_latest_rows(name, view, columns)
     rows = _rename_rows(rewrite(latest.unranked_rows), columns)

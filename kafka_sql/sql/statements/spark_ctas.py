@@ -44,7 +44,11 @@ class RewrittenCtas:
 
 
 def rewrite_ctas(spark: SparkSession, tables: Tables, text: str) -> RewrittenCtas | None:
-    """Return Spark's CREATE TABLE ... AS with a query that may need a rewrite; None for another statement."""
+    """Return Spark's CREATE TABLE ... AS with a query that may need a rewrite; None for another statement.
+
+    Raises:
+        KafkaSqlError: see ``rewrite_query``.
+    """
     options = read_options(spark)
     ctas = find_ctas(text) if needs_rewrite(tables, text, options.streaming) else None
     if ctas is None:

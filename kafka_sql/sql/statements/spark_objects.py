@@ -71,7 +71,11 @@ def create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
 
 
 def check_replaces_no_table(tables: Tables, text: str) -> None:
-    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table."""
+    """Check that Spark's REPLACE TABLE does not replace a Kafka table: Iceberg would hide it behind a new table.
+
+    Raises:
+        UnsupportedSqlError: it would.
+    """
     cursor = TokenCursor(lexer.tokenize_spark(text))
     cursor.take_words("CREATE", "OR")
     name = cursor.take_name() if cursor.take_words("REPLACE", "TABLE") else ()

@@ -87,6 +87,9 @@ def assign_partitions(
     Args:
         partitions: the partition of each row; -1 or None for the one of the row's key, as the Java client chooses it.
             Rows without a key may go to any.
+
+    Raises:
+        UnknownPartitionError: a partition does not exist.
     """
     count = len(keys[2])  # the number of rows
     counts = _per_row([topic.partitions for topic in topics], topic_indices, count)

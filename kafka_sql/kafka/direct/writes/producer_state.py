@@ -69,7 +69,11 @@ class ProducerState(CachedClient):
 
 
 def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> ProducerState:
-    """Return a producer outside of transactions, with a new id if it is idempotent."""
+    """Return a producer outside of transactions, with a new id if it is idempotent.
+
+    Raises:
+        BrokerError: as ``ProducerState.producer_id_and_epoch``.
+    """
     state = ProducerState(config, open_connections(config), open_connections(config))
     stack.callback(state.connections.close)
     stack.callback(state.any_broker.close)

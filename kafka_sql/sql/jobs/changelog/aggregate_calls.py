@@ -39,7 +39,11 @@ def find_calls(items: Sequence[Node]) -> list[Node]:
 
 
 def check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: MakeError) -> None:
-    """Check that each expression has the same value for the old row of an update as when the row was added."""
+    """Check that each expression has the same value for the old row of an update as when the row was added.
+
+    Raises:
+        UnsupportedSqlError: an expression, or a filter below the aggregate, may not.
+    """
     if changes.change_filter is not None:
         raise unsupported(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:

@@ -59,12 +59,20 @@ class Checkpoint:
             self._folder = Folder(spark, location)
 
     def has_offsets(self) -> bool:
-        """Return whether a query has planned a batch, from which the next one continues."""
+        """Return whether a query has planned a batch, from which the next one continues.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
         with self._access():
             return bool(self._folder.names("offsets"))
 
     def query_id(self) -> str | None:
-        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new."""
+        """Return the id of the query, which Spark keeps when the query is restarted; None if the checkpoint is new.
+
+        Raises:
+            InvalidOptionError: the folder cannot be read.
+        """
         text = self._read(_METADATA_FILE)
         try:
             return str(json.loads(text)["id"]) if text is not None else None
@@ -89,12 +97,21 @@ class Checkpoint:
             )
 
     def record(self, fingerprint: Json) -> None:
-        """Store the fingerprint of the query that is about to start."""
+        """Store the fingerprint of the query that is about to start.
+
+        Raises:
+            InvalidOptionError: the folder cannot be written.
+        """
         with self._access():
             self._folder.write(FINGERPRINT_FILE, json.dumps(fingerprint, indent=1))
 
     def fingerprint(self) -> Json | None:
-        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none."""
+        """Return the stored fingerprint; None if the version that wrote the checkpoint stored none.
+
+        Raises:
+            CheckpointError: the fingerprint cannot be read.
+            InvalidOptionError: the folder cannot be read.
+        """
         text = self._read(FINGERPRINT_FILE)
         return parse_fingerprint(text, f"{self.location}/{FINGERPRINT_FILE}", self._sink) if text is not None else None
 
@@ -120,7 +137,11 @@ class Checkpoint:
 
 
 def parse_fingerprint(text: str, file: str, sink: str) -> Json:
-    """Return a fingerprint that was stored as JSON."""
+    """Return a fingerprint that was stored as JSON.
+
+    Raises:
+        CheckpointError: the text is damaged, or of a later version.
+    """
     try:
         fingerprint = json.loads(text)
         version = int(fingerprint["version"])

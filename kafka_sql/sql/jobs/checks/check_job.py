@@ -114,7 +114,11 @@ def check_exactly_once(spark: SparkSession, definition: Definition) -> tuple[str
 
 
 def check_name(spark: SparkSession, name: str, sink: str) -> None:
-    """Check that no query is running under a name, which is also the name of its checkpoint."""
+    """Check that no query is running under a name, which is also the name of its checkpoint.
+
+    Raises:
+        StatementError: one is.
+    """
     running = [query for query in spark.streams.active if query.name == name]
     if running:
         raise StatementError(
@@ -125,7 +129,11 @@ def check_name(spark: SparkSession, name: str, sink: str) -> None:
 
 
 def check_changelog_modes(sources: Iterable[CatalogTable]) -> None:
-    """Check that the tables can be read as streams."""
+    """Check that the tables can be read as streams.
+
+    Raises:
+        UnsupportedSqlError: a table is a changelog whose stream would return changes as rows.
+    """
     for source in sources:
         check_stream_read(source.definition)
 
@@ -135,6 +143,10 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
 
     Args:
         resumes: whether the query continues from a checkpoint, so that the startup mode does not apply.
+
+    Raises:
+        BrokerError: a cluster does not respond, a topic does not exist, a start offset cannot be resolved, or the user
+            may not read.
     """
     for definition in {source.provider: source.definition for source in sources}.values():
         if definition.is_builtin:
@@ -149,7 +161,13 @@ def check_sources(sources: Iterable[CatalogTable], resumes: bool) -> None:
 
 
 def check_target(entry: CatalogTable, rows: DataFrame) -> None:
-    """Check that rows can be written to a table. Its topics are created if 'sink.topic.create' is true."""
+    """Check that rows can be written to a table. Its topics are created if 'sink.topic.create' is true.
+
+    Raises:
+        BrokerError: the cluster does not respond, a topic does not exist or differs from its declaration, or the user
+            may not write.
+        SchemaError, InvalidOptionError: see ``check_sink``.
+    """
     definition = entry.definition
     if definition.is_builtin:
         return
@@ -162,6 +180,9 @@ def check_event_times(rows: DataFrame, sink: str) -> None:
     """Check that each input of a join of streams has one event time: Spark would fail in the first micro-batch.
 
     The rows of a window have two if a query uses its time column: this column and ``window_time``.
+
+    Raises:
+        UnsupportedSqlError: an input has several.
     """
     if not any(operator.joins_streams() for operator in read_plan(rows).walk()):
         return

@@ -37,7 +37,11 @@ _ALTERNATIVES: Final = {
 
 
 def check_operations(rows: DataFrame, uses_update_mode: bool, sink: str) -> None:
-    """Check before a continuous query starts that Spark supports its operations. Needs a classic session."""
+    """Check before a continuous query starts that Spark supports its operations. Needs a classic session.
+
+    Raises:
+        UnsupportedSqlError: Spark does not support an operation.
+    """
     if rows.sparkSession.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "false":
         return
     try:
@@ -87,6 +91,9 @@ def check_update_mode(plan: Operator, table: str) -> None:
     filter no longer accepts it, is not returned: its last version would stay in the table forever. A classic session
     rewrites the plan of such a query (``changelog``), but a client of Spark Connect only sees the names of its
     operators.
+
+    Raises:
+        UnsupportedSqlError: rows that leave the result could stay in the table.
     """
     for operator in _operators_over_aggregates(plan):
         if operator.name not in _KEEPS_ROWS:

@@ -26,7 +26,11 @@ def read_options(spark: SparkSession, stream_reader: StreamReader | None = None)
 
 
 def read_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:
-    """Rewrite a query if it needs that, or if its tables are reported as lineage; see ``rewrite_query``."""
+    """Rewrite a query if it needs that, or if its tables are reported as lineage; see ``rewrite_query``.
+
+    Raises:
+        KafkaSqlError: see ``rewrite_query``.
+    """
     if lineage.is_enabled() or needs_rewrite(tables, query.text, options.streaming):
         return rewrite_query(tables, query, options)
     return QueryRewrite(query.text)
@@ -41,6 +45,9 @@ def check_no_hidden_stream(
 
     Args:
         static_tables: the tables that the query reads as of a processing time, and so not as streams.
+
+    Raises:
+        UnsupportedSqlError: the query reads such a view.
     """
     read = {operator.table.lower() for operator in read_plan(query).walk_all()}
     static = {table.provider for table in static_tables}
@@ -61,7 +68,11 @@ _READS_CURRENT_ROWS: Final = frozenset({"PythonTable", "JDBCTable"})
 
 
 def prepare_static_sides(spark: SparkSession, rewrite: QueryRewrite, query: DataFrame, sink: str) -> None:
-    """Let each micro-batch of the query read its static tables again."""
+    """Let each micro-batch of the query read its static tables again.
+
+    Raises:
+        UnsupportedSqlError: a table would stay as it was when the query started.
+    """
     if (obstacle := install_refresh_strategy(spark)) is not None:
         if rewrite.static_tables:
             raise _not_refreshed_error(sink, rewrite.static_tables[0].definition.name, *obstacle)

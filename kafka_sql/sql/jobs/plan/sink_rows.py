@@ -35,7 +35,11 @@ _DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)
 
 
 def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:
-    """Return the table's columns for the query's columns, by position."""
+    """Return the table's columns for the query's columns, by position.
+
+    Raises:
+        StatementError: the column list has a column that does not exist or is read-only.
+    """
     if statement.columns is None:
         return list(entry.table.persisted_columns)
     writable = {c.name.lower(): c for c in entry.table.persisted_columns}
@@ -58,6 +62,9 @@ def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -
     """Return the query's rows with the table's column names and types; missing columns are NULL.
 
     A value that its column's type cannot have is an error, as in a batch INSERT, whatever 'spark.sql.ansi.enabled' is.
+
+    Raises:
+        StatementError: the number of columns differs from the table or the column list, or a type cannot be assigned.
     """
     rows = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
     _check_types(entry, rows)
@@ -122,7 +129,11 @@ def can_assign(source: DataType, target: DataType) -> bool:
 
 
 def repartition(entry: CatalogTable, rows: DataFrame) -> DataFrame:
-    """Repartition rows, which have the table's column names; without 'sink.parallelism', return them unchanged."""
+    """Repartition rows, which have the table's column names; without 'sink.parallelism', return them unchanged.
+
+    Raises:
+        UnsupportedSqlError: nothing identifies the rows, so that changes of a row would lose their order.
+    """
     tasks = entry.definition.options.get(opt.SINK_PARALLELISM)
     if tasks is None:
         return rows

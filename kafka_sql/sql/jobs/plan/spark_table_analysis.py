@@ -43,13 +43,23 @@ def check_continuous_insert(spark: SparkSession, insert: Insert) -> None:
 
 
 def analyze_insert(spark: SparkSession, insert: Insert, query: DataFrame) -> tuple[SparkTable, DataFrame]:
-    """Return the table of an INSERT, and the rows to write with the table's columns and types."""
+    """Return the table of an INSERT, and the rows to write with the table's columns and types.
+
+    Raises:
+        UnsupportedSqlError: a stream cannot write the table, or the session is one of Spark Connect.
+        AnalysisException: as for a batch INSERT; the table does not exist, or a column does not match.
+    """
     written, rows = analyze_write(spark, insert.prefix, query)
     return describe_table(".".join(insert.name), written), rows
 
 
 def describe_table(name: str, written: WrittenTable) -> SparkTable:
-    """Return how the table of an INSERT is written."""
+    """Return how the table of an INSERT is written.
+
+    Raises:
+        UnsupportedSqlError: a stream cannot write it.
+        StatementError: its properties are not valid.
+    """
     if written.command == "InsertIntoHiveTable":
         raise _unsupported(
             name, "a stream cannot write a table in Hive's format. Use a table created with USING parquet, for example"
@@ -102,7 +112,11 @@ def _primary_key(name: str, written: WrittenTable) -> list[str]:
 
 
 def read_history(name: str, written: WrittenTable, primary_key: Sequence[str]) -> History | None:
-    """Return the columns of a table's history; None if the table has only current rows."""
+    """Return the columns of a table's history; None if the table has only current rows.
+
+    Raises:
+        StatementError: the table has no such columns or no primary key, or a column has another type.
+    """
     scd_type = written.properties.get(SCD_TYPE) or "1"
     if written.provider not in ("delta", "iceberg") or scd_type == "1":
         return None

@@ -62,7 +62,11 @@ def check_query(entry: CatalogTable, rows: DataFrame) -> None:
 
 
 def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFrame:
-    """Return a query as Spark runs it in real-time mode."""
+    """Return a query as Spark runs it in real-time mode.
+
+    Raises:
+        UnsupportedSqlError: it has such operators; or see ``prepare_operators``.
+    """
     if states:
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': an aggregate function with DISTINCT, or another aggregate whose old rows are kept, "
@@ -73,7 +77,11 @@ def prepare_query(rows: DataFrame, states: Sequence[Json], sink: str) -> DataFra
 
 
 def check_handler_classes(entry: CatalogTable, loader: Any) -> None:
-    """Check that Java can load the classes that a table's properties name."""
+    """Check that Java can load the classes that a table's properties name.
+
+    Raises:
+        UnsupportedOptionError: see ``check_handler_class``.
+    """
     for key, value in java_properties(entry.definition).items():
         if key.endswith(".class"):
             check_handler_class(entry.definition, key, value, load_class(loader, value) is not None)
@@ -138,7 +146,11 @@ _PYTHON_SOURCE: Final = "PythonTable"  # the class of the tables of Python data 
 
 
 def prepare_operators(rows: DataFrame, sink: str) -> DataFrame:
-    """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once."""
+    """Return a streaming query that broadcasts the tables that its streams join, and returns distinct rows once.
+
+    Raises:
+        UnsupportedSqlError: Spark does not support a join, or an operator of a table, in real-time mode.
+    """
     operators = list(read_plan(rows).walk())
     if not any(operator.name in ("Distinct", "Join") for operator in operators):
         return rows

@@ -33,7 +33,11 @@ _MIN_VERSION: Final = (4, 3)
 
 
 def check_session(spark: SparkSession, sink: str) -> None:
-    """Check that the session supports real-time mode."""
+    """Check that the session supports real-time mode.
+
+    Raises:
+        UnsupportedSqlError: PySpark is too old, or the session is not a classic one.
+    """
     version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
     if version < _MIN_VERSION:
         raise UnsupportedSqlError(
@@ -49,7 +53,11 @@ def check_session(spark: SparkSession, sink: str) -> None:
 
 
 def check_is_kafka_table(spark: SparkSession, sink: str) -> None:
-    """Reject a table of Spark as the sink in real-time mode."""
+    """Reject a table of Spark as the sink in real-time mode.
+
+    Raises:
+        UnsupportedSqlError: the latency mode is real-time.
+    """
     if settings.is_real_time(spark):
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink}': real-time mode writes Kafka tables only, and '{sink}' is a table of Spark. "

@@ -122,6 +122,9 @@ def check_batch_insert(spark: SparkSession, name: tuple[str, ...]) -> None:
 
     Args:
         name: the name without Spark's own catalog.
+
+    Raises:
+        UnsupportedSqlError: a streaming file sink writes the table.
     """
     location = _location(spark, name)
     if location is not None and FileSinkLog(spark, location).exists:

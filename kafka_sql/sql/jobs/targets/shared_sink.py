@@ -55,7 +55,11 @@ class SharedSink:
 
 
 def start_shared(writer: DataStreamWriter, sink: SharedSink) -> StreamingQuery:
-    """Start a query of the INSERTs' source whose name and checkpoint are set."""
+    """Start a query of the INSERTs' source whose name and checkpoint are set.
+
+    Raises:
+        UnsupportedSqlError: Spark cannot write a file-based table.
+    """
     session = SparkSession.active()
     split = split_batch([write.rows for write in sink.writes])
     writers = [_batch_writer(session, write.target, str(number)) for number, write in enumerate(sink.writes)]

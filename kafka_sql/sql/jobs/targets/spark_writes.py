@@ -32,6 +32,9 @@ def start_append(writer: DataStreamWriter, table: SparkTable) -> StreamingQuery:
 
     Spark's file sink, Delta Lake and Iceberg write each micro-batch once. An append per micro-batch is repeated if the
     driver fails between the append and the commit of the batch.
+
+    Raises:
+        AnalysisException: Spark does not support the query in this output mode.
     """
     match table.sink:
         case Sink.FILES:
@@ -65,7 +68,11 @@ def append_batch(rows: DataFrame, batch: int, table: SparkTable, part: str) -> N
 
 
 def open_file_sink(spark: SparkSession, table: SparkTable) -> FileSink:
-    """Open Spark's file sink for a file-based table. It ignores a micro-batch that is repeated."""
+    """Open Spark's file sink for a file-based table. It ignores a micro-batch that is repeated.
+
+    Raises:
+        UnsupportedSqlError: Spark has no such sink.
+    """
     return FileSink(spark, table.name, table.provider, table.location, table.partition_columns, table.options)
 
 

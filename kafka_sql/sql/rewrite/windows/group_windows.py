@@ -22,7 +22,12 @@ _TIMES: Final = {"START": START, "END": END, "ROWTIME": TIME}
 
 
 def find_group_windows(query: QueryText) -> tuple[list[WindowCall], dict[int, TimeReference]]:
-    """Return the group windows, and the calls of their functions by the first token."""
+    """Return the group windows, and the calls of their functions by the first token.
+
+    Raises:
+        StatementError: a function such as TUMBLE_START does not match the window of GROUP BY.
+        UnsupportedSqlError: the query groups a join, or the time is not a column.
+    """
     inner = nest(query.blocks)
     windows: list[WindowCall] = []
     functions: dict[int, TimeReference] = {}

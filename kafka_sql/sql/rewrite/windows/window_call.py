@@ -46,7 +46,12 @@ class WindowCall:
 
 
 def find_window_calls(query: QueryText) -> list[WindowCall]:
-    """Return the calls of window table-valued functions, in text order."""
+    """Return the calls of window table-valued functions, in text order.
+
+    Raises:
+        SqlSyntaxError: a call has wrong arguments.
+        StatementError, UnsupportedSqlError: a duration is invalid.
+    """
     calls: list[WindowCall] = []
     for index, token in enumerate(query.tokens):
         if token.upper in _PARAMETERS and query.word(index + 1) == "(":
@@ -107,7 +112,11 @@ def _parse_call(query: QueryText, call: range, arguments: Sequence[range]) -> Wi
 
 
 def name_durations(query: QueryText, call: range, durations: Sequence[range]) -> dict[str, range]:
-    """Return the durations of a group window by the names of the parameters."""
+    """Return the durations of a group window by the names of the parameters.
+
+    Raises:
+        SqlSyntaxError: there are too few or too many.
+    """
     function = query.word(call.start)
     names = _PARAMETERS[function][2:]
     if len(durations) > len(names):
@@ -125,7 +134,11 @@ def _check_complete(query: QueryText, call: range, names: Container[str]) -> Non
 
 
 def make_call(query: QueryText, call: WindowCall, parts: Mapping[str, range]) -> WindowCall:
-    """Return a call with its durations."""
+    """Return a call with its durations.
+
+    Raises:
+        StatementError, UnsupportedSqlError: a duration is invalid, or Flink would reject the durations.
+    """
     function = call.function
     durations = {name: _parse_duration(query, part, function, name) for name, part in parts.items()}
     offset = durations.pop("OFFSET", 0)
