@@ -55,20 +55,21 @@ _FLINK = re.compile(
     |(?P<open>/\*.*)
     |(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\w))
     |(?P<string>'(?:[^']|'')*'|[uU]&'(?:[^']|'')*'(?:\s*[uU][eE][sS][cC][aA][pP][eE]\s*'(?:[^']|'')*')?)
-    |(?P<word>\w+)
+    |(?P<word>[\w$]+)
     |(?P<quoted>`(?:[^`]|``)*`)
     |(?P<symbol>\|\||<>|!=|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,
 )
 
-# Spark has backslash escapes, raw and double-quoted strings, and nested comments, which a pattern cannot match.
+# Spark has backslash escapes, raw and double-quoted strings, and nested comments, which a pattern cannot match. Only
+# Flink's names have a $; Spark substitutes ${...}.
 _SPARK = re.compile(
     r"""(?P<skip>\s+|--(?:\\\n|[^\r\n])*)
     |(?P<comment>/\*)
     |(?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
     |(?P<open>['"].*)
     |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[LSYDF]|BD)?(?!\w))
-    |(?P<word>\w+)
+    |(?P<word>(?:\w|\$(?!\{))+)
     |(?P<quoted>`(?:[^`]|``)*`)
     |(?P<symbol>\|>|=>|->|.)""",
     re.VERBOSE | re.DOTALL,

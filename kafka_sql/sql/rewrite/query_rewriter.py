@@ -23,6 +23,7 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import ARGUMENT, ENCLOSED, FROM, QUERY, TableReference, find_relations
 from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix
 from kafka_sql.sql.rewrite.edits import Edit, Template, apply_edits, fill_template
+from kafka_sql.sql.rewrite.flink_syntax import MAY_HAVE_FLINK_SYNTAX, rewrite_flink_syntax
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
 from kafka_sql.sql.rewrite.read_kafka import (
@@ -97,13 +98,16 @@ def has_functions(text: str) -> bool:
 def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
     """Return whether a query needs a rewrite in the runtime mode. Other queries are passed to Spark as written.
 
-    A batch query needs one for Flink's windows, ``read_kafka``, STREAM, a hint, WITH (...), Flink's catalog name or a
-    time attribute; and for a table name with a database if Spark finds the tables as temporary views.
+    A batch query needs one for Flink's windows, ``read_kafka``, STREAM, a hint, WITH (...), Flink's catalog name, a
+    time attribute or syntax that only Flink's parser accepts; and for a table name with a database if Spark finds the
+    tables as temporary views.
     """
     if has_functions(query):
         return True
-    may_need_it = streaming or _MAY_NEED_REWRITE.search(query) is not None or (tables.are_private and "." in query)
-    return may_need_it and bool(tables)
+    if not tables:
+        return False
+    has_syntax = any(pattern.search(query) for pattern in (_MAY_NEED_REWRITE, MAY_HAVE_FLINK_SYNTAX))
+    return streaming or has_syntax or (tables.are_private and "." in query)
 
 
 def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:
@@ -182,6 +186,7 @@ class _QueryRewriter:
         self.edits += remove_lookup_hints(query) if result.has_lookup_join else []
         self.edits += shorten_qualifiers(query, self.aliases) if self.edits and self.aliases else []
         self.edits += windows.edits
+        self.edits += rewrite_flink_syntax(query)
 
         def analyze(part: Template) -> DataFrame:
             return self.tables.spark_sql(fill_template(query.text, self.edits, part))

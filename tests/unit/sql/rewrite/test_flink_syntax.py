@@ -1,0 +1,24 @@
+"""Test what is rewritten because only Flink's parser accepts it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.sql.recognize.query_text import QueryText
+from kafka_sql.sql.rewrite.edits import apply_edits
+from kafka_sql.sql.rewrite.flink_syntax import rewrite_flink_syntax
+
+
+def rewrite(sql: str) -> str:
+    return apply_edits(sql, rewrite_flink_syntax(QueryText(sql)))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT `$$T`.a, E$0 FROM (SELECT $f1 FROM t) $$T", "SELECT `$$T`.a, `E$0` FROM (SELECT `$f1` FROM t) `$$T`"),
+        ("SELECT '$a', ${spark.name}, a -- $b\nFROM t", "SELECT '$a', ${spark.name}, a -- $b\nFROM t"),
+    ],
+)
+def test_names(sql: str, expected: str) -> None:
+    assert rewrite(sql) == expected
