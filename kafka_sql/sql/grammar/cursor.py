@@ -107,11 +107,11 @@ class Cursor(Parser):
         return self.expect(TokenType.STRING, f"expected {what} in single quotes").text
 
     def take_integer(self) -> int:
-        """Take an unsigned integer of at most nine digits: no length, precision or scale has more."""
+        """Take an unsigned integer of at most 2147483647, the length of a STRING."""
         text = self.expect(TokenType.NUMBER, "expected an integer").text
         if not (text.isdecimal() and text.isascii()):
             self.fail("expected an integer", self._prev)
-        if len(text) > 9:
+        if len(text) > 10 or int(text) > 2**31 - 1:
             self.fail("the number is too large", self._prev)
         return int(text)
 

@@ -1,5 +1,7 @@
 -- Syntax that only Flink's parser accepts
-CREATE TABLE t (a$b INT, c STRING) WITH (${kafka}, 'topic' = 'flink-syntax', 'format' = 'json');
+CREATE TABLE t (a$b INT, c VARCHAR(2147483647), d AS CAST(a$b AS VARCHAR)) WITH (${kafka}, 'topic' = 'flink-syntax', 'format' = 'json');
 INSERT INTO t (a$b, c) SELECT $$T.EXPR$0, x FROM (SELECT col1 AS EXPR$0, col2 AS x FROM VALUES (1, 'x'), (2, 'y'), (3, 'z')) $$T;
 SELECT `$$T`.a$b FROM (SELECT a$b FROM t WHERE a$b < 2) $$T;
 --> 1
+SELECT CAST(a$b + 1 AS VARCHAR), d FROM t WHERE c = 'x';
+--> 2 | 1

@@ -22,3 +22,10 @@ def rewrite(sql: str) -> str:
 )
 def test_names(sql: str, expected: str) -> None:
     assert rewrite(sql) == expected
+
+
+def test_varchar_without_a_length() -> None:
+    sql = "SELECT CAST(try_cast(a AS varchar) AS VARCHAR), CAST(varchar AS VARCHAR(3)), (a) AS varchar, CAST('x' AS"
+    assert rewrite(sql) == (
+        "SELECT CAST(try_cast(a AS STRING) AS STRING), CAST(varchar AS VARCHAR(3)), (a) AS varchar, CAST('x' AS"
+    )
