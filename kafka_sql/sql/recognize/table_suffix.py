@@ -68,7 +68,8 @@ def parse_table_suffix(query: QueryText, index: int) -> TableSuffix:
 def _is_alias(query: QueryText, index: int) -> bool:
     if index >= len(query.tokens) or not query.tokens[index].is_identifier:
         return False
-    return query.tokens[index].upper not in _NOT_ALIASES and not _starts_with_as_of(query, index)
+    is_fetch = query.word(index) == "FETCH" and query.word(index + 1) in ("FIRST", "NEXT")
+    return not is_fetch and query.tokens[index].upper not in _NOT_ALIASES and not _starts_with_as_of(query, index)
 
 
 def _starts_with_as_of(query: QueryText, index: int) -> bool:

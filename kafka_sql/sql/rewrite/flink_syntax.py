@@ -10,14 +10,16 @@ from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import Edit
 
-MAY_HAVE_FLINK_SYNTAX: Final = re.compile(r"\$|\bVARCHAR\b", re.IGNORECASE)
+MAY_HAVE_FLINK_SYNTAX: Final = re.compile(r"\$|\b(?:VARCHAR|OFFSET|FETCH)\b", re.IGNORECASE)
+_FETCH: Final = r"FETCH (?:FIRST|NEXT) (?:(?P<limit>\d+) )?ROWS? ONLY"
+_LIMITS: Final = re.compile(rf"(?:OFFSET (?P<offset>\d+) ROWS?(?: |$))?(?:{_FETCH})?")
 
 
 def rewrite_flink_syntax(query: QueryText) -> list[Edit]:
     """Return the edits that write Flink's syntax as Spark's."""
     if not MAY_HAVE_FLINK_SYNTAX.search(query.text):
         return []
-    return [*_quote_names(query), *_name_strings(query)]
+    return [*_quote_names(query), *_name_strings(query), *_rewrite_limits(query)]
 
 
 def _quote_names(query: QueryText) -> list[Edit]:
@@ -32,3 +34,18 @@ def _name_strings(query: QueryText) -> list[Edit]:
     ends = (query.closing(i + 1) for i in casts)
     types = (range(end - 1, end) for end in ends if (query.word(end - 2), query.word(end - 1)) == ("AS", "VARCHAR"))
     return [Edit(*query.span(type), "STRING") for type in types]
+
+
+def _rewrite_limits(query: QueryText) -> list[Edit]:
+    """Write ``OFFSET m ROWS``, ``FETCH FIRST n ROWS ONLY`` or both as ``LIMIT n OFFSET m``."""
+    edits = []
+    for i, token in enumerate(query.tokens):
+        if token.upper not in ("OFFSET", "FETCH"):
+            continue
+        match = _LIMITS.match(" ".join(query.words(range(i, min(i + 8, len(query.tokens))))))
+        if match is not None and match[0]:
+            limit = f"LIMIT {match['limit'] or 1}" if "FETCH" in match[0] else ""
+            offset = f"OFFSET {match['offset']}" if match["offset"] else ""
+            clause = range(i, i + len(match[0].split()))
+            edits.append(Edit(*query.span(clause), f"{limit} {offset}".strip()))
+    return edits

@@ -5,3 +5,8 @@ SELECT `$$T`.a$b FROM (SELECT a$b FROM t WHERE a$b < 2) $$T;
 --> 1
 SELECT CAST(a$b + 1 AS VARCHAR), d FROM t WHERE c = 'x';
 --> 2 | 1
+SELECT a$b FROM t ORDER BY a$b LIMIT 1 OFFSET 1 ROWS;
+--> 2
+SELECT a$b FROM t ORDER BY a$b OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY;
+--> 2
+--> 3

@@ -33,6 +33,8 @@ from kafka_sql.sql.recognize.table_suffix import parse_table_suffix
         ("WATERMARK, u", "alias"),
         ("WATERMARK WHERE delay", "alias"),
         ("WATERMARK ts DELAY", "alias"),
+        ("FETCH FIRST 3 ROWS ONLY", ""),
+        ("fetch WHERE a", "alias"),
     ],
 )
 def test_clauses(suffix: str, expected: str) -> None:

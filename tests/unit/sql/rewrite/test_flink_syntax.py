@@ -29,3 +29,19 @@ def test_varchar_without_a_length() -> None:
     assert rewrite(sql) == (
         "SELECT CAST(try_cast(a AS STRING) AS STRING), CAST(varchar AS VARCHAR(3)), (a) AS varchar, CAST('x' AS"
     )
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("LIMIT 2 OFFSET 1 ROWS", "LIMIT 2 OFFSET 1"),
+        ("OFFSET 1 ROW FETCH NEXT 2 ROWS ONLY", "LIMIT 2 OFFSET 1"),
+        ("FETCH FIRST ROW ONLY", "LIMIT 1"),
+        ("OFFSET 3 rows) u", "OFFSET 3) u"),
+        ("OFFSET 3", "OFFSET 3"),
+        ("WHERE fetch = offset", "WHERE fetch = offset"),
+        ("FETCH", "FETCH"),
+    ],
+)
+def test_limits(sql: str, expected: str) -> None:
+    assert rewrite(f"SELECT a FROM t {sql}") == f"SELECT a FROM t {expected}"
