@@ -1,4 +1,4 @@
-"""Write in Spark's syntax what only Flink's parser accepts."""
+"""Write in Spark's syntax what only Flink's parser accepts, and reject by name what Spark cannot run."""
 
 from __future__ import annotations
 
@@ -6,20 +6,58 @@ import re
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import Edit
 
-MAY_HAVE_FLINK_SYNTAX: Final = re.compile(r"\$|\b(?:VARCHAR|OFFSET|FETCH)\b", re.IGNORECASE)
+MAY_HAVE_FLINK_SYNTAX: Final = re.compile(r"\$|\b(?:VARCHAR|OFFSET|FETCH|MATCH_RECOGNIZE|STATE_TTL)\b", re.IGNORECASE)
+_STATE_HINT: Final = re.compile(r"/\*\+\s*STATE_TTL\s*\((?:[^()']|'[^']*')*\)\s*\*/", re.IGNORECASE)
 _FETCH: Final = r"FETCH (?:FIRST|NEXT) (?:(?P<limit>\d+) )?ROWS? ONLY"
 _LIMITS: Final = re.compile(rf"(?:OFFSET (?P<offset>\d+) ROWS?(?: |$))?(?:{_FETCH})?")
 
 
-def rewrite_flink_syntax(query: QueryText) -> list[Edit]:
-    """Return the edits that write Flink's syntax as Spark's."""
+def rewrite_flink_syntax(query: QueryText, streaming: bool) -> list[Edit]:
+    """Return the edits that write Flink's syntax as Spark's.
+
+    Args:
+        streaming: whether the query reads streams.
+
+    Raises:
+        UnsupportedSqlError: MATCH_RECOGNIZE, or the hint STATE_TTL in a continuous query.
+    """
     if not MAY_HAVE_FLINK_SYNTAX.search(query.text):
         return []
-    return [*_quote_names(query), *_name_strings(query), *_rewrite_limits(query)]
+    _check_no_patterns(query)
+    return [
+        *_quote_names(query),
+        *_name_strings(query),
+        *_rewrite_limits(query),
+        *_remove_state_hints(query, streaming),
+    ]
+
+
+def _check_no_patterns(query: QueryText) -> None:
+    for i in range(len(query.tokens)):
+        if query.word(i) == "MATCH_RECOGNIZE" and query.word(i + 1) == "(":
+            raise UnsupportedSqlError(
+                "MATCH_RECOGNIZE is not supported: Spark has no operator for patterns of rows. In a continuous query, "
+                "write a JOIN of the table with itself for each step of the pattern, with a range of event times in "
+                "ON, such as b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR. In a batch query, compare rows with LAG "
+                "and LEAD over (PARTITION BY ... ORDER BY ts)."
+            )
+
+
+def _remove_state_hints(query: QueryText, streaming: bool) -> list[Edit]:
+    """Remove ``/*+ STATE_TTL('t' = '1 d', ...) */``, which has no effect in a batch, as in Flink."""
+    hints = [hint for hint in query.hints if _STATE_HINT.fullmatch(hint.text)]
+    if hints and streaming:
+        raise UnsupportedSqlError(
+            "Hint STATE_TTL is not supported: Spark keeps the state of an aggregate or a join until a watermark "
+            "removes it, and would return other rows than Flink. Remove the hint; to limit the state, declare a "
+            "WATERMARK, and group by a window or restrict the join by time."
+        )
+    return [Edit(hint.start, hint.end, "") for hint in hints]
 
 
 def _quote_names(query: QueryText) -> list[Edit]:

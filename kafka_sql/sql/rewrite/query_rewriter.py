@@ -186,7 +186,7 @@ class _QueryRewriter:
         self.edits += remove_lookup_hints(query) if result.has_lookup_join else []
         self.edits += shorten_qualifiers(query, self.aliases) if self.edits and self.aliases else []
         self.edits += windows.edits
-        self.edits += rewrite_flink_syntax(query)
+        self.edits += rewrite_flink_syntax(query, streaming or result.uses_stream_keyword)
 
         def analyze(part: Template) -> DataFrame:
             return self.tables.spark_sql(fill_template(query.text, self.edits, part))

@@ -10,3 +10,13 @@ SELECT a$b FROM t ORDER BY a$b LIMIT 1 OFFSET 1 ROWS;
 SELECT a$b FROM t ORDER BY a$b OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY;
 --> 2
 --> 3
+SELECT /*+ STATE_TTL('t' = '1 d') */ count(*) FROM t;
+--> 3
+SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY c ORDER BY a$b PATTERN (A B) DEFINE A AS a$b = 1);
+--! MATCH_RECOGNIZE is not supported: Spark has no operator for patterns of rows
+SET 'execution.runtime-mode' = 'streaming';
+SELECT /*+ STATE_TTL('t' = '1 d') */ count(*) FROM t;
+--! Hint STATE_TTL is not supported
+SET 'execution.checkpointing.dir' = '/checkpoints/flink-syntax';
+INSERT INTO t (a$b) SELECT a$b FROM t OFFSET 1 ROWS;
+--! OFFSET is not supported in a continuous query

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.flink_syntax import rewrite_flink_syntax
 
 
 def rewrite(sql: str) -> str:
-    return apply_edits(sql, rewrite_flink_syntax(QueryText(sql)))
+    return apply_edits(sql, rewrite_flink_syntax(QueryText(sql), streaming=False))
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,15 @@ def test_varchar_without_a_length() -> None:
 )
 def test_limits(sql: str, expected: str) -> None:
     assert rewrite(f"SELECT a FROM t {sql}") == f"SELECT a FROM t {expected}"
+
+
+def test_state_hints_have_no_effect_in_a_batch() -> None:
+    assert rewrite("SELECT /*+ state_ttl('a' = '1 d', 'b' = '(2) d') */ a FROM a JOIN b") == "SELECT  a FROM a JOIN b"
+    with pytest.raises(UnsupportedSqlError, match=r"Hint STATE_TTL is not supported.* declare a WATERMARK"):
+        rewrite_flink_syntax(QueryText("SELECT /*+ STATE_TTL('a' = '1 d') */ a FROM a JOIN b"), streaming=True)
+
+
+def test_match_recognize() -> None:
+    with pytest.raises(UnsupportedSqlError, match=r"MATCH_RECOGNIZE is not supported.* a JOIN of the table"):
+        rewrite("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES A.a AS a PATTERN (A B) DEFINE A AS a = 1)")
+    assert rewrite("SELECT match_recognize FROM t") == "SELECT match_recognize FROM t"
