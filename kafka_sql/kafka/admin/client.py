@@ -58,7 +58,7 @@ def log_quietly(errors: ClientErrors, _: int, __: str, line: str) -> None:
     """Log a line at debug level: a client logs each failed attempt as an error; one that matters is raised."""
     _LOG.debug("%s", line)
     if _CLOSED.search(line):
-        errors.recent.append(_OTHER_PROTOCOL)
+        errors.recent.append((_OTHER_PROTOCOL, ""))
 
 
 class Admin:
@@ -167,7 +167,8 @@ class Admin:
 
     def _describe(self, error: KafkaError) -> str:
         """Return the error, and what the client has reported about its brokers."""
-        return "; ".join(dict.fromkeys((*self.errors.recent, f"{self.errors.mask(str(error.str()))} ({error.name()})")))
+        causes = [message for message, _ in self.errors.recent]
+        return "; ".join(dict.fromkeys((*causes, f"{self.errors.mask(str(error.str()))} ({error.name()})")))
 
     @contextlib.contextmanager
     def translate_errors(self, retries: Retries | None = None) -> Iterator[None]:

@@ -64,9 +64,9 @@ class ClientErrors:
 
     settings: Mapping[str, str] = field(repr=False)  # the client's settings, with references resolved
     mask: Mask = field(repr=False)  # replaces secrets in a string
-    # the last broker errors, newest last. The client itself retries, so these are the causes to report when a wait
-    # times out.
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=4))
+    # the last broker errors, each with the description of its code, newest last. The client itself retries, so these
+    # are the causes to report when a wait times out.
+    recent: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=4))
     count: int = 0  # how many broker errors were reported
     # failed authentications, of the client or of the broker
     auth_failures: AuthFailures = field(default_factory=AuthFailures, repr=False)
@@ -76,14 +76,15 @@ class ClientErrors:
         """Record an error."""
         code, message = error.code(), self.mask(_text(error))
         self.count += 1
-        self.recent.append(f"{message} ({KafkaError(code).str()})")
+        self.recent.append((message, KafkaError(code).str()))
         self.auth_failures.record(code, message)
         if error.fatal():
             self.fatal = error
 
     def causes(self) -> str:
         """Return the errors as the end of a sentence."""
-        return "; ".join(dict.fromkeys(self.recent)) or "the client reported no error"
+        causes = (f"{message} ({code})" for message, code in self.recent)
+        return "; ".join(dict.fromkeys(causes)) or "the client reported no error"
 
     def clear(self) -> None:
         """Forget the errors of the previous use."""

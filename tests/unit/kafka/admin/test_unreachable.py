@@ -26,3 +26,4 @@ def test_first_request(option: str, milliseconds: str) -> None:
     assert "No broker of '127.0.0.1:1' (option 'properties.bootstrap.servers') completed the request " in str(e.value)
     assert f"request Metadata within {seconds:g} s: " in str(e.value)
     assert f"'properties.{option}' sets how long to retry" in str(e.value)
+    assert str(e.value).count("Local: Broker transport failure") == 1, "the reason is not repeated for each broker"

@@ -96,7 +96,7 @@ def read_with_admin_client(config: dict[str, str]) -> str:
     deadline = time.monotonic() + 60
     while not admin.errors.recent and time.monotonic() < deadline:
         admin.api.poll(0.1)
-    return " ".join(admin.errors.recent)
+    return admin.errors.causes()
 
 
 @pytest.mark.parametrize("status", [200, 400])
