@@ -8,18 +8,21 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.spark.context import spark_context
 from kafka_sql.spark.hadoop import is_on_local_disk
 from kafka_sql.spark.jar import PACKAGE, add_jar
 from kafka_sql.spark.jvm import is_classic, is_local
+from kafka_sql.spark.plan import STREAM
+from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.session_settings import changed_settings, user_setting
 
 _MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit, with which it does not sum
 _MAX_ROWS: Final = 8192  # more rows are not faster, and need more memory if records are large
+_REUSE_CONF: Final = "spark.sql.exchange.reuse"
 _FILE_MANAGER_CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _FILE_MANAGER: Final = f"{PACKAGE}.streaming.LocalCheckpointFileManager"
 
@@ -37,6 +40,18 @@ def limit_batches_by_rows(spark: SparkSession) -> AbstractContextManager[None]:
     if rows is None or not 0 < int(rows) <= _MAX_ROWS:  # Spark treats 0 and less as no limit
         limits[_MAX_ROWS_CONF] = str(_MAX_ROWS)
     return changed_settings(spark, limits)
+
+
+def keep_watermarks(spark: SparkSession, rows: DataFrame) -> AbstractContextManager[None]:
+    """Let Spark execute each aggregate of a stream by itself, if a query reads a stream more than once.
+
+    Spark would execute equal parts once, also those with a watermark. The aggregate that reuses the rows of another one
+    then has no watermark, and never returns its windows. The user's setting does not matter.
+    """
+    operators = read_plan(rows).walk()
+    streams = [(operator.name, operator.detail) for operator in operators if operator.name.startswith(STREAM)]
+    is_reused = len(set(streams)) < len(streams)
+    return changed_settings(spark, {_REUSE_CONF: "false"}) if is_reused else nullcontext()
 
 
 def write_directly(spark: SparkSession, location: str) -> AbstractContextManager[None]:

@@ -24,7 +24,7 @@ from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, 
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.registry import Job, register_job
-from kafka_sql.sql.jobs.start_settings import limit_batches_by_rows, write_directly
+from kafka_sql.sql.jobs.start_settings import keep_watermarks, limit_batches_by_rows, write_directly
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, claim_file_sinks, start_shared
@@ -47,8 +47,8 @@ def start(spark: SparkSession, plan: JobPlan) -> Job:
         watch_late_records(spark)
     files = claim_file_sinks(spark, plan.writes, plan.checkpoint)
     state_store = state.configure(spark) if plan.states else nullcontext()
-    checkpoint_files = write_directly(spark, plan.checkpoint)
-    with files, active_session(spark), limit_batches_by_rows(spark), state_store, checkpoint_files:
+    watermarks, checkpoint_files = keep_watermarks(spark, plan.stream), write_directly(spark, plan.checkpoint)
+    with files, active_session(spark), limit_batches_by_rows(spark), state_store, watermarks, checkpoint_files:
         job = register_job(spark, start_query(writer, plan))
     if plan.is_bounded and not ends_exist:
         stop_at_end(job.query)

@@ -194,3 +194,20 @@ def test_a_window_join_returns_a_copy_of_its_time(stream: Stream) -> None:
     stream.restart(insert.format("copy", window, window))
     stream.send((local("08:00:01"), "a", 1), (local("08:10:01"), "a", 2))
     assert stream.new_rows(2) == [(local("08:00:01"), 1, 1), (local("08:10:01"), 2, 2)]
+
+
+def test_two_aggregates_of_a_table_in_a_query(stream: Stream) -> None:
+    """Each has its own watermark, although Spark could execute their equal parts once."""
+    counts = (
+        "SELECT window_start, window_end, k, count(*) AS n FROM TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), "
+        "INTERVAL '10' SECOND)) GROUP BY window_start, window_end, k"
+    )
+    most = f"SELECT window_start, window_end, max(n) AS n FROM ({counts}) GROUP BY window_start, window_end"
+    condition = "c.window_start = m.window_start AND c.window_end = m.window_end AND c.n = m.n"
+    query = f"SELECT c.window_start, c.k, c.n FROM ({counts}) AS c JOIN ({most}) AS m ON {condition}"
+    columns = f"ts TIMESTAMP(3), k STRING, x INT, {WATERMARK}"
+    stream.start(columns, "s TIMESTAMP(3), k STRING, n BIGINT", f"INSERT INTO tgt {query}")
+    stream.send((local("08:00:01"), "a", 1), (local("08:00:02"), "a", 2), (local("08:00:03"), "b", 3))
+    stream.send((local("08:10:00"), "c", 1))
+    stream.send((local("08:20:00"), "c", 1))
+    assert stream.new_rows(2) == [(local("08:00:00"), "a", 2), (local("08:10:00"), "c", 1)]
