@@ -14,6 +14,7 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.null_keys import match_no_nulls
 from kafka_sql.spark.subqueries import analyze_query
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
@@ -155,6 +156,7 @@ def _plan_stream(
     changes = ChangelogQuery(rows)
     if not is_connect(spark):
         changes = plan_changelog(spark, tables, changelog_sink, rows, rewrite.streamed_tables)
+        changes = replace(changes, rows=match_no_nulls(changes.rows))
     rows = changes.rows
     if isinstance(table, CatalogTable):
         if changes.has_row_kind:

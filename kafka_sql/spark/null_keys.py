@@ -1,0 +1,60 @@
+"""Let a join of streams match no NULL with NULL, as SQL requires.
+
+Spark's stateful join compares the bytes of the keys, in which two NULLs are equal. It is right only if the optimizer
+filters the NULLs of an input before: not in a FULL OUTER JOIN, and not for an expression that may turn a value into
+NULL, such as ``ON nullif(a.k, '') = nullif(b.k, '')``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, conjuncts, elements
+from kafka_sql.spark.internal import Internal, java_classes
+from kafka_sql.spark.jvm import jvm
+from kafka_sql.spark.plan import ATTRIBUTE, Operator
+from kafka_sql.spark.plan_reader import read_plan
+
+INTERNALS: Final[tuple[Internal, ...]] = java_classes(
+    """
+    org.apache.spark.sql.catalyst.plans.logical.Join new/5 condition/0 hint/0 joinType/0
+    org.apache.spark.sql.catalyst.expressions.And new/2
+    org.apache.spark.sql.catalyst.expressions.IsNotNull new/1
+    """,
+    "joins of streams match no NULL with NULL",
+    "streaming INSERTs with a FULL OUTER JOIN fail before they start",
+)
+
+
+def match_no_nulls(rows: DataFrame) -> DataFrame:
+    """Return a streaming query whose joins of streams match no NULL with NULL. Needs a classic session."""
+    if not any(_may_match_nulls(operator) for operator in read_plan(rows).walk()):
+        return rows
+    return Catalyst(rows.sparkSession).dataframe(_rewrite(rows, analyzed_plan(rows)))
+
+
+def _may_match_nulls(operator: Operator) -> bool:
+    if not operator.joins_streams() or operator.condition is None:
+        return False
+    keys = [part.children for part in operator.condition.conjuncts() if part.name == "EqualTo"]
+    are_filtered = [any(side.name == ATTRIBUTE for side in key) for key in keys]
+    return bool(keys) and (operator.detail == "FULL OUTER" or not all(are_filtered))
+
+
+def _rewrite(rows: DataFrame, plan: Plan) -> Plan:
+    """Add a condition to each join of streams that a key with NULL does not fulfill."""
+    children = elements(plan.children())
+    inputs = [_rewrite(rows, child) if child.isStreaming() else child for child in children]
+    if any(new is not old for new, old in zip(inputs, children, strict=True)):
+        plan = Catalyst(rows.sparkSession).with_inputs(plan, inputs)
+    if class_name(plan) != "Join" or not all(i.isStreaming() for i in inputs) or not plan.condition().isDefined():
+        return plan
+    condition, java = plan.condition().get(), jvm(rows.sparkSession)
+    catalyst: Any = java.org.apache.spark.sql.catalyst
+    keys = [part.left() for part in conjuncts(condition) if class_name(part) == "EqualTo" and part.left().nullable()]
+    for key in keys:
+        condition = catalyst.expressions.And(condition, catalyst.expressions.IsNotNull(key))
+    option = java.scala.Option.apply(condition)
+    return catalyst.plans.logical.Join(*inputs, plan.joinType(), option, plan.hint()) if keys else plan
