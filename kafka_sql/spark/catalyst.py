@@ -19,6 +19,7 @@ Plan: TypeAlias = Any  # Spark's LogicalPlan
 Node: TypeAlias = Any  # Spark's Expression
 Attribute: TypeAlias = Any  # Spark's AttributeReference, a reference to a column of a plan
 
+_SESSION_METADATA: Final = "spark.sessionWindow"  # of the columns that are session windows
 
 INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
@@ -69,6 +70,11 @@ def column_id(attribute: Attribute) -> int:
 def is_event_time(attribute: Attribute) -> bool:
     """Return whether a column has a watermark."""
     return bool(attribute.metadata().contains(WATERMARK_METADATA))
+
+
+def is_session(node: Node) -> bool:
+    """Return whether an expression of GROUP BY is a column with Spark's session windows."""
+    return class_name(node) in ("Alias", "AttributeReference") and bool(node.metadata().contains(_SESSION_METADATA))
 
 
 def data_type_of(node: Node) -> DataType:

@@ -23,6 +23,8 @@ from kafka_sql.spark.catalyst import (
     class_name,
     column_id,
     elements,
+    is_event_time,
+    is_session,
     output,
     show,
 )
@@ -286,6 +288,13 @@ class PlanRewriter:
 
     def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
+        if any(map(is_session, groupings)) and not (relation.is_insert_only and any(map(is_event_time, groupings))):
+            raise self.unsupported(
+                "an aggregate of SESSION windows over changes, or over PROCTIME(),",
+                "a row that connects two sessions merges them, which only Spark's own aggregate of rows with a "
+                "watermark does. Write the rows into a table without changes and with a WATERMARK, and aggregate that; "
+                "use TUMBLE, HOP or CUMULATE; or aggregate the sessions in a batch query",
+            )
         if relation.is_insert_only and self.states and groups_by_event_time(self._read(plan)):  # over a temporal join
             return Relation(self._with_inputs(plan, [relation]))
         if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):

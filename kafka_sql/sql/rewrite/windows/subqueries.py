@@ -35,7 +35,7 @@ from kafka_sql.sql.rewrite.windows.window_blocks import (
 )
 from kafka_sql.sql.rewrite.windows.window_call import MILLISECOND, WindowCall, find_window_calls
 
-SESSION_COLUMN: Final = "__session"
+SESSION_COLUMN: Final = "__session_window"
 _ONE_MILLISECOND: Final = "INTERVAL '0.001' SECOND"
 
 

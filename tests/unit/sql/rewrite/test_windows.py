@@ -169,17 +169,18 @@ def test_sessions_of_a_stream_are_aggregated_by_spark() -> None:
     query = (
         f"SELECT window_start, w.window_end AS e, item FROM {SESSION} w GROUP BY item, w.user, window_start, window_end"
     )
-    rows = "(SELECT *, session_window(`ts`, '300000 milliseconds') AS __session FROM Bid)"
+    rows = "(SELECT *, session_window(`ts`, '300000 milliseconds') AS __session_window FROM Bid)"
     expected = (
-        "SELECT CAST(__session.start AS TIMESTAMP_NTZ) AS window_start, CAST(w.__session.end AS TIMESTAMP_NTZ) AS e, "
-        f"item FROM {rows} w GROUP BY __session, item, w.user"
+        "SELECT CAST(__session_window.start AS TIMESTAMP_NTZ) AS window_start, "
+        "CAST(w.__session_window.end AS TIMESTAMP_NTZ) AS e, "
+        f"item FROM {rows} w GROUP BY __session_window, item, w.user"
     )
     assert rewrite(query, True) == expected
     assert rewrite(query.replace("Bid", "STREAM Bid")) == expected.replace("Bid", "STREAM Bid")
     for other in (f"SELECT * FROM {SESSION}", f"SELECT 1 FROM {SESSION} GROUP BY item, window_start, window_end"):
         with pytest.raises(UnsupportedSqlError, match="Write GROUP BY item, user, window_start, window_end;"):
             rewrite(other, True)
-        assert "__session" not in rewrite(other)
+        assert "__session_window" not in rewrite(other)
 
 
 @pytest.mark.parametrize(
