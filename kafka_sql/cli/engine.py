@@ -17,6 +17,7 @@ from pyspark.sql.types import BinaryType, DataType
 from kafka_sql.cli.screen import Rows, bytes_text
 from kafka_sql.cli.text_columns import text_columns
 from kafka_sql.spark.collect import collect_texts, jobs_with_tag
+from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.jvm import is_classic
 from kafka_sql.spark.stream_support import is_output_mode_error
 from kafka_sql.sql.jobs.checks.unsupported_operations import explain_unsupported
@@ -74,7 +75,7 @@ class Classic:
             for chunk in self.collect_rows(rows):
                 emit(chunk)
 
-        writer = frame.writeStream.foreachBatch(with_short_errors(print_batch))
+        writer = expand_distinct(frame).writeStream.foreachBatch(with_short_errors(print_batch))
         return _start(frame, lambda mode: writer.outputMode(mode).start())
 
     def wait_for_end(self, query: StreamingQuery, emit: Callable[[Rows], None]) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.internal import Internal, JavaClass, Text
 from kafka_sql.spark.jvm import jvm, query_execution
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION, ATTRIBUTE, Operator
@@ -50,7 +51,7 @@ def check_streaming(rows: DataFrame, uses_update_mode: bool) -> None:
     update = java.org.apache.spark.sql.streaming.OutputMode.Update()
     mode = update if uses_update_mode else java.org.apache.spark.sql.streaming.OutputMode.Append()
     checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-    checker.checkForStreaming(query_execution(rows).analyzed(), mode)
+    checker.checkForStreaming(query_execution(expand_distinct(rows)).analyzed(), mode)
 
 
 def unsupported_operation(error: AnalysisException) -> str | None:
@@ -76,10 +77,10 @@ def supports_append_mode(rows: DataFrame) -> bool:
     try:
         check_streaming(rows, uses_update_mode=False)
     except AnalysisException as e:
-        plan = read_plan(rows)
         if (unsupported_operation(e) or "").startswith(DISTINCT):
-            return groups_by_event_time(plan)  # only Spark's own aggregate removes windows that have ended
-        return not needs_update_mode(e, plan)
+            remaining = [o for o in read_plan(expand_distinct(rows)).walk() if _has_distinct(o)]
+            return any(map(_groups_by_event_time, remaining))  # such as sessions, which only Spark's aggregate merges
+        return not needs_update_mode(e, read_plan(rows))
     return True
 
 
@@ -99,12 +100,16 @@ def has_aggregate(plan: Operator) -> bool:
 
 def groups_by_event_time(plan: Operator) -> bool:
     """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
-    return any(
-        key.is_event_time and key.name in ("Alias", ATTRIBUTE)
-        for operator in plan.walk()
-        if operator.name == "Aggregate"
-        for key in operator.keys
-    )
+    return any(map(_groups_by_event_time, plan.walk()))
+
+
+def _groups_by_event_time(operator: Operator) -> bool:
+    keys = operator.keys if operator.name == "Aggregate" else ()
+    return any(key.is_event_time and key.name in ("Alias", ATTRIBUTE) for key in keys)
+
+
+def _has_distinct(operator: Operator) -> bool:
+    return any(part.name == AGGREGATE_FUNCTION and part.text for part in operator.expressions)
 
 
 def distinct_column(plan: Operator) -> str | None:

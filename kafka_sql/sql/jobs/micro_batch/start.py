@@ -15,6 +15,7 @@ from kafka_sql.observability.late_rows import watch_late_records
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.data_sources import active_session
+from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.plan import WATERMARK
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import needs_update_mode
@@ -34,7 +35,8 @@ from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
 def start(spark: SparkSession, plan: JobPlan) -> Job:
     """Start a query that was checked. One whose streams are all bounded ends with them."""
-    writer = plan.stream.writeStream.queryName(plan.name or "").option("checkpointLocation", plan.checkpoint)
+    rows = plan.stream if is_connect(spark) else expand_distinct(plan.stream)
+    writer = rows.writeStream.queryName(plan.name or "").option("checkpointLocation", plan.checkpoint)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     ends_exist = plan.is_bounded and all(
         end_exists(table.definition) and not table.definition.is_builtin for table in plan.sources

@@ -287,7 +287,7 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
             "scalar subquery over a stream must return one row",
         ),
         (
-            "plain SELECT count(DISTINCT id), 1, 1 FROM timed GROUP BY window(ts, '1 minute')",
+            "plain SELECT count(DISTINCT id), 1, 1 FROM timed GROUP BY session_window(ts, '1 minute')",
             r"Replace COUNT\(DISTINCT id\) by size\(collect_set\(id\)\)",
         ),
         ("plain SELECT * FROM plain ORDER BY id", "ORDER BY is not supported in a continuous query"),
