@@ -115,11 +115,10 @@ def _slice(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ARRAY_SLICE", arguments, 2, 3)
     _element_type("ARRAY_SLICE", arguments[0])
     start = require_integer_literal("ARRAY_SLICE", arguments[1], 1, "a start")
-    length = "2147483647"
+    end = 2**31 - 1  # with a larger length, Spark's slice overflows and is empty
     if len(arguments) > 2:
         end = require_integer_literal("ARRAY_SLICE", arguments[2], start, "an end")
-        length = str(end - start + 1)
-    return TypedExpression(f"slice({arguments[0].sql}, {start}, {length})", arguments[0].type)
+    return TypedExpression(f"slice({arguments[0].sql}, {start}, {end - start + 1})", arguments[0].type)
 
 
 @checked("SPLIT", "string", "")
