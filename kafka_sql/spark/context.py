@@ -61,6 +61,12 @@ def is_pipeline() -> bool:
     return True
 
 
+def spark_version(spark: SparkSession) -> tuple[int, int]:
+    """Return the release of the session's Spark, such as (4, 3); with Spark Connect, that of the server."""
+    major, minor, *_ = spark.version.split(".")
+    return int(major), int(minor)
+
+
 def is_stopped(spark: SparkSession) -> bool:
     """Return whether a classic session's SparkContext was stopped, or is being stopped."""
     context = spark_context(spark)

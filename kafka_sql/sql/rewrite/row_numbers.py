@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.context import spark_version
 from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText, Span
 from kafka_sql.sql.rewrite.edits import Edit, Template
 from kafka_sql.sql.rewrite.windows.window_blocks import END, START, WindowBlocks
@@ -91,7 +92,7 @@ def rewrite_row_numbers(
         analyze: returns the result of a query, unread. The query is given by its parts, before edits.
 
     Raises:
-        UnsupportedSqlError: Spark has no aggregate for the order or the condition.
+        UnsupportedSqlError: this Spark has no aggregate for the order or the condition.
     """
     if not _ROW_NUMBER.search(query.text):
         return
@@ -119,6 +120,13 @@ def rewrite_row_numbers(
         rows = analyze([*ctes, Span(body.start, item.start), number, Span(item.end, body.end)])
         if rows.isStreaming:
             limit, condition = _parse_limit(query, outer, ranking)
+            is_last_row = limit == 1 and _parse_orders(query, ranking.orders)[1]
+            if not is_last_row and spark_version(rows.sparkSession) < (4, 2):  # min_by and max_by with a number
+                raise UnsupportedSqlError(
+                    "ROW_NUMBER in a stream: Top-N, and the first row of each key (ORDER BY ... ASC), need PySpark 4.2 "
+                    f"or newer, and this is {rows.sparkSession.version}. Upgrade PySpark, or keep the last row: "
+                    f"ORDER BY ... DESC and {ranking.name} = 1."
+                )
             yield from _aggregate(query, inner, ranking, limit, rows.columns, windows)
             yield Edit(*query.span(condition), "TRUE")
 

@@ -18,8 +18,9 @@ from kafka_sql.sql.rewrite.windows.window_blocks import WindowBlocks
 COLUMNS = ["a", "k", "ts", "rn"]
 
 
-def rewrite(sql: str, streaming: bool = True, is_streaming: bool = True) -> str:
-    analyzed: Any = SimpleNamespace(columns=COLUMNS, isStreaming=is_streaming)
+def rewrite(sql: str, streaming: bool = True, is_streaming: bool = True, version: str = "4.3.0") -> str:
+    session = SimpleNamespace(version=version)
+    analyzed: Any = SimpleNamespace(columns=COLUMNS, isStreaming=is_streaming, sparkSession=session)
     query = QueryText(sql)
     edits = rewrite_row_numbers(query, WindowBlocks(query), streaming, lambda _: analyzed)
     return apply_edits(sql, [*replace_proctime(query), *edits])
@@ -48,6 +49,19 @@ ONE = (
     "(SELECT __key1, {function} AS __row FROM (SELECT *, k AS __key1, ts AS __order1 FROM t) GROUP BY __key1)) AS x "
     "WHERE {where}"
 )
+
+
+@pytest.mark.parametrize(
+    ("over", "where"),
+    [("PARTITION BY k ORDER BY ts", "rn = 1"), ("PARTITION BY k ORDER BY ts DESC", "rn <= 2")],
+    ids=["first row", "top n"],
+)
+def test_what_needs_spark_4_2(over: str, where: str) -> None:
+    assert rewrite(query(over, where), version="4.2.0-SNAPSHOT") == rewrite(query(over, where))
+    assert rewrite(query(over, where), version="4.1.4", is_streaming=False) == query(over, where)
+    with pytest.raises(UnsupportedSqlError, match=r"need PySpark 4\.2 or newer, and this is 4\.1\.4\..* rn = 1\.$"):
+        rewrite(query(over, where), version="4.1.4")
+    assert rewrite(query(), version="4.1.4") == rewrite(query())
 
 
 @pytest.mark.parametrize("where", ["rn = 1", "x.rn <= 1", "rn < 2", "1 = rn", "2>rn", "1 >= rn"])
