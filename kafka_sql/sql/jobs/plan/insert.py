@@ -28,7 +28,13 @@ from kafka_sql.sql.jobs.plan.insert_query import (
     read_query,
 )
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
-from kafka_sql.sql.jobs.plan.sink_rows import project_to_table, repartition, repartition_query, target_columns
+from kafka_sql.sql.jobs.plan.sink_rows import (
+    name_fields,
+    project_to_table,
+    repartition,
+    repartition_query,
+    target_columns,
+)
 from kafka_sql.sql.jobs.plan.spark_table_analysis import analyze_insert, check_continuous_insert
 from kafka_sql.sql.jobs.real_time.checks import check_query, prepare_query
 from kafka_sql.sql.jobs.real_time.source import stream_reader
@@ -90,7 +96,8 @@ def plan_insert_into(
         return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
-    insert = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
+    rows_text = rewrite.text if names is None else name_fields(spark, entry, rewrite.text, names, spark_sql)
+    insert = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rows_text, names)}"
     return JobPlan(JobMode.BATCH, insert, entry, sources=rewrite.kafka_tables)
 
 

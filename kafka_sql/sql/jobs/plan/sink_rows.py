@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -25,7 +25,9 @@ from kafka_sql.catalog.catalog_table import CatalogTable, spark_schema
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.options import connector as opt
+from kafka_sql.spark.context import spark_version
 from kafka_sql.spark.session_settings import changed_settings
+from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.recognize.statement_types import Insert
 from kafka_sql.table.changelog import ROW_KIND_NAME
 from kafka_sql.table.table import Column
@@ -163,6 +165,47 @@ def repartition_query(entry: CatalogTable, query: str, names: Sequence[str] | No
     hint = ", ".join([str(tasks), *map(quote, key)])
     alias = f" AS query ({', '.join(map(quote, names))})" if names is not None else ""
     return f"SELECT /*+ REPARTITION({hint}) */ * FROM (\n{query}\n){alias}"
+
+
+def name_fields(spark: SparkSession, entry: CatalogTable, query: str, names: Sequence[str], spark_sql: SparkSql) -> str:
+    """Rename the fields of rows in arrays and maps of a query given as text to those of the table, by position.
+
+    Spark does so since 4.3. Before, an INSERT finds these fields by name, unlike all others.
+
+    Args:
+        names: the table's columns for the query's columns, by position.
+    """
+    types = {f.name: f.dataType for f in spark_schema(entry.definition)}
+    has_rows_in_collections = any("<struct<" in t or ",struct<" in t for t in (types[n].simpleString() for n in names))
+    if not has_rows_in_collections or spark_version(spark) >= (4, 3):
+        return query
+    rows = spark_sql(query)
+    if len(rows.columns) != len(names):
+        return query  # Spark reports it
+    columns = []
+    for field, name in zip(rows.schema, names, strict=True):
+        source, target = field.dataType, types[name]
+        named = _type_with_names(source, target) if can_assign(source, target) else ""
+        is_named = named in ("", _type_with_names(source, source))
+        columns.append(quote(name) if is_named else f"CAST({quote(name)} AS {named}) AS {quote(name)}")
+    return f"SELECT {', '.join(columns)} FROM (\n{query}\n) AS query ({', '.join(map(quote, names))})"
+
+
+def _type_with_names(source: DataType, target: DataType) -> str:
+    """Return a type in SQL with the names of the fields of another one, of the same shape."""
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return f"ARRAY<{_type_with_names(source.elementType, target.elementType)}>"
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        key, value = (source.keyType, target.keyType), (source.valueType, target.valueType)
+        return f"MAP<{_type_with_names(*key)}, {_type_with_names(*value)}>"
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        pairs = zip(source, target, strict=True)
+        fields = (
+            f"{quote(b.name)}: {_type_with_names(a.dataType, b.dataType)}{'' if a.nullable else ' NOT NULL'}"
+            for a, b in pairs
+        )
+        return f"STRUCT<{', '.join(fields)}>"
+    return source.simpleString()
 
 
 def _key_columns(entry: CatalogTable, columns: Sequence[str]) -> list[str]:

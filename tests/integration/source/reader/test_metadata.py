@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SchemaError
+from tests.spark_versions import needs_limits
 from tests.topics import ANY_TIMESTAMP, Topics
 
 pytestmark = pytest.mark.integration
@@ -83,6 +84,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
 
 
 @pytest.mark.long
+@needs_limits
 def test_timestamps_outside_of_sparks_range(spark: Any, sql: Sql, topics: Topics, tmp_path: Path) -> None:
     topic, copy = topics.create(**ANY_TIMESTAMP), topics.create()
     largest = 2**63 // 1000  # in milliseconds: Spark's timestamps have microseconds
@@ -168,6 +170,9 @@ def test_writing_a_header_list(sql: Sql, topics: Topics) -> None:
     sql("INSERT INTO t SELECT 1, array(struct('k', X'01'), struct('k', CAST(NULL AS BINARY)), struct('k', X''))")
     assert topics.consume(topic, 1)[0].headers() == [("k", b"\x01"), ("k", None), ("k", b"")]
     assert rows(sql("SELECT hs FROM t")) == [([("k", b"\x01"), ("k", None), ("k", b"")],)]
+    # fields have the position of the table's, whatever their names are
+    sql("INSERT INTO t SELECT 2, array(named_struct('value', 'v', 'key', X'02'))")
+    assert topics.consume(topic, 2)[1].headers() == [("v", b"\x02")]
 
 
 def test_read_only_metadata(sql: Sql, topics: Topics) -> None:
