@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import SchemaError
+from tests.spark_versions import needs_common_time_types
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -25,6 +26,7 @@ def time_sql(sql: Any, spark: SparkSession) -> Iterator[Any]:
     spark.conf.unset(_ENABLED)
 
 
+@needs_common_time_types
 def test_literals_and_functions_of_any_precision(time_sql: Any, topics: Topics) -> None:
     topic = topics.create()
     time_sql(f"CREATE TABLE t (a TIME, b TIME(3), c ROW<d TIME>) {topics.with_options(topic)}")

@@ -17,6 +17,7 @@ from kafka_sql.observability.listener import observe
 from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.observability.prometheus import serve_metrics
 from kafka_sql.source.reader.record_counters import BadRecordCounts
+from tests.spark_versions import needs_source_metrics
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -44,6 +45,7 @@ class EndListener(StreamingQueryListener):
         self.event.set()
 
 
+@needs_source_metrics
 def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create()
     topics.produce(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
@@ -145,6 +147,7 @@ def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: T
     assert run_query(1) == BadRecordCounts(skipped=0, dead_lettered=1)
 
 
+@needs_source_metrics
 def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic, hour = topics.create(2), 3_600_000
     now = time.time_ns() // 1_000_000

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.topic_partition import Offsets
 from tests.batch_read import RecordLocation, StreamingRead, commit, define_table, delete_records, planned_ranges, read
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -250,6 +251,7 @@ def test_many_random_topics(topics: Topics, writer: Writer, logs: list[Log], iso
 @seed(2026)
 @with_random_topics(2, 3)  # type: ignore[operator]
 @pytest.mark.long
+@needs_limits
 def test_random_topics_by_spark(
     spark: Any, sql: Any, writer: Writer, topics: Topics, logs: list[Log], isolation: str, restart: bool
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -74,6 +75,7 @@ def test_number_of_tasks(spark: Any, sql: Any, topics: Topics, parallelism: int 
     assert rows == [(p, i, 1000 * p + i) for p, n in enumerate((10, 2, 4)) for i in range(n)]
 
 
+@needs_limits
 def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = create_topic(topics, 60, 20)
     group = f"group-{topic}"
@@ -99,6 +101,7 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     assert committed_offsets(topics, group, topic, 2) == {0: 61, 1: 20}
 
 
+@needs_limits
 def test_streams_wait_for_min_offsets(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = create_topic(topics, 1)
     declare_table(sql, topics, topic, **{"scan.min-offsets-per-trigger": "3", "scan.max-trigger-delay": "1 h"})
@@ -116,6 +119,7 @@ def test_streams_wait_for_min_offsets(spark: Any, sql: Any, topics: Topics, tmp_
 
 
 @pytest.mark.long
+@needs_limits
 def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(1)
     topics.produce(topic, *(b'{"a": %d, "b": "%s"}' % (i, b"x" * 1000) for i in range(100)))
@@ -175,6 +179,7 @@ def test_offset_commits_can_be_disabled(spark: Any, sql: Any, topics: Topics, tm
 
 
 @pytest.mark.long
+@needs_limits
 def test_failed_commits_do_not_stop_the_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     """Kafka rejects the commits of a client outside the group while a consumer is a member of it."""
     topic = create_topic(topics, 3)

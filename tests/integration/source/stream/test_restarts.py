@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, needs_limits]
 PARTITIONS, RECORDS = 2, 1500  # per partition and run; more than a driver can read
 TIMEOUT = 600  # seconds until a driver's first batch
 

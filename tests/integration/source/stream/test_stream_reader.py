@@ -20,7 +20,9 @@ from kafka_sql.table.table import Column, Table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
-ReadAllAvailable = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2").ReadAllAvailable
+ReadAllAvailable = pytest.importorskip(
+    "pyspark.sql.streaming.datasource", reason="limits need PySpark 4.2"
+).ReadAllAvailable
 SCHEMA = pa.schema([("a", pa.int32())])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import __version__ as spark_version
 from pyspark.errors import AnalysisException, ParseException, PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -124,7 +125,7 @@ def test_a_table_that_another_session_declares_later(sql: Any, spark: SparkSessi
     [
         lambda spark: spark.sql("SELECT upper(a) FROM t").show(),
         lambda spark: spark.sql("SELECT a FROM t").first(),
-        lambda spark: spark.sql("SELECT a FROM t /*+ OPTIONS('scan.max-offsets-per-trigger' = '1') */").count(),
+        lambda spark: spark.sql("SELECT a FROM t /*+ OPTIONS('scan.parallelism' = '1') */").count(),
         lambda spark: spark.readStream.table("t").collect(),
     ],
     ids=["show", "first", "hint", "readStream"],
@@ -167,7 +168,10 @@ def test_plans_name_tables_as_declared(
     hint = f"SELECT b FROM {computed} /*+ OPTIONS('scan.parallelism' = '1') */"
     plans = [sql(f"EXPLAIN EXTENDED {statement}").first()[0] for statement in [*statements, hint]]
     plans.append(sql(f"EXPLAIN {statements[1]}").first()[0])
-    assert "AppendData spark_catalog.default.computed kafka.computed" in plans[-1]
+    if spark_version >= "4.2":
+        assert "AppendData spark_catalog.default.computed kafka.computed" in plans[-1]
+    else:  # 4.1 shows the data source only
+        assert "AppendData kafka.computed\n" in plans.pop()
     spark.table(computed).explain(True)
     plans.append(capsys.readouterr().out)
     assert plans[-1].startswith("== Parsed Logical Plan ==")

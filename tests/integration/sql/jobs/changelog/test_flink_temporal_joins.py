@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.peers import launch
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]  # Flink's libraries are 312 MB
@@ -98,6 +99,7 @@ def write_changes(topics: Topics, topic: str, history: str, randoms: random.Rand
 
 
 @pytest.mark.timeout(1800)
+@needs_limits
 def test_temporal_joins(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
     names = {name: topics.create() for name in ("orders", "rates", "cdc", "history")}  # one partition each
     randoms = random.Random(11)

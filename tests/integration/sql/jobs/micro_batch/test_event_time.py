@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 from tests.waiting import wait_until
 
@@ -94,6 +95,7 @@ def windows(topics: Topics, target: str, expected: int) -> Counter[int]:
     [RECORD_TIME, pytest.param(COMPUTED, marks=pytest.mark.long), pytest.param(CSV, marks=pytest.mark.long)],
     ids=["metadata", "computed", "csv"],
 )
+@needs_limits
 def test_a_limited_backfill_of_skewed_partitions_keeps_all_rows(
     spark: Any, streaming: Any, topics: Topics, skewed: dict[str, str], table: tuple[str, dict[str, str]]
 ) -> None:
@@ -106,6 +108,7 @@ def test_a_limited_backfill_of_skewed_partitions_keeps_all_rows(
     assert windows(topics, target, len(expected_windows())) == expected_windows()
 
 
+@needs_limits
 def test_rows_that_are_late_are_counted(
     spark: Any, streaming: Any, topics: Topics, skewed: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -125,6 +128,7 @@ def test_rows_that_are_late_are_counted(
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
+@needs_limits
 def test_a_backfill_of_a_hundred_partitions_keeps_all_rows(spark: Any, streaming: Any, topics: Topics) -> None:
     """1,000,000 records in 100 partitions, each of which starts later than the one before; batches of 1 %.
 

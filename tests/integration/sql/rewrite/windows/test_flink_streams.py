@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.peers import launch
+from tests.spark_versions import needs_limits
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]  # Flink's libraries are 312 MB
@@ -69,6 +70,7 @@ def records(seed: int) -> list[bytes]:
 
 
 @pytest.mark.timeout(1800)
+@needs_limits
 def test_streams_of_windows_and_ranks(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
     topic = topics.create()  # one partition, so that both engines read the same order
     topics.produce(topic, *records(7))
