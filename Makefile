@@ -80,10 +80,11 @@ docs: $(DOCUMENTED) ## Build the documentation site in build/site, and check it;
 	$(PY) -m tools.site_check build/site
 	$(PY) -m tools.site_browser build/site
 
-docs-options: $(INSTALLED) ## Generate docs/options.md, docs/properties.md and docs/spark-internals.md
+docs-options: $(INSTALLED) ## Generate the pages of options, properties, Spark internals and Flink programs
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
 	$(PY) -m tools.spark_internals_page
+	$(PY) -m tools.flink_programs_page
 
 pictures: $(INSTALLED) ## Generate the pictures of the documentation
 	$(PY) -m tools.pictures

@@ -90,6 +90,15 @@ def jars_not_in_spark() -> list[Path]:
     return _locked_jars(*_NOT_IN_SPARK)
 
 
+def download_jars(lockfile: Path) -> list[Path]:
+    """Return the paths of the jars of a lockfile in the cache, after downloading those that are missing.
+
+    Raises:
+        BuildError: a jar cannot be downloaded, or does not have the checksum in the lockfile.
+    """
+    return _download(read_lockfile(lockfile))
+
+
 def _locked_jars(*artifacts: str) -> list[Path]:
     return _download(jar for jar in read_lockfile(_LOCKFILE) if jar.artifact in artifacts)
 
@@ -165,7 +174,7 @@ def _download_jar(jar: Jar, folder: Path) -> Path:
             ) from e
     if not _has_checksum(partial, jar):
         partial.unlink()
-        raise BuildError(f"{url} does not have the SHA-256 in {_LOCKFILE.relative_to(ROOT)}.")
+        raise BuildError(f"{url} does not have the SHA-256 in the lockfile.")
     os.replace(partial, path)
     return path
 

@@ -139,20 +139,21 @@ class Jar(NamedTuple):
     artifact: str
     revision: str
     sha256: str
+    classifier: str = ""  # such as tests
 
     @property
     def file(self) -> str:
         """Name of the file."""
-        return f"{self.artifact}-{self.revision}.jar"
+        return "-".join(filter(None, (self.artifact, self.revision, self.classifier))) + ".jar"
 
 
 def read_lockfile(path: Path = LOCKFILE) -> list[Jar]:
-    """Return the jars of a lockfile. Lines are ``group:artifact:revision sha256``; ``#`` starts a comment line."""
+    """Return the jars of a lockfile. Lines are ``group:artifact:revision[:classifier] sha256``, or start with ``#``."""
     jars = []
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
-            group, artifact, revision, sha256 = re.split("[: ]", line)
-            jars.append(Jar(group, artifact, revision, sha256))
+            group, artifact, revision, *classifier, sha256 = re.split("[: ]", line)
+            jars.append(Jar(group, artifact, revision, sha256, *classifier))
     return jars
 
 

@@ -25,7 +25,7 @@ from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 from kafka_sql.table.table import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
-from tools import options_page, properties_page, spark_internals_page
+from tools import flink_programs_page, options_page, properties_page, spark_internals_page
 from tools.docs_site import PROJECT, example_pages, replace_links
 
 ALL = [block for path in pages() for block in blocks(path)]
@@ -45,7 +45,10 @@ VAGUE = re.compile(
 )
 
 
-@pytest.mark.parametrize("generator", [options_page, properties_page, spark_internals_page], ids=lambda m: m.PAGE.name)
+GENERATORS = [options_page, properties_page, spark_internals_page, flink_programs_page]
+
+
+@pytest.mark.parametrize("generator", GENERATORS, ids=lambda m: m.PAGE.name)
 def test_generated_pages_are_up_to_date(generator: ModuleType) -> None:
     assert generator.PAGE.read_text() == generator.page(), "run: make docs-options"
 
