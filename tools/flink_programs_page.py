@@ -37,7 +37,7 @@ def page() -> str:
         "sources end; here, a last row far in the future closes the windows. This page is generated from",
         "`tests/flink_programs/outcomes.txt` (`make docs-options`).",
         "",
-        f"**{equal} of {len(applicable)} programs are equal**, by class:",
+        f"**{equal} of {len(applicable)} programs are equal**, by class. Programs that are not listed have not been run:",
         "",
         "| class | " + " | ".join(OUTCOMES) + " |",
         "|---|" + "---|" * len(OUTCOMES),

@@ -12,7 +12,7 @@ from tests.flink_programs.run import DIFFERENT, EQUAL, FAILED, NOT_APPLICABLE, R
 OUTCOMES: Final = (EQUAL, DIFFERENT, REFUSED, FAILED, NOT_APPLICABLE)
 _FILE: Final = Path(__file__).with_name("outcomes.txt")
 _CONDITION: Final = re.compile(r"\[(\w+)[\w.]*\] ")
-_LONGEST: Final = 160  # characters of a reason
+_LONGEST: Final = 160  # characters of a reason in the list
 
 
 def read_outcomes() -> dict[str, Outcome]:

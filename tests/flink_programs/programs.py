@@ -133,7 +133,7 @@ def has_sql(step: Mapping[str, Any]) -> bool:
 
 
 def read_programs() -> list[Program]:
-    """Read all programs, sorted by class and name. The jars (47 MB) are downloaded once."""
+    """Read all programs, sorted by class and name. The jars (49 MB) are downloaded once."""
     jars = download_jars(_HERE / "jars.lock")
     class_path = os.pathsep.join(map(str, [*jars, Path(pyspark.__file__).with_name("jars") / "*"]))
     (tests,) = (jar for jar in jars if jar.name == _TESTS)

@@ -34,6 +34,7 @@ NOT_APPLICABLE: Final = "not applicable"
 _SECONDS: Final = 240  # for all rows of a program; most take a few
 _BUSY: Final = "Python worker failed to connect back"  # within Spark's 10 s
 _NO_UPDATES: Final = "doesn't support consuming update"
+_LONGEST: Final = 2000  # characters of an error
 _NUMBERS: Final = count(1)
 _TYPES: Final = re.compile("BITMAP|VARIANT", re.IGNORECASE)
 
@@ -55,7 +56,7 @@ def run_programs(spark: Any, topics: Topics, programs: Sequence[Program], at_onc
 
 
 def run_program(spark: Any, topics: Topics, program: Program) -> Outcome:
-    """Run a program in a session and a database of its own."""
+    """Run a program in its own session and database."""
     if reason := inapplicable_reason(program):
         return Outcome(str(program), NOT_APPLICABLE, reason)
     outcome = _run(spark, topics, program)
@@ -224,4 +225,4 @@ def _read(topics: Topics, topic: str) -> list[Message]:
 
 
 def _first_lines(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    return " ".join(str(error).split())[:_LONGEST]

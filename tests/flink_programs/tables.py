@@ -12,6 +12,7 @@ from tests.topics import Topics
 INSERT_ONLY: Final = "json"
 UPSERT: Final = "upsert-kafka"
 RETRACT: Final = "debezium-json"
+_MODES: Final = {"+I": "I", "-U": "UB", "+U": "UA", "-D": "D"}
 
 
 def connector(table: ProgramTable, *, needs_key: bool = False) -> str:
@@ -21,11 +22,10 @@ def connector(table: ProgramTable, *, needs_key: bool = False) -> str:
         needs_key: whether a statement uses the primary key of an insert-only source: a temporal join.
     """
     if table.is_source:
-        mode = table.options.get("changelog-mode", "I")
-        if "UB" in mode:
-            return RETRACT
+        kinds = {kind for kind, _ in (*table.before, *table.after)}
+        mode = table.options.get("changelog-mode", ",".join(_MODES[kind] for kind in kinds))
         if "U" in mode or "D" in mode:
-            return UPSERT if table.key else RETRACT
+            return UPSERT if "UA" in mode and "UB" not in mode and table.key else RETRACT
         return UPSERT if table.key and needs_key else INSERT_ONLY
     kinds = {change[:2] for change in table.changes or table.rows or []}
     if "-U" in kinds or not table.key:

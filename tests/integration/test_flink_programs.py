@@ -11,7 +11,7 @@ from tests.flink_programs.programs import Program, read_programs
 from tests.flink_programs.run import EQUAL, inapplicable_reason, run_programs
 from tests.topics import Topics
 
-# hundreds of continuous queries; Flink's jars are 56 MB
+# hundreds of continuous queries; Flink's jars are 49 MB
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(14400)]
 
 

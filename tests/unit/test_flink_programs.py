@@ -58,6 +58,7 @@ def test_keys_of_schemas() -> None:
         (table("SOURCE", KEY, options={"changelog-mode": "I,UA,D"}), UPSERT),
         (table("SOURCE", options={"changelog-mode": "I,UA,D"}), RETRACT),
         (table("SOURCE", KEY, options={"changelog-mode": "I,UB,UA,D"}), RETRACT),
+        (table("SOURCE", KEY, before=[("+I", {}), ("-D", {})]), RETRACT),
         (table("SINK", changes=["+I[1, a]"]), INSERT_ONLY),
         (table("SINK", changes=["+I[1, a]", "-D[1, a]"]), RETRACT),
         (table("SINK", KEY, changes=["+I[1, a]", "+U[1, b]"]), UPSERT),
