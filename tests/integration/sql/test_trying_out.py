@@ -75,13 +75,33 @@ def test_streams(
         streaming(f"DROP TABLE {table}")
 
 
-def test_updates_cannot_be_printed(streaming: Any, topics: Topics) -> None:
+def test_changes(spark: Any, streaming: Any, topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
     topic = topics.create()
-    streaming("CREATE TABLE printed (id BIGINT) WITH ('connector' = 'print')")
-    streaming("CREATE TABLE endless (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1')")
-    streaming(f"CREATE TABLE latest (id BIGINT, PRIMARY KEY (id) NOT ENFORCED) {topics.with_upsert_options(topic)}")
-    for query in ("SELECT count(*) FROM endless", "SELECT id FROM latest"):
-        with pytest.raises(UnsupportedSqlError, match="printed"):
-            streaming(f"INSERT INTO printed {query}")
-    for table in ("printed", "endless", "latest"):
+    streaming(f"CREATE TABLE latest (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED) {topics.with_upsert_options(topic)}")
+    streaming("CREATE TABLE printed (id INT, n INT) WITH ('connector' = 'print', 'print-identifier' = 'row')")
+    streaming("CREATE TABLE counts (n BIGINT, s BIGINT) WITH ('connector' = 'print', 'print-identifier' = 'count')")
+    streaming("CREATE TABLE nothing (n BIGINT) WITH ('connector' = 'blackhole')")
+    queries = []
+    for insert in (
+        "INSERT INTO printed SELECT id, n FROM latest",
+        "INSERT INTO counts SELECT count(*), sum(n) FROM latest",
+        "INSERT INTO nothing SELECT n FROM latest",
+    ):
+        streaming(f"SET 'pipeline.name' = '{insert.split()[2]}'")
+        queries.append(spark.streams.get(streaming(insert).first()[0]))
+    for payload in (b'{"id": 1, "n": 10}', b'{"id": 1, "n": 20}', None):
+        topics.produce_all(topic, [(b'{"id": 1}', payload)])
+        for query in queries:
+            query.processAllAvailable()
+    for query in queries:
+        query.stop()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "row" in line] == [
+        "row> +I[1, 10]", "row> -U[1, 10]", "row> +U[1, 20]", "row> -D[1, 20]",
+    ]  # fmt: skip
+    assert [line for line in lines if "count" in line] == [
+        "count> +I[1, 10]", "count> -U[1, 10]", "count> +U[1, 20]", "count> -D[1, 20]",
+    ]  # fmt: skip
+    streaming("RESET 'pipeline.name'")
+    for table in ("printed", "counts", "nothing", "latest"):
         streaming(f"DROP TABLE {table}")

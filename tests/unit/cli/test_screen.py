@@ -60,8 +60,8 @@ def test_a_printed_row_erases_the_progress_line(
     screen, entry = Screen(), SimpleNamespace(table=SimpleNamespace(options={"connector": "print"}))
     Runner(cast(Any, None), screen)
     screen.status("s")
-    builtin_sinks.print_rows(cast(Any, entry), [(1, "a"), (2, None)])
-    assert capsys.readouterr() == ("+I[1, a]\n+I[2, null]\n", "\r\x1b[Ks\r\x1b[K")
+    builtin_sinks.print_rows(cast(Any, entry), [("+I", (1, "a")), ("-D", (2, None))])
+    assert capsys.readouterr() == ("+I[1, a]\n-D[2, null]\n", "\r\x1b[Ks\r\x1b[K")
 
 
 def test_an_obsolete_progress_line_is_not_drawn(capsys: pytest.CaptureFixture[str], terminal: None) -> None:

@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.options.builtin_connectors import PRINT
+from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import supports_append_mode, supports_join
@@ -39,15 +41,20 @@ class ChangelogSink:
     name: str  # the table's name, for messages
     accepts_changes: bool  # whether it accepts updates and deletes
     primary_key: Sequence[str] = ()  # the key of its rows, if they are updated by key
-    retract_format: str | None = None  # the format that writes the old rows of updates; None if rows are updated by key
+    retract_format: str | None = None  # what writes the old rows of updates; None if rows are updated by key
+    discards_rows: bool = False  # whether the rows are not written, so that any changes are right
     # the column with the time of each change, if the table keeps the history of its rows
     start_column: str | None = None
     shows_changes: bool = False  # whether readers see each change, and not only the content
 
 
-def kafka_sink(entry: CatalogTable) -> ChangelogSink:
-    """Return what a Kafka table accepts."""
+def table_sink(entry: CatalogTable) -> ChangelogSink:
+    """Return what a Kafka table, or a table of print or blackhole, accepts."""
     definition = entry.definition
+    if definition.is_builtin:
+        is_printed = entry.table.options[CONNECTOR.key] == PRINT
+        key = definition.table.primary_key
+        return ChangelogSink(definition.name, True, key, PRINT if is_printed else None, discards_rows=not is_printed)
     identifier = None if definition.is_upsert else definition.value.format.identifier
     return ChangelogSink(
         definition.name, definition.has_changes, definition.table.primary_key, identifier, shows_changes=True
@@ -151,7 +158,7 @@ def _fit_to_sink(
     rewriter: PlanRewriter, sink: ChangelogSink, rows: DataFrame, relation: Relation, changelogs: Sequence[CatalogTable]
 ) -> Relation:
     """Return the rows as a table accepts them."""
-    if relation.is_insert_only:
+    if relation.is_insert_only or sink.discards_rows:
         return relation
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)

@@ -63,13 +63,14 @@ def start_query(writer: DataStreamWriter, plan: JobPlan) -> StreamingQuery:
     A query appends its new rows (append mode). If they change, as in an aggregate, an upsert table gets the rows that
     each micro-batch has changed (update mode).
     """
+    mode = "update" if plan.uses_update_mode else "append"
     match plan.sink:
         case SharedSink() as sink:
             return start_shared(writer, sink)
         case SparkTable(primary_key=[_, *_]) as table:
-            return start_merge(writer.outputMode("update" if plan.uses_update_mode else "append"), table)
+            return start_merge(writer.outputMode(mode), table)
         case CatalogTable() as entry if entry.definition.is_builtin:
-            return builtin_sinks.start_stream(writer, entry)
+            return builtin_sinks.start_stream(writer.outputMode(mode), entry)
         case CatalogTable() as entry if plan.uses_update_mode:
             return _start_updating_query(writer, entry.provider)
         case CatalogTable() | SparkTable() as sink:

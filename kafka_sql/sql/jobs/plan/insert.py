@@ -18,7 +18,7 @@ from kafka_sql.spark.null_keys import match_no_nulls
 from kafka_sql.spark.subqueries import analyze_query
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, ChangelogSink, kafka_sink, plan_changelog
+from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, ChangelogSink, plan_changelog, table_sink
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
 from kafka_sql.sql.jobs.plan.insert_query import (
@@ -144,7 +144,7 @@ def _plan_stream(
     is_real_time = settings.is_real_time(spark)
     name = ".".join(statement.name) if entry is None else entry.definition.name
     table, rows = fit(query)
-    accepts_changes = bool(table.primary_key) if isinstance(table, SparkTable) else table.definition.has_changes
+    accepts_changes = bool(table.primary_key) if isinstance(table, SparkTable) else table_sink(table).accepts_changes
     if not is_real_time and needs_late_rows(query, accepts_changes):
         # again, without watermarks: Spark would drop rows that Flink keeps
         rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
@@ -156,7 +156,7 @@ def _plan_stream(
         start_column = table.history.start if table.history is not None else None
         changelog_sink = ChangelogSink(table.name, accepts_changes, table.primary_key, start_column=start_column)
     else:
-        changelog_sink = kafka_sink(table)
+        changelog_sink = table_sink(table)
         if is_real_time:
             check_query(table, rows)
     # the same query over changes instead of rows, if its sources have any
@@ -166,7 +166,7 @@ def _plan_stream(
         changes = replace(changes, rows=match_no_nulls(changes.rows))
     rows = changes.rows
     if isinstance(table, CatalogTable):
-        if changes.has_row_kind:
+        if changes.has_row_kind and not table.definition.is_builtin:
             _check_no_row_kind(table, statement, query.columns)
             table = tables.with_changes(table)
         rows = prepare_query(rows, changes.states, name) if is_real_time else repartition(table, rows)
