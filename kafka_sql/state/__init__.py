@@ -4,6 +4,24 @@ These are Flink's ChangelogNormalize, GroupAggregate with retraction, SinkUpsert
 StatefulProcessors in Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
 """
 
-from kafka_sql.state.operators import AggregateCall, aggregate, configure, join, join_versions, materialize, normalize
+from kafka_sql.state.operators import (
+    DEDUPLICATE,
+    AggregateCall,
+    aggregate,
+    configure,
+    join,
+    join_versions,
+    materialize,
+    normalize,
+)
 
-__all__ = ["AggregateCall", "aggregate", "configure", "join", "join_versions", "materialize", "normalize"]
+__all__ = [
+    "DEDUPLICATE",
+    "AggregateCall",
+    "aggregate",
+    "configure",
+    "join",
+    "join_versions",
+    "materialize",
+    "normalize",
+]

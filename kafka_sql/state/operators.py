@@ -21,6 +21,8 @@ from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_array, java_
 from kafka_sql.spark.session_settings import changed_settings, user_setting
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
+DEDUPLICATE: Final = "DEDUPLICATE"
+
 
 @dataclass(frozen=True)
 class AggregateCall:
@@ -51,17 +53,26 @@ def normalize(rows: DataFrame, key: Sequence[str], order: str | None, returns_ol
     return call_operator("normalize", rows, keys, ROW_KIND_NAME, order, returns_old_rows)
 
 
-def materialize(rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+def materialize(
+    rows: DataFrame,
+    key: Sequence[str],
+    order: str | None,
+    conflict: str = DEDUPLICATE,
+    names: Sequence[str] | None = None,
+) -> DataFrame:
     """Find the row of each key of a sink, as Flink's SinkUpsertMaterializer does.
 
     Args:
         rows: changes with old rows, in which several rows can have the same key.
+        conflict: what to do with them. DEDUPLICATE: the newest row that was not deleted is the result. NOTHING: the
+            first one is; others are forgotten. ERROR: the query fails if a key has several at the end of a micro-batch.
+        names: the names of the key's columns for error messages; by default ``key``.
 
     Returns:
-        at most one row per key and micro-batch: +I or +U with the newest row that was not deleted, or -D. The columns
-        are those of ``normalize``.
+        at most one row per key and micro-batch: +I or +U with the row, or -D. The columns are those of ``normalize``.
     """
-    return call_operator("materialize", rows, java_array(rows.sparkSession, "String", key), ROW_KIND_NAME, order)
+    keys, names = (java_array(rows.sparkSession, "String", part) for part in (key, names or key))
+    return call_operator("materialize", rows, keys, ROW_KIND_NAME, order, names, conflict)
 
 
 def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall]) -> DataFrame:

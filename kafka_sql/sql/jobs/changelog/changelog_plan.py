@@ -19,8 +19,9 @@ from kafka_sql.spark.stream_support import supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.plan_rewriter import OldRowsNeededError, PlanRewriter
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
-from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, find_newest_rows
+from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
+from kafka_sql.state import DEDUPLICATE
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class ChangelogSink:
     # the column with the time of each change, if the table keeps the history of its rows
     start_column: str | None = None
     shows_changes: bool = False  # whether readers see each change, and not only the content
+    conflict: str = DEDUPLICATE  # what to do with several rows of a key; see ``state.materialize``
 
 
 def table_sink(entry: CatalogTable) -> ChangelogSink:
@@ -182,7 +184,8 @@ def _fit_to_sink(
         _check_history(rewriter, sink, relation, identifies_rows, columns[sink.start_column])
     if relation.row_kind is None and is_fixed and identifies_rows:
         return relation
-    if not identifies_rows and not relation.is_unordered and (relation.key is None or relation.is_aggregated):
+    needs_order = sink.conflict != "ERROR" and not relation.is_unordered
+    if not identifies_rows and needs_order and (relation.key is None or relation.is_aggregated):
         raise _does_not_identify(sink, relation)
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
         raise rewriter.old_rows_needed(relation)
@@ -200,9 +203,9 @@ def _fit_to_sink(
         )
     if identifies_rows and not relation.is_unordered:
         return relation
-    rewriter.states.append(describe_materialization(read_plan(rows), sink.primary_key))
-    newest = find_newest_rows(rewriter.catalyst, relation, ids)
-    return newest if sink.retract_format is None else add_old_rows(rewriter.catalyst, newest)
+    rewriter.states.append(describe_materialization(read_plan(rows), sink.primary_key, sink.conflict))
+    materialized = materialize(rewriter.catalyst, relation, ids, sink.primary_key, sink.conflict)
+    return materialized if sink.retract_format is None else add_old_rows(rewriter.catalyst, materialized)
 
 
 def _check_history(

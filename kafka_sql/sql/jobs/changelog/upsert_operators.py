@@ -1,4 +1,4 @@
-"""Add stateful operators to a plan: the old rows of upserts, what changes in a sink, and the newest row of its keys."""
+"""Add stateful operators to a plan: the old rows of upserts, what changes in a sink, and one row of each key."""
 
 from __future__ import annotations
 
@@ -26,10 +26,17 @@ def drop_unchanged(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -
     return _apply(catalyst, relation, partial(state.normalize, returns_old_rows=False), key)
 
 
-def find_newest_rows(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
-    """Return the newest row of each key of a sink, as Flink's SinkUpsertMaterializer does."""
-    newest = _apply(catalyst, relation, state.materialize, key)
-    return replace(newest, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
+def materialize(
+    catalyst: Catalyst, relation: Relation, key: Sequence[int], names: Sequence[str], conflict: str
+) -> Relation:
+    """Return one row of each key of a sink, as Flink's SinkUpsertMaterializer does.
+
+    Args:
+        names: the names of the key's columns in the sink.
+        conflict: which row; see ``state.materialize``.
+    """
+    rows = _apply(catalyst, relation, partial(state.materialize, conflict=conflict, names=names), key)
+    return replace(rows, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
 
 
 def _apply(

@@ -99,11 +99,12 @@ def describe_aggregate(aggregate: Operator) -> Json:
     return {"grouping": columns, **description, "operator": "GroupAggregate", "filters": _describe_filters(aggregate)}
 
 
-def describe_materialization(query: Operator, key: Sequence[str]) -> Json:
+def describe_materialization(query: Operator, key: Sequence[str], conflict: str = "DEDUPLICATE") -> Json:
     """Describe the operator that keeps the rows of each key of a sink."""
+    strategy = {} if conflict == "DEDUPLICATE" else {"conflict": conflict}
     columns = list(map(render, _resolve_output(query, None)))
     filters = _describe_filters(query)
-    return {"operator": "SinkUpsertMaterializer", "keys": list(key), "columns": columns, "filters": filters}
+    return {"operator": "SinkUpsertMaterializer", "keys": list(key), "columns": columns, "filters": filters} | strategy
 
 
 def describe_temporal_join(

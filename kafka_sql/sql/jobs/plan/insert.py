@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql import state
 from kafka_sql.catalog.catalog_table import CatalogTable
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
@@ -19,6 +20,7 @@ from kafka_sql.spark.subqueries import analyze_query
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, ChangelogSink, plan_changelog, table_sink
+from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
 from kafka_sql.sql.jobs.plan.insert_query import (
@@ -91,6 +93,7 @@ def plan_insert_into(
         if not statement.overwrite:
             check_batch_insert(spark, strip_catalog(statement.name))
         return JobPlan(JobMode.BATCH, text if rewrite.text == statement.body else statement.prefix + rewrite.text)
+    _check_is_updating(statement, name, is_updating=False)
     if entry.definition.is_builtin:
         rows = project_to_table(entry, query if query is not None else spark_sql(rewrite.text), statement)
         return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
@@ -162,8 +165,10 @@ def _plan_stream(
     # the same query over changes instead of rows, if its sources have any
     changes = ChangelogQuery(rows)
     if not is_connect(spark):
+        changelog_sink = replace(changelog_sink, conflict=statement.conflict or state.DEDUPLICATE)
         changes = plan_changelog(spark, tables, changelog_sink, rows, rewrite.streamed_tables)
         changes = replace(changes, rows=match_no_nulls(changes.rows))
+    _check_is_updating(statement, name, changes.mode is not Mode.INSERT_ONLY)
     rows = changes.rows
     if isinstance(table, CatalogTable):
         if changes.has_row_kind and not table.definition.is_builtin:
@@ -197,10 +202,7 @@ def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence
 
 
 def _check_conflict(statement: Insert, table: str, is_upsert: bool) -> None:
-    """Check ``ON CONFLICT DO ...`` of Flink 2.3: what to do with rows that differ, but have the same primary key.
-
-    DEDUPLICATE is what a query does anyway: the newest row remains.
-    """
+    """Check that ``ON CONFLICT DO ...`` of Flink 2.3 is for a table with a key."""
     clause = f"ON CONFLICT DO {statement.conflict}"
     if statement.conflict is not None and not is_upsert:
         raise UnsupportedSqlError(
@@ -208,9 +210,15 @@ def _check_conflict(statement: Insert, table: str, is_upsert: bool) -> None:
             "'upsert-kafka' tables. Remove the clause.",
             table=table,
         )
-    if statement.conflict in ("ERROR", "NOTHING"):
+
+
+def _check_is_updating(statement: Insert, table: str, is_updating: bool) -> None:
+    """Check that rows are compared by the key of the table, if ON CONFLICT requires it."""
+    if statement.conflict in ("ERROR", "NOTHING") and not is_updating:
         raise UnsupportedSqlError(
-            f"INSERT INTO '{table}': {clause} is not supported. ON CONFLICT DO DEDUPLICATE keeps the newest row of a "
-            "key. Use it, or a PRIMARY KEY that identifies the rows of the query.",
+            f"INSERT INTO '{table}': ON CONFLICT DO {statement.conflict} is only for continuous queries whose rows are "
+            "updated or deleted, in a classic session. This query only inserts rows, which are not compared. Remove "
+            "the clause. To keep the first row of a key, filter the rows of the query with ROW_NUMBER() OVER "
+            "(PARTITION BY key ORDER BY time) = 1.",
             table=table,
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from kafka_sql.errors import CheckpointError, UnsupportedSqlError
 from tests.topics import Topics
@@ -248,8 +249,8 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT id, explode(array(g, 1)), w FROM latest", does_not_identify),
         ("by_id SELECT count(*), g, 1 FROM changes GROUP BY g", does_not_identify),
         ("by_id SELECT id, g, count(*) FROM plain GROUP BY id, g", does_not_identify),
-        ("by_id SELECT * FROM latest ON CONFLICT DO NOTHING", "NOTHING is not supported. ON CONFLICT DO DEDUPLICATE"),
-        ("by_id SELECT * FROM latest ON CONFLICT DO ERROR", "ERROR is not supported.*identifies the rows"),
+        ("by_id SELECT * FROM plain ON CONFLICT DO NOTHING", "NOTHING is only for .* This query only inserts rows"),
+        ("by_id SELECT * FROM unkeyed ON CONFLICT DO NOTHING", does_not_identify),
         ("plain SELECT * FROM plain ON CONFLICT DO DEDUPLICATE", "only for tables whose rows are updated by"),
         ("by_id SELECT g, id, rand() FROM changes", "a value of 'w' that may differ"),
         ("by_id SELECT id, sum(x), 1 FROM (SELECT id, rand() x FROM changes) GROUP BY id", r"the expression sum\(x\)"),
@@ -281,6 +282,7 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT * FROM changes WHERE w > rand()", "the filter .*rand.* over a stream of changes"),
         ("by_id SELECT * FROM changes WHERE id IN (SELECT x FROM static)", "the filter .* over a stream of changes"),
         ("by_id SELECT c.* FROM changes c JOIN located d ON c.id = d.o", "the expression o in a join of changes"),
+        (),
         ("plain SELECT c.* FROM plain c LEFT JOIN plain d ON c.id = d.id", "doesn't support consuming .* which a join"),
         (
             "by_id SELECT * FROM changes WHERE w > (SELECT w FROM latest)",
@@ -349,6 +351,31 @@ def test_explain_shows_changelog_modes_and_state(streaming: Any, topics: Topics)
         lines += [f"INSERT INTO default.tgt: changelogMode={mode}", f"State: {state}", "", "== Physical Plan =="]
         assert plan.splitlines()[: len(lines)] == lines
         assert "__row" not in plan
+
+
+def test_on_conflict(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, first, failing = topics.create(), topics.create(), topics.create()
+    changes = topics.with_options(source, format="debezium-json")
+    streaming(f"CREATE TABLE people (id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED) {changes}")
+    columns = "(name STRING, id INT, PRIMARY KEY (name) NOT ENFORCED)"
+    streaming(f"CREATE TABLE first_ids {columns} {topics.with_upsert_options(first)}")
+    streaming(f"CREATE TABLE only_ids {columns} {topics.with_upsert_options(failing)}")
+
+    nothing = "INSERT INTO first_ids SELECT name, id FROM people ON CONFLICT DO NOTHING"
+    error = "INSERT INTO only_ids SELECT name, id FROM people ON CONFLICT DO ERROR"
+    a1, a2 = {"id": 1, "name": "a"}, {"id": 2, "name": "a"}
+    topics.produce(source, insert(**a1), insert(**a2), delete(**a2))  # the conflict ends within the micro-batch
+    run(spark, streaming(nothing))
+    run(spark, streaming(error))
+    topics.produce(source, insert(**a2))
+    run(spark, streaming(nothing))
+    with pytest.raises(StreamingQueryException, match=r"have the key \[a\] of \[name\]\. Use ON CONFLICT DO NOTHING"):
+        run(spark, streaming(error))
+    topics.produce(source, update(a1, name="b"))
+    run(spark, streaming(nothing))
+    (inserted, *others) = records(topics, first, 3)
+    assert inserted == ({"name": "a"}, {"name": "a", "id": 1})  # the second row of a is forgotten
+    assert sorted(others, key=str) == [({"name": "a"}, None), ({"name": "b"}, {"name": "b", "id": 1})]
 
 
 STATEFUL_QUERIES = {

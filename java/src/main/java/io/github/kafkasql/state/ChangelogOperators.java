@@ -48,9 +48,17 @@ public final class ChangelogOperators {
         return mapRows(changes, key, kind, order, new Normalizer(returnsOldRows));
     }
 
-    /** See {@link Materializer}. Returns the columns of the input. */
-    public static Dataset<Row> materialize(Dataset<Row> changes, String[] key, String kind, String order) {
-        return mapRows(changes, key, kind, order, new Materializer());
+    /**
+     * See {@link Materializer}. Returns the columns of the input.
+     *
+     * @param keyNames the names of the key's columns for error messages
+     * @param strategy a {@link ConflictStrategy}
+     */
+    public static Dataset<Row> materialize(
+            Dataset<Row> changes, String[] key, String kind, String order, String[] keyNames, String strategy) {
+        StructType keyType = new StructType();
+        for (int i = 0; i < key.length; i++) keyType = keyType.add(keyNames[i], changes.schema().apply(key[i]).dataType());
+        return mapRows(changes, key, kind, order, new Materializer(ConflictStrategy.valueOf(strategy), keyType));
     }
 
     /**

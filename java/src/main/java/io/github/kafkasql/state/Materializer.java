@@ -14,17 +14,26 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Flink's SinkUpsertMaterializer: keeps all rows of each key of a sink. The newest one is the sink's row. If it is
- * deleted, the one before it returns.
+ * deleted, the one before it returns. With another {@link ConflictStrategy}, it keeps one row of each key.
  */
 final class Materializer extends Operator {
     private static final long serialVersionUID = 1;
 
     private final RowPacker packer =
         new RowPacker(new StructType().add("rows", DataTypes.createArrayType(DataTypes.BinaryType)));
+    private final ConflictStrategy strategy;
+    private final StructType keyType;
     private transient ValueState<byte[]> state;
+
+    /** @param keyType the columns of the sink's key */
+    Materializer(ConflictStrategy strategy, StructType keyType) {
+        this.strategy = strategy;
+        this.keyType = keyType;
+    }
 
     @Override
     public void init(OutputMode mode, TimeMode time) {
@@ -38,10 +47,15 @@ final class Materializer extends Operator {
         List<Change> changes = Change.readAll(input);
         boolean existed = !rows.isEmpty();
         byte[] before = newest(rows);
-        for (Change change : changes) {
+        for (int i = 0; i < changes.size(); i++) {
+            Change change = changes.get(i);
             if (change.isRetraction()) removeFirst(rows, change.row());
             else rows.add(change.row());
+            // the changes of one place are applied together: a row may leave a key when another one takes it
+            boolean isLast = i + 1 == changes.size() || changes.get(i + 1).order() != change.order();
+            if (isLast && strategy == ConflictStrategy.NOTHING && rows.size() > 1) rows.subList(1, rows.size()).clear();
         }
+        if (strategy == ConflictStrategy.ERROR && rows.size() > 1) throw conflict(key);
         byte[] now = newest(rows);
         long order = changes.get(changes.size() - 1).order();
         if (now == null) {
@@ -54,6 +68,14 @@ final class Materializer extends Operator {
         if (!rows.isEmpty()) state.update(pack(rows));
         else if (existed) state.clear();
         return results(output);
+    }
+
+    private RuntimeException conflict(byte[] key) {
+        Object values = CollectionConverters.asJava(RowPacker.toRow(key, keyType.length()).toSeq(keyType));
+        return new IllegalStateException(
+            "Primary key constraint violation: several rows of the query have the key " + values + " of "
+                + Arrays.toString(keyType.fieldNames()) + ". Use ON CONFLICT DO NOTHING to keep the first row, or ON "
+                + "CONFLICT DO DEDUPLICATE to keep the newest one.");
     }
 
     private static byte[] newest(List<byte[]> rows) {
