@@ -60,6 +60,25 @@ METRICS_HOST: Final = string(
     "'0.0.0.0' serves them on all addresses. There is no authentication.",
     default="127.0.0.1",
 )
+TYPE_LENGTH_ENFORCER: Final = enum(
+    "table.exec.sink.type-length-enforcer",
+    "What an INSERT into a Kafka table does with values of other lengths than CHAR(n), VARCHAR(n), BINARY(n) and "
+    "VARBINARY(n) have. 'IGNORE': write them. 'TRIM_PAD': cut them, and pad those of CHAR and BINARY. 'ERROR': fail.",
+    allowed=("IGNORE", "TRIM_PAD", "ERROR"),
+    default="IGNORE",
+)
+NOT_NULL_ENFORCER: Final = enum(
+    "table.exec.sink.not-null-enforcer",
+    "What an INSERT into a Kafka table does with a NULL for a NOT NULL column. 'ERROR': fail. 'DROP': skip the row.",
+    allowed=("ERROR", "DROP"),
+    default="ERROR",
+)
+NESTED_CONSTRAINT_ENFORCER: Final = enum(
+    "table.exec.sink.nested-constraint-enforcer",
+    "Lengths in the fields of a ROW and the elements of a collection are not checked.",
+    allowed=("IGNORE",),
+    default="IGNORE",
+)
 
 SETTINGS: Final[dict[str, Option[Any]]] = {
     o.key: o
@@ -71,6 +90,9 @@ SETTINGS: Final[dict[str, Option[Any]]] = {
         PIPELINE_NAME,
         METRICS_PORT,
         METRICS_HOST,
+        TYPE_LENGTH_ENFORCER,
+        NOT_NULL_ENFORCER,
+        NESTED_CONSTRAINT_ENFORCER,
     )
 }
 
@@ -126,8 +148,6 @@ _WITHOUT_EFFECT: Final = {
     "table.optimizer.": "Spark has its own optimizer; its settings start with 'spark.sql.'.",
     "table.exec.state.ttl": "Spark keeps the state of an aggregate or a join until a watermark removes it. Declare a "
     "WATERMARK, and group by a window or restrict the join by time.",
-    "table.exec.sink.not-null-enforcer": "a NULL for a NOT NULL column is an error, as with Flink's default.",
-    "table.exec.sink.type-length-enforcer": "Spark's STRING has no length.",
     "table.dml-sync": "in streaming mode, an INSERT returns when its query has started. Use batch mode, in which it "
     "returns when all rows are written.",
     "execution.checkpointing.mode": "the sink chooses with 'sink.delivery-guarantee'.",

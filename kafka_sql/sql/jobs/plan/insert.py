@@ -23,6 +23,7 @@ from kafka_sql.sql.jobs.changelog.changelog_plan import ChangelogQuery, Changelo
 from kafka_sql.sql.jobs.changelog.relation import Mode
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import are_all_bounded
+from kafka_sql.sql.jobs.plan.constraints import enforce, enforce_query
 from kafka_sql.sql.jobs.plan.insert_query import (
     check_no_hidden_stream,
     prepare_static_sides,
@@ -96,10 +97,11 @@ def plan_insert_into(
     _check_is_updating(statement, name, is_updating=False)
     if entry.definition.is_builtin:
         rows = project_to_table(entry, query if query is not None else spark_sql(rewrite.text), statement)
-        return JobPlan(JobMode.BATCH, rewrite.text, entry, rows)
+        return JobPlan(JobMode.BATCH, rewrite.text, entry, enforce(spark, entry, rows))
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
     rows_text = rewrite.text if names is None else name_fields(spark, entry, rewrite.text, names, spark_sql)
+    rows_text = enforce_query(spark, entry, rows_text, names, spark_sql)
     insert = f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rows_text, names)}"
     return JobPlan(JobMode.BATCH, insert, entry, sources=rewrite.kafka_tables)
 
@@ -171,6 +173,7 @@ def _plan_stream(
     _check_is_updating(statement, name, changes.mode is not Mode.INSERT_ONLY)
     rows = changes.rows
     if isinstance(table, CatalogTable):
+        rows = enforce(spark, table, rows)
         if changes.has_row_kind and not table.definition.is_builtin:
             _check_no_row_kind(table, statement, query.columns)
             table = tables.with_changes(table)
