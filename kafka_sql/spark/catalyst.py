@@ -24,6 +24,7 @@ _SESSION_METADATA: Final = "spark.sessionWindow"  # of the columns that are sess
 INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
     org.apache.spark.sql.classic.ExpressionUtils column/1
+    org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys unapply/1
     org.apache.spark.sql.catalyst.plans.logical.Project new/2
     org.apache.spark.sql.catalyst.plans.logical.HintInfo new/1
     org.apache.spark.sql.catalyst.plans.logical.ResolvedHint new/2
@@ -33,7 +34,7 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     org.apache.spark.api.python.PythonUtils toSeq/1
     scala.Option apply/1
     """,
-    "plans of changelogs, real-time queries and shared reads are built of these nodes",
+    "plans of changelogs, joins, real-time queries and shared reads are read and built with these classes",
     "streaming INSERTs over changelogs, in real-time mode and with a shared read fail before they start",
 )
 
@@ -93,16 +94,25 @@ def analyzed_plan(rows: DataFrame) -> Plan:
     return query_execution(rows).analyzed()
 
 
-def event_times_of_joins(rows: DataFrame) -> Iterator[list[str]]:
-    """Yield the event times of each input of a join of streams; without those that the query does not use."""
+def joins_of_streams(rows: DataFrame) -> Iterator[Plan]:
+    """Yield the joins of two streams in the optimized plan, which has only the columns that the query uses."""
     pending = [session_state(rows.sparkSession).optimizer().execute(analyzed_plan(rows))]
     while pending:
         plan = pending.pop()
         children = elements(plan.children())
         if class_name(plan) == "Join" and all(child.isStreaming() for child in children):
-            for child in children:
-                yield sorted({str(c.name()) for c in output(child) if is_event_time(c)})
+            yield plan
         pending += children
+
+
+def has_equality(spark: SparkSession, join: Plan) -> bool:
+    """Return whether the condition of a join has an equality between both sides."""
+    return bool(jvm(spark).org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys.unapply(join).isDefined())
+
+
+def event_times(plan: Plan) -> list[str]:
+    """Return the columns of a plan that have a watermark."""
+    return sorted({str(c.name()) for c in output(plan) if is_event_time(c)})
 
 
 def show(expression: Node) -> str:

@@ -19,7 +19,7 @@ from kafka_sql.source.changelog_checks import check_stream_read
 from kafka_sql.source.dynamic.clusters import Clusters, table_cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 from kafka_sql.source.enumerator.starting_offsets import resolve_start_offsets
-from kafka_sql.spark.catalyst import event_times_of_joins
+from kafka_sql.spark.catalyst import elements, event_times, has_equality, joins_of_streams
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs import settings
@@ -59,7 +59,7 @@ def check_job(spark: SparkSession, plan: JobPlan) -> JobPlan:
     checkpoint.check(fingerprint, opt.IGNORE in missing_topics)
     if plan.mode is JobMode.MICRO_BATCH:
         check_operations(plan.stream, plan.uses_update_mode, sink)
-    check_event_times(plan.stream, sink)
+    check_joins(plan.stream, sink)
     resumes = checkpoint.has_offsets()
     check_sources(plan.sources, resumes)
     for write in plan.writes:
@@ -176,24 +176,32 @@ def check_target(entry: CatalogTable, rows: DataFrame) -> None:
         _check_operation(definition, cluster, opt.topics(definition.options) or (), "WRITE")
 
 
-def check_event_times(rows: DataFrame, sink: str) -> None:
-    """Check that each input of a join of streams has one event time: Spark would fail in the first micro-batch.
+def check_joins(rows: DataFrame, sink: str) -> None:
+    """Check the joins of streams, at which Spark would fail in the first micro-batch.
 
-    The rows of a window have two if a query uses its time column: this column and ``window_time``.
+    A join has an equality, and each input one event time. The rows of a window have two if a query uses its time
+    column: this column and ``window_time``.
 
     Raises:
-        UnsupportedSqlError: an input has several.
+        UnsupportedSqlError: a join has no equality, or an input several event times.
     """
     if not any(operator.joins_streams() for operator in read_plan(rows).walk()):
         return
-    for times in event_times_of_joins(rows):
-        if len(times) > 1:
+    for join in joins_of_streams(rows):
+        if not has_equality(rows.sparkSession, join):
             raise UnsupportedSqlError(
-                f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
-                f"{' and '.join(times)}, and Spark supports only one. Use one of these columns in the query, or "
-                "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
+                f"INSERT INTO '{sink}': a CROSS JOIN of streams, or a JOIN of streams without an equality of columns "
+                "of both sides, is not supported in a continuous query. Add an equality to ON, such as a.id = b.id.",
                 table=sink,
             )
+        for times in map(event_times, elements(join.children())):
+            if len(times) > 1:
+                raise UnsupportedSqlError(
+                    f"INSERT INTO '{sink}': an input of a join of streams has several event times, "
+                    f"{' and '.join(times)}, and Spark supports only one. Use one of these columns in the query, or "
+                    "join a subquery that copies the other one: SELECT *, ts + INTERVAL '0' SECOND AS copy FROM ...",
+                    table=sink,
+                )
 
 
 def _check_operation(definition: Definition, cluster: Cluster, topics: Collection[str], operation: str) -> None:
