@@ -54,6 +54,10 @@ class SparkCatalog:
         self._registered: dict[str, type[KafkaTable] | type[BuiltinTable]] = {}
         self._time_zones: dict[str, str] = {}  # by provider, of data sources that depend on the session's time zone
 
+    def add_functions(self) -> None:
+        """Add the Java functions to the session; see ``add_source_catalog``."""
+        add_source_catalog(self._spark, self.spark_sql)
+
     def register(self, entry: CatalogTable) -> None:
         """Register a table's data source class with the session.
 
@@ -62,7 +66,7 @@ class SparkCatalog:
         """
         expressions = (column.expression for column in entry.table.computed_columns)
         if entry.source_catalog != SESSION_CATALOG or any(uses_functions(sql or "") for sql in expressions):
-            add_source_catalog(self._spark, self.spark_sql)
+            self.add_functions()
         if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns if a class is registered twice
             if issubclass(entry.data_source, KafkaTable) and entry.data_source.needs_time_zone:
                 self._register_in_time_zone(entry.data_source, self._set_time_zone())

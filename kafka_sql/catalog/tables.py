@@ -58,6 +58,7 @@ class Tables:
         self._spark_catalog = SparkCatalog(spark, spark_sql, permanent)
         self.spark_sql = self._spark_catalog.spark_sql  # Spark's own, without Flink's statements
         self.check_settings = self._spark_catalog.check_settings
+        self.add_functions = self._spark_catalog.add_functions  # those in Java, which rewritten queries call
         self.is_hidden_by_view = self._spark_catalog.has_temporary_view  # whether one hides the table with a name
         # drop what other clients of a Spark Connect server would still see after the session has ended
         self.close = self._spark_catalog.drop_private_database

@@ -192,7 +192,9 @@ class _QueryRewriter:
             return self.tables.spark_sql(fill_template(query.text, self.edits, part))
 
         row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, analyze))
-        self.edits += proctime if row_numbers and not reads_kafka else []
+        if row_numbers:
+            self.edits += [] if reads_kafka else proctime
+            self.tables.add_functions()
         result.text = apply_edits(query.text, [*self.edits, *row_numbers])
         return result
 

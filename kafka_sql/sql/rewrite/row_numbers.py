@@ -7,11 +7,13 @@ Spark has no window functions over streams. ::
 becomes the last row of each group, which Spark's aggregates find with a state of one row per group::
 
     SELECT * FROM (SELECT __key1 AS user, __row.page AS page, ... CAST(1 AS BIGINT) AS rn
-      FROM (SELECT __key1, max_by(struct(*), struct(__order1)) AS __row
-        FROM (SELECT *, user AS __key1, ts AS __order1 FROM clicks) GROUP BY __key1)) WHERE TRUE
+      FROM (SELECT __key1, max_by(struct(*), struct(__order1, __order2)) AS __row
+        FROM (SELECT *, user AS __key1, ts AS __order1, kafka_sql.arrival_order() AS __order2 FROM clicks)
+        GROUP BY __key1)) WHERE TRUE
 
 For ``rn <= n``, the aggregate returns the rows of the group in their order. Of rows with the same order, the first one
-comes first, as in Flink.
+comes first, as in Flink, because the last order column is the order of arrival. Only a deduplication that keeps the
+last row, ``rn = 1`` in the descending order of a time attribute, keeps the last of them.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from kafka_sql.catalog.source_catalog import SOURCE_CATALOG
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import spark_version
+from kafka_sql.spark.plan import resolve
+from kafka_sql.spark.plan_reader import WATERMARK_METADATA, read_plan
 from kafka_sql.sql.recognize.query_text import QueryBlock, QueryText, Span
 from kafka_sql.sql.rewrite.edits import Edit, Template
 from kafka_sql.sql.rewrite.windows.window_blocks import END, START, WindowBlocks
@@ -79,6 +84,8 @@ def name_if_selected(query: QueryText, block: QueryBlock, name: str) -> str:
 
 ORDER_COLUMN: Final = "__order"  # the columns of ORDER BY, with a number
 TOP_ROWS: Final = "__top_rows"  # the column with the first n rows of a group
+_ARRIVAL_ORDER: Final = f"{SOURCE_CATALOG}.arrival_order()"
+_CURRENT_TIMES: Final = ("CurrentTimestamp", "LocalTimestamp", "Now")
 _ROW_NUMBER: Final = re.compile(r"\bROW_NUMBER\s*\(", re.IGNORECASE)
 
 
@@ -116,8 +123,9 @@ def rewrite_row_numbers(
             raise UnsupportedSqlError("ROW_NUMBER in a stream: write it in a subquery without UNION or LIMIT.")
         item, body = query.span(ranking.item), _body(query, inner)
         ctes = _common_table_expressions(query, inner)
-        number = f"1 AS {quote(ranking.name)}"
-        rows = analyze([*ctes, Span(body.start, item.start), number, Span(item.end, body.end)])
+        only_order = _only_descending_order(query, ranking)
+        number = [only_order or "1", f" AS {quote(ranking.name)}"]
+        rows = analyze([*ctes, Span(body.start, item.start), *number, Span(item.end, body.end)])
         if rows.isStreaming:
             limit, condition = _parse_limit(query, outer, ranking)
             is_last_row = limit == 1 and _parse_orders(query, ranking.orders)[1]
@@ -127,7 +135,8 @@ def rewrite_row_numbers(
                     f"or newer, and this is {rows.sparkSession.version}. Upgrade PySpark, or keep the last row: "
                     f"ORDER BY ... DESC and {ranking.name} = 1."
                 )
-            yield from _aggregate(query, inner, ranking, limit, rows.columns, windows)
+            keeps_last = limit == 1 and only_order is not None and _is_time_attribute(rows, ranking.name)
+            yield from _aggregate(query, inner, ranking, limit, keeps_last, rows.columns, windows)
             yield Edit(*query.span(condition), "TRUE")
 
 
@@ -150,6 +159,23 @@ def _common_table_expressions(query: QueryText, block: QueryBlock) -> Template:
             break
         index += 1
     return [query.span(range(start, end + 1)), " "] if start is not None and end is not None else []
+
+
+def _only_descending_order(query: QueryText, ranking: Ranking) -> Span | None:
+    """Return the expression of ORDER BY if it is one in descending order."""
+    (order, *others) = ranking.orders or (range(0),)
+    is_descending = not others and len(order) > 1 and query.word(order.stop - 1) == "DESC"
+    return query.span(order[:-1]) if is_descending else None
+
+
+def _is_time_attribute(rows: DataFrame, name: str) -> bool:
+    """Return whether a column is an event time or a processing time, by which Flink keeps the last row."""
+    if WATERMARK_METADATA in rows.schema[name].metadata:
+        return True
+    operator = read_plan(rows)
+    column = next((column for column in operator.output if column.text == name), None)
+    parts = resolve(column, operator.children).walk() if column is not None else ()
+    return any(part.name in _CURRENT_TIMES for part in parts)
 
 
 def _parse_orders(query: QueryText, orders: Sequence[range]) -> tuple[list[Span], bool]:
@@ -191,27 +217,34 @@ def _parse_limit(query: QueryText, block: QueryBlock, ranking: Ranking) -> tuple
 
 
 def _aggregate(
-    query: QueryText, block: QueryBlock, ranking: Ranking, limit: int, columns: Sequence[str], windows: WindowBlocks
+    query: QueryText,
+    block: QueryBlock,
+    ranking: Ranking,
+    limit: int,
+    keeps_last: bool,
+    columns: Sequence[str],
+    windows: WindowBlocks,
 ) -> Iterator[Edit]:
     """Yield the edits around a block, which stays where it is, and that of its row number."""
     orders, is_descending = _parse_orders(query, ranking.orders)
     keys: dict[str, str | Span] = {f"__key{i}": query.span(key) for i, key in enumerate(ranking.keys, 1)}
     sources = {selected_column(query, block, key): f"__key{i}" for i, key in enumerate(ranking.keys, 1)}
-    order_columns = {f"{ORDER_COLUMN}{i}": order for i, order in enumerate(orders, 1)}
+    arrival = f"-{_ARRIVAL_ORDER}" if is_descending and not keeps_last else _ARRIVAL_ORDER
+    order_columns: dict[str, str | Span] = {f"{ORDER_COLUMN}{i}": order for i, order in enumerate(orders, 1)}
+    order_columns[f"{ORDER_COLUMN}{len(orders) + 1}"] = arrival
     if {START, END} <= {name.upper() for name in sources} and windows.reads_windows(block):
         keys["__window_time"] = "window_time"  # the event time by which Spark closes the window
         yield from windows.select_window_time(block)
     hidden = [part for name, text in (keys | order_columns).items() for part in (", ", text, f" AS {name}")][1:]
     yield Edit(*query.span(ranking.item), hidden)
     values = [quote(c) for c in columns if c.lower() != ranking.name.lower()]
-    row, order = f"struct({', '.join(values)})", f"struct({', '.join(order_columns)})"
+    arguments = f"struct({', '.join(values)}), struct({', '.join(order_columns)})"
     function = "max_by" if is_descending else "min_by"
     if limit > 1:
-        top = f"{function}({row}, {order}, {limit}) AS {TOP_ROWS}"
+        top = f"{function}({arguments}, {limit}) AS {TOP_ROWS}"
         explode = f" LATERAL VIEW posexplode({TOP_ROWS}) AS __position, __row"
-    else:  # of rows with equal orders, max_by returns the last one, and min_by with n the first one
-        top = f"max_by({row}, {order}) AS __row" if is_descending else f"min_by({row}, {order}, 1)[0] AS __row"
-        explode = ""
+    else:
+        top, explode = f"{function}({arguments}) AS __row", ""
     items = ", ".join(_select_items(columns, ranking, limit, sources))
     selected, group = "".join(f"{name}, " for name in keys), f" GROUP BY {', '.join(keys)}" if keys else ""
     start, end = _body(query, block)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.spark.plan import ATTRIBUTE, Expression, Operator
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import Template, apply_edits, fill_template
 from kafka_sql.sql.rewrite.row_numbers import rewrite_row_numbers
@@ -18,9 +19,25 @@ from kafka_sql.sql.rewrite.windows.window_blocks import WindowBlocks
 COLUMNS = ["a", "k", "ts", "rn"]
 
 
-def rewrite(sql: str, streaming: bool = True, is_streaming: bool = True, version: str = "4.3.0") -> str:
+def analyzed_rows(is_streaming: bool = True, time: bool = True, version: str = "4.3.0") -> Any:
+    """Return the rows of a block.
+
+    Args:
+        time: whether they are in the order of an event time.
+    """
+    metadata = {"spark.watermarkDelayMs": 1000} if time else {}
+    plan = Operator("Project", columns=(Expression("Alias", (Expression(ATTRIBUTE, text="ts"),), text="rn"),))
+    schema = {"rn": SimpleNamespace(metadata=metadata)}
     session = SimpleNamespace(version=version)
-    analyzed: Any = SimpleNamespace(columns=COLUMNS, isStreaming=is_streaming, sparkSession=session)
+    return SimpleNamespace(
+        columns=COLUMNS, isStreaming=is_streaming, schema=schema, sparkSession=session, _kafka_sql_plan=plan
+    )
+
+
+def rewrite(
+    sql: str, streaming: bool = True, is_streaming: bool = True, time: bool = True, version: str = "4.3.0"
+) -> str:
+    analyzed = analyzed_rows(is_streaming, time, version)
     query = QueryText(sql)
     edits = rewrite_row_numbers(query, WindowBlocks(query), streaming, lambda _: analyzed)
     return apply_edits(sql, [*replace_proctime(query), *edits])
@@ -32,7 +49,7 @@ def analyzed_part(sql: str) -> str:
 
     def analyze(part: Template) -> Any:
         analyzed.append(part)
-        return SimpleNamespace(columns=COLUMNS, isStreaming=True)
+        return analyzed_rows()
 
     text = QueryText(sql)
     list(rewrite_row_numbers(text, WindowBlocks(text), True, analyze))
@@ -44,9 +61,11 @@ def query(over: str = "PARTITION BY k ORDER BY ts DESC", where: str = "rn = 1", 
     return f"SELECT a FROM (SELECT *, ROW_NUMBER() OVER ({over}) AS rn FROM {source}) AS x WHERE {where}"
 
 
+ARRIVAL = "kafka_sql.arrival_order()"
 ONE = (
     "SELECT a FROM (SELECT __row.`a` AS `a`, __key1 AS `k`, __row.`ts` AS `ts`, CAST(1 AS BIGINT) AS `rn` FROM "
-    "(SELECT __key1, {function} AS __row FROM (SELECT *, k AS __key1, ts AS __order1 FROM t) GROUP BY __key1)) AS x "
+    "(SELECT __key1, {function}(struct(`a`, `k`, `ts`), struct(__order1, __order2)) AS __row FROM (SELECT *, "
+    "k AS __key1, ts AS __order1, {arrival} AS __order2 FROM t) GROUP BY __key1)) AS x "
     "WHERE {where}"
 )
 
@@ -66,30 +85,30 @@ def test_what_needs_spark_4_2(over: str, where: str) -> None:
 
 @pytest.mark.parametrize("where", ["rn = 1", "x.rn <= 1", "rn < 2", "1 = rn", "2>rn", "1 >= rn"])
 def test_deduplication(where: str) -> None:
-    last = ONE.format(function="max_by(struct(`a`, `k`, `ts`), struct(__order1))", where="TRUE")
-    assert rewrite(query(where=where)) == last
-    first = ONE.format(function="min_by(struct(`a`, `k`, `ts`), struct(__order1), 1)[0]", where="a > 2 AND TRUE")
+    assert rewrite(query(where=where)) == ONE.format(function="max_by", arrival=ARRIVAL, where="TRUE")
+    of_number = ONE.format(function="max_by", arrival=f"-{ARRIVAL}", where="TRUE")
+    assert rewrite(query(where=where), time=False) == of_number
+    first = ONE.format(function="min_by", arrival=ARRIVAL, where="a > 2 AND TRUE")
     for over in ("PARTITION BY k ORDER BY ts", "partition by k order by ts asc"):
         assert rewrite(query(over, f"a > 2 AND {where}")) == first
 
 
 def test_top_n() -> None:
-    top = "min_by(struct(`a`, `k`, `ts`), struct(__order1, __order2), 3) AS __top_rows"
-    body = "SELECT *, t.k AS __key1, a + 1 AS __key2, ts AS __order1, a AS __order2 FROM t"
+    top = "min_by(struct(`a`, `k`, `ts`), struct(__order1, __order2, __order3), 3) AS __top_rows"
+    body = f"SELECT *, t.k AS __key1, a + 1 AS __key2, ts AS __order1, a AS __order2, {ARRIVAL} AS __order3 FROM t"
     assert rewrite(query("PARTITION BY t.k, a + 1 ORDER BY ts, a", "rn <= 3 AND a IN (1, 2)")) == (
         "SELECT a FROM (SELECT __row.`a` AS `a`, __key1 AS `k`, __row.`ts` AS `ts`, CAST(__position + 1 AS BIGINT) AS "
         f"`rn` FROM (SELECT __key1, __key2, {top} FROM ({body}) GROUP BY __key1, __key2) "
         "LATERAL VIEW posexplode(__top_rows) AS __position, __row) AS x WHERE TRUE AND a IN (1, 2)"
     )
-    assert "FROM (SELECT max_by(struct(`a`, `k`, `ts`), struct(__order1), 2) AS __top_rows FROM" in rewrite(
-        query("ORDER BY PROCTIME() DESC", "rn <= 2")
-    )
-    assert "current_timestamp() AS __order1 FROM t)" in rewrite(query("ORDER BY PROCTIME() DESC"))
+    last = rewrite(query("ORDER BY PROCTIME() DESC", "rn <= 2"))
+    assert "FROM (SELECT max_by(struct(`a`, `k`, `ts`), struct(__order1, __order2), 2) AS __top_rows FROM" in last
+    assert f"current_timestamp() AS __order1, -{ARRIVAL} AS __order2 FROM t)" in last
 
 
 def test_a_hint_stays_with_its_table() -> None:
     hint = "/*+ OPTIONS('a' = 'b') */"
-    assert f"AS __order1 FROM t {hint}) GROUP BY __key1" in rewrite(query(source=f"t {hint}"))
+    assert f"AS __order2 FROM t {hint}) GROUP BY __key1" in rewrite(query(source=f"t {hint}"))
 
 
 def test_only_streams_are_rewritten() -> None:
@@ -102,7 +121,8 @@ def test_windows_are_closed_by_their_window_time() -> None:
     windows = "(SELECT *, w.end AS window_end, element_at(__last) AS window_time FROM t)"
     groups = f"(SELECT window_start, window_end, k, sum(a) AS a FROM {windows} GROUP BY window_start, window_end, k)"
     sql = rewrite(query("PARTITION BY window_start, window_end ORDER BY a DESC", "rn <= 2", groups))
-    assert "window_end AS __key2, window_time AS __window_time, a AS __order1 FROM (SELECT window_start" in sql
+    hidden = f"window_end AS __key2, window_time AS __window_time, a AS __order1, -{ARRIVAL} AS __order2"
+    assert f"{hidden} FROM (SELECT window_start" in sql
     assert "sum(a) AS a, window_time FROM (SELECT" in sql
     assert "GROUP BY __key1, __key2, __window_time) LATERAL VIEW" in sql
 
@@ -129,9 +149,9 @@ def test_common_table_expressions_are_analyzed_with_the_block() -> None:
     ctes = "WITH u AS (SELECT 1), v AS (SELECT * FROM (SELECT 2))"
     queries = [f"{ctes} {query(source='v')}", f"{ctes}, w AS ({query(source='u')}) SELECT * FROM w", query()]
     assert list(map(analyzed_part, queries)) == [
-        f"{ctes} SELECT *, 1 AS `rn` FROM v",
-        f"{ctes} SELECT *, 1 AS `rn` FROM u",
-        "SELECT *, 1 AS `rn` FROM t",
+        f"{ctes} SELECT *, ts AS `rn` FROM v",
+        f"{ctes} SELECT *, ts AS `rn` FROM u",
+        "SELECT *, ts AS `rn` FROM t",
     ]
 
 

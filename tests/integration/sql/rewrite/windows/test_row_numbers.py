@@ -103,6 +103,18 @@ def test_deduplication(jobs: Jobs, streaming: Any, names: Sequence[str]) -> None
     assert {name: jobs.content(name) for name in names} == {name: expected[name] for name in names}
 
 
+def test_of_equal_rows_the_first_is_first(jobs: Jobs) -> None:
+    key = "k STRING, n BIGINT, second INT, PRIMARY KEY (n) NOT ENFORCED"
+    for name, order, limit in [("least", "x", 3), ("greatest", "x DESC", 3), ("greatest_one", "x DESC", 1)]:
+        rows = f"SELECT k, ts, x, ROW_NUMBER() OVER (ORDER BY {order}) AS n FROM clicks"
+        jobs.start(name, key, f"SELECT k, n, CAST(extract(SECOND FROM ts) AS INT) FROM ({rows}) WHERE n <= {limit}")
+    jobs.send(("c", 5, "08:00:01"), ("b", 5, "08:00:02"))
+    jobs.send(("a", 5, "08:00:03"), ("d", 5, "08:00:00"))
+    expected = [("a", 3, 3), ("b", 2, 2), ("c", 1, 1)]
+    contents = {name: jobs.content(name) for name in ("least", "greatest", "greatest_one")}
+    assert contents == {"least": expected, "greatest": expected, "greatest_one": expected[2:]}
+
+
 @pytest.mark.long
 @needs_top_n
 def test_top_n_with_its_rank(jobs: Jobs) -> None:

@@ -8,9 +8,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 
-/** The functions of computed columns by name. */
+/** The functions of computed columns and of rewritten queries by name. */
 public final class Functions {
     private static final List<FlinkFunction> OTHERS = List.of(
+        new ArrivalOrder(),
         new Json.JsonValue(),
         new Json.JsonValueInt(),
         new Json.JsonValueBoolean(),
