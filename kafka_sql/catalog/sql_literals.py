@@ -37,9 +37,10 @@ def string_constant(text: str) -> str:
 
     Sessions can read escapes and doubled quotes in literals differently (``spark.sql.parser.escapedStringLiterals``,
     ``spark.sql.legacy.consecutiveStringLiterals.enabled``). Text that would need them is given by its bytes, and so
-    are line breaks, at which ``SHOW TABLE EXTENDED`` would end the text of a view.
+    are line breaks, at which ``SHOW TABLE EXTENDED`` would end the text of a view. The bytes are not a binary literal,
+    whose value Spark's plans do not show, as a fingerprint of a query needs it.
     """
     if _NEEDS_ESCAPES.search(text):
         encoded = text.encode(errors="replace")
-        return f"CAST(X'{encoded.hex().upper()}' AS STRING)"
+        return f"CAST(unhex('{encoded.hex().upper()}') AS STRING)"
     return f"'{text}'"

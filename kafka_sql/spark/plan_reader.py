@@ -141,6 +141,8 @@ def _class_name(node: Json) -> str:
 
 def _text(name: str, node: Json) -> str:
     match name:
+        case "Literal" if node.get("dataType") == "binary":
+            return ""  # Spark writes the identity of the array instead of its value
         case "Literal":
             return "NULL" if node.get("value") is None else str(node["value"])
         case "GetStructField":

@@ -11,7 +11,7 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.explained_plan import parse_explained_plan
 from kafka_sql.spark.expression_text import render
 from kafka_sql.spark.plan import Operator, resolve
-from kafka_sql.spark.plan_reader import parse_plan
+from kafka_sql.spark.plan_reader import parse_expression, parse_plan
 
 SAVED = Path(__file__).with_name("saved_plans")  # of Spark 4.3
 EXPLAINED = (
@@ -89,3 +89,11 @@ def test_the_text_of_explain_is_a_tree() -> None:
 def test_another_text_is_refused(text: str, found: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=f"checked over Spark Connect: the server's EXPLAIN has {found}"):
         parse_explained_plan(text)
+
+
+def test_a_binary_literal_has_the_same_text_in_all_plans() -> None:
+    texts = [
+        render(parse_expression([{"class": "x.Literal", "num-children": 0, "value": value, "dataType": "binary"}]))
+        for value in ("[B@6275ba55", "[B@6828778a")
+    ]
+    assert texts[0] == texts[1]

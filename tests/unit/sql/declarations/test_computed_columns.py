@@ -73,7 +73,7 @@ def test_fallback(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         assert (
             parse_create(create, SESSION).columns[-1].expression
-            == "(levenshtein(s, CAST(X'6127625C63' AS STRING)) / 2)"
+            == "(levenshtein(s, CAST(unhex('6127625C63') AS STRING)) / 2)"
         )
     assert [record.getMessage() for record in caplog.records] == [
         f"Computed column '{name}' is Spark's expression, with Spark's values, as 'computed-columns.fallback' = "

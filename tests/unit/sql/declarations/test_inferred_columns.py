@@ -132,5 +132,5 @@ def test_names_that_spark_would_replace_by_variables_are_rejected(properties: di
     table = create_table(f"CREATE TABLE t (a INT COMMENT '${{env:HOME}}', b AS '${{env:HOME}}') WITH ({options})")
     assert (table.columns[0].comment, table.columns[1].expression) == (
         "${env:HOME}",
-        "CAST(X'247B656E763A484F4D457D' AS STRING)",
+        "CAST(unhex('247B656E763A484F4D457D') AS STRING)",
     )

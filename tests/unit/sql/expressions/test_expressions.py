@@ -16,7 +16,7 @@ LOCAL = "kafka_sql.to_local({}, current_timezone())"
 
 
 def as_bytes(text: str) -> str:
-    return f"CAST(X'{text.encode().hex().upper()}' AS STRING)"
+    return f"CAST(unhex('{text.encode().hex().upper()}') AS STRING)"
 
 
 def translate(expression: str) -> str | None:
@@ -35,9 +35,9 @@ def translate(expression: str) -> str | None:
         ("1", "1"),
         ("1.50", "1.50"),
         ("1E3", "1E3D"),
-        ("'it''s'", "CAST(X'69742773' AS STRING)"),
-        ("'\\d'", "CAST(X'5C64' AS STRING)"),
-        ("'a\nb'", "CAST(X'610A62' AS STRING)"),
+        ("'it''s'", "CAST(unhex('69742773') AS STRING)"),
+        ("'\\d'", "CAST(unhex('5C64') AS STRING)"),
+        ("'a\nb'", "CAST(unhex('610A62') AS STRING)"),
         ("'${x}'", as_bytes("${x}")),
         ("NULL", "NULL"),
         ("true", "TRUE"),
