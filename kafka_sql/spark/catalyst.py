@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from operator import is_
 from typing import Any, Final, TypeAlias
 
@@ -25,11 +26,14 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
     org.apache.spark.sql.classic.ExpressionUtils column/1
     org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys unapply/1
+    org.apache.spark.sql.catalyst.plans.logical.Filter new/2
+    org.apache.spark.sql.catalyst.plans.logical.Join new/5 condition/0 hint/0 joinType/0
     org.apache.spark.sql.catalyst.plans.logical.Project new/2
     org.apache.spark.sql.catalyst.plans.logical.HintInfo new/1
     org.apache.spark.sql.catalyst.plans.logical.ResolvedHint new/2
     org.apache.spark.sql.catalyst.plans.logical.BROADCAST$
     org.apache.spark.sql.catalyst.expressions.Alias new/6
+    org.apache.spark.sql.catalyst.expressions.And new/2
     org.apache.spark.sql.types.Metadata
     org.apache.spark.api.python.PythonUtils toSeq/1
     scala.Option apply/1
@@ -143,6 +147,21 @@ class Catalyst:
     def project(self, expressions: Sequence[Node], child: Plan) -> Plan:
         """Return a plan with the given aliases and columns of another plan."""
         return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Project(self._sequence(expressions), child)
+
+    def filter(self, conditions: Sequence[Node], child: Plan) -> Plan:
+        """Return the rows of a plan that fulfill all conditions."""
+        if not conditions:
+            return child
+        return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Filter(self._all_of(conditions), child)
+
+    def join(self, like: Plan, left: Plan, right: Plan, conditions: Sequence[Node]) -> Plan:
+        """Return a join of the type of another one."""
+        condition = self._jvm.scala.Option.apply(self._all_of(conditions) if conditions else None)
+        logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        return logical.Join(left, right, like.joinType(), condition, like.hint())
+
+    def _all_of(self, conditions: Sequence[Node]) -> Node:
+        return reduce(self._jvm.org.apache.spark.sql.catalyst.expressions.And, conditions)
 
     def alias(self, expression: Node, named: Node) -> Node:
         """Return an expression with the name and the id of a column or alias."""

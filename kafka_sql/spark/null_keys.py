@@ -7,7 +7,7 @@ NULL, such as ``ON nullif(a.k, '') = nullif(b.k, '')``.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame
 
@@ -18,11 +18,7 @@ from kafka_sql.spark.plan import ATTRIBUTE, Operator
 from kafka_sql.spark.plan_reader import read_plan
 
 INTERNALS: Final[tuple[Internal, ...]] = java_classes(
-    """
-    org.apache.spark.sql.catalyst.plans.logical.Join new/5 condition/0 hint/0 joinType/0
-    org.apache.spark.sql.catalyst.expressions.And new/2
-    org.apache.spark.sql.catalyst.expressions.IsNotNull new/1
-    """,
+    "org.apache.spark.sql.catalyst.expressions.IsNotNull new/1",
     "joins of streams match no NULL with NULL",
     "streaming INSERTs with a FULL OUTER JOIN fail before they start",
 )
@@ -51,10 +47,7 @@ def _rewrite(rows: DataFrame, plan: Plan) -> Plan:
         plan = Catalyst(rows.sparkSession).with_inputs(plan, inputs)
     if class_name(plan) != "Join" or not all(i.isStreaming() for i in inputs) or not plan.condition().isDefined():
         return plan
-    condition, java = plan.condition().get(), jvm(rows.sparkSession)
-    catalyst: Any = java.org.apache.spark.sql.catalyst
-    keys = [part.left() for part in conjuncts(condition) if class_name(part) == "EqualTo" and part.left().nullable()]
-    for key in keys:
-        condition = catalyst.expressions.And(condition, catalyst.expressions.IsNotNull(key))
-    option = java.scala.Option.apply(condition)
-    return catalyst.plans.logical.Join(*inputs, plan.joinType(), option, plan.hint()) if keys else plan
+    parts = conjuncts(plan.condition().get())
+    keys = [part.left() for part in parts if class_name(part) == "EqualTo" and part.left().nullable()]
+    is_not_null = jvm(rows.sparkSession).org.apache.spark.sql.catalyst.expressions.IsNotNull
+    return Catalyst(rows.sparkSession).join(plan, *inputs, [*parts, *map(is_not_null, keys)]) if keys else plan

@@ -26,7 +26,6 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     *(JavaClass(f"{_OPTIMIZER}.{rule}", _WHY, _FAILS, members=("apply/1",)) for rule in _RULES),
     *java_classes(
         """
-        org.apache.spark.sql.catalyst.plans.logical.Filter new/2
         org.apache.spark.sql.catalyst.plans.logical.Join new/5
         org.apache.spark.sql.catalyst.plans.logical.JoinHint NONE/0
         org.apache.spark.sql.catalyst.plans.LeftOuter$
@@ -84,10 +83,10 @@ def _join_scalars(spark: SparkSession, catalyst: Catalyst, plan: Plan) -> Plan:
         _check_single_row(subquery)
         child = _cross_join(spark, child, subquery)
         replacements.append((scalar, output(subquery)[0]))
-    java = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     if class_name(plan) == "Filter":
-        filtered = java.Filter(catalyst.replace(plan.condition(), replacements), child)
-        return catalyst.project(output(plan), filtered)
+        return catalyst.project(
+            output(plan), catalyst.filter([catalyst.replace(plan.condition(), replacements)], child)
+        )
     return catalyst.project([catalyst.replace(item, replacements) for item in elements(plan.projectList())], child)
 
 

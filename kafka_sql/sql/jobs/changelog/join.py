@@ -39,6 +39,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     key_column,
     references,
 )
+from kafka_sql.sql.jobs.changelog.temporal_joins import find_temporal_join
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_join
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
@@ -66,6 +67,27 @@ class _Equality:
     def __str__(self) -> str:
         """Return the equality as text."""
         return f"{show(self.left)} {'<=>' if self.is_null_safe else '='} {show(self.right)}"
+
+
+def merge_filter(catalyst: Catalyst, plan: Plan) -> Plan | None:
+    """Return a filter over an inner join of streams as a join; None if the operator is something else.
+
+    FROM a, b WHERE a.x = b.x is a join by x. As a filter over a join without a condition, it would be a cross product.
+    """
+    if class_name(plan) != "Filter" or class_name(plan.child()) != "Join" or find_temporal_join(catalyst, plan.child()):
+        return None
+    join, parts = plan.child(), conjuncts(plan.condition())
+    sides = [join.left(), join.right()]
+    if str(join.joinType().sql()) not in ("INNER", "CROSS") or not all(side.isStreaming() for side in sides):
+        return None
+    if any(has_subquery(part) or not part.deterministic() for part in parts):
+        return None
+    ids = [frozenset(map(column_id, output(side))) for side in sides]
+    own = [[part for part in parts if references(part) and references(part) <= side] for side in ids]
+    others = [part for part in parts if part not in own[0] and part not in own[1]]
+    condition = conjuncts(join.condition().get()) if join.condition().isDefined() else []
+    inputs = [catalyst.filter(filters, side) for filters, side in zip(own, sides, strict=True)]
+    return catalyst.join(join, *inputs, [*condition, *others])
 
 
 def join_changes(

@@ -32,7 +32,7 @@ from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time, supports_join
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
-from kafka_sql.sql.jobs.changelog.join import join_changes
+from kafka_sql.sql.jobs.changelog.join import join_changes, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -135,6 +135,9 @@ class PlanRewriter:
         if temporal_join is not None:
             needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
             return self._rewrite_temporal_join(temporal_join, needed)
+        merged = merge_filter(self.catalyst, plan)
+        if merged is not None:
+            return self.rewrite(merged)
         inputs = self._rewrite_inputs(plan)
         if name == "Aggregate":
             return self._rewrite_aggregate(plan, inputs[0])

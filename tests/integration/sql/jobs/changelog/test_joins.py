@@ -17,6 +17,8 @@ Row = dict[str, Any]
 QUERIES: Final = {
     "outer join": "SELECT a.id, a.k, b.id AS id2, b.v FROM a LEFT JOIN b ON a.k = b.k AND a.v < b.v",
     "aggregate of a join": "SELECT a.k, count(*) AS n, sum(b.v) AS s FROM a JOIN b ON a.id = b.id GROUP BY a.k",
+    "comma joins": "SELECT a.id, b.v, c.v AS w FROM a, b, a AS c WHERE a.k = b.k AND b.id = c.id AND a.v > 20 "
+    "AND c.v < b.v",
     "not exists": "SELECT id, k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.v < a.v)",
     "inner join": "SELECT a.id, a.k, b.id AS id2, b.v FROM a JOIN b ON a.k = b.k",
     "full join": "SELECT a.id, b.k, b.id AS id2, b.v FROM a FULL JOIN b ON a.id = b.id",
