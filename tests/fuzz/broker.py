@@ -22,6 +22,7 @@ from kafka_sql.kafka.protocol import codec, connection, transactions
 from kafka_sql.kafka.protocol.addresses import Endpoint
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
+from kafka_sql.kafka.protocol.messages import read_response
 from kafka_sql.kafka.protocol.metadata import read_metadata
 from kafka_sql.kafka.protocol.produce import read_produce
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
@@ -31,11 +32,7 @@ from tests.fuzz.mutation import mutate
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
 _READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
     ApiKey.METADATA: read_metadata,
-    ApiKey.FIND_COORDINATOR: lambda response: (
-        transactions._read_coordinators(response)
-        if response.version >= _FIRST_VERSION_WITH_SEVERAL_COORDINATORS
-        else transactions._read_coordinator(response)
-    ),
+    ApiKey.FIND_COORDINATOR: lambda response: read_response(response, ApiKey.FIND_COORDINATOR),
     ApiKey.INIT_PRODUCER_ID: transactions.read_init_producer_id,
     ApiKey.END_TXN: transactions.read_end_txn,
     ApiKey.DESCRIBE_PRODUCERS: transactions.read_describe_producers,
@@ -45,7 +42,6 @@ _READERS: Final[dict[ApiKey, Callable[[Reader], Any]]] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: transactions.read_add_partitions_to_txn,
     ApiKey.PRODUCE: read_produce,
 }
-_FIRST_VERSION_WITH_SEVERAL_COORDINATORS: Final = 4
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SASL_MESSAGES: Final = (
     *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),

@@ -86,7 +86,7 @@ def is_passed_through(sql: str, mode: str) -> bool:
 
     def run(statement: str) -> Any:
         if statement != sql and statement in sql:  # the query of an INSERT in streaming mode: does it read a stream?
-            return SimpleNamespace(**{PLAN: SimpleNamespace(walk_all=lambda: ())})
+            return SimpleNamespace(isStreaming=False, **{PLAN: SimpleNamespace(walk_all=lambda: ())})
         seen.append(statement)
         return None
 

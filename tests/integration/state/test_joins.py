@@ -93,6 +93,7 @@ def write(spark: SparkSession, folder: Path, batches: Sequence[Sequence[Event]])
         os.utime(folder / f"{number:05}.parquet", (number, number))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("condition", ["", "lv < rv"])
 @pytest.mark.parametrize("join_type", JOINS)
 def test_random_histories(spark: SparkSession, tmp_path: Path, join_type: str, condition: str) -> None:
