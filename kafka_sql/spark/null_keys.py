@@ -50,4 +50,5 @@ def _rewrite(rows: DataFrame, plan: Plan) -> Plan:
     parts = conjuncts(plan.condition().get())
     keys = [part.left() for part in parts if class_name(part) == "EqualTo" and part.left().nullable()]
     is_not_null = jvm(rows.sparkSession).org.apache.spark.sql.catalyst.expressions.IsNotNull
-    return Catalyst(rows.sparkSession).join(plan, *inputs, [*parts, *map(is_not_null, keys)]) if keys else plan
+    left, right = inputs
+    return Catalyst(rows.sparkSession).join(plan, left, right, [*parts, *map(is_not_null, keys)]) if keys else plan

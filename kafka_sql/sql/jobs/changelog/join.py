@@ -86,8 +86,8 @@ def merge_filter(catalyst: Catalyst, plan: Plan) -> Plan | None:
     own = [[part for part in parts if references(part) and references(part) <= side] for side in ids]
     others = [part for part in parts if part not in own[0] and part not in own[1]]
     condition = conjuncts(join.condition().get()) if join.condition().isDefined() else []
-    inputs = [catalyst.filter(filters, side) for filters, side in zip(own, sides, strict=True)]
-    return catalyst.join(join, *inputs, [*condition, *others])
+    left, right = (catalyst.filter(filters, side) for filters, side in zip(own, sides, strict=True))
+    return catalyst.join(join, left, right, [*condition, *others])
 
 
 def join_changes(
