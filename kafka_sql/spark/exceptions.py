@@ -31,7 +31,6 @@ _STREAMS: Final = "org.apache.spark.sql.execution.streaming.runtime.StreamExecut
 _TEXTS: Final = {  # with their sources
     "Failed to find the data source: ": _CONDITIONS,
     "already exists. Please pick a different table name, or remove the existing location first.": _CONDITIONS,
-    "KAFKA_DATA_SOURCE_NOT_ENABLED": _CONDITIONS,
     "Queries with streaming sources must be executed with writeStream.start()": (
         "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
     ),
@@ -65,6 +64,13 @@ INTERNALS: Final[tuple[Internal, ...]] = (
     *(
         Text(text, "sql.errors recognizes errors of Spark, and shortens their messages", _LONG, source=source)
         for text, source in _TEXTS.items()
+    ),
+    Text(
+        "KAFKA_DATA_SOURCE_NOT_ENABLED",
+        "an error of real-time mode says that Spark's own connector is missing",
+        "the error has Spark's advice",
+        since="4.3",
+        source=_CONDITIONS,
     ),
 )
 
