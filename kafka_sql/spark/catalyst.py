@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, StructType
 from kafka_sql.spark.expression_text import render
 from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import from_java_column, from_java_dataset, java_session, jvm, query_execution, session_state
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 from kafka_sql.spark.plan_reader import WATERMARK_METADATA, read_expression
 
 Plan: TypeAlias = Any  # Spark's LogicalPlan
@@ -65,6 +66,20 @@ def conjuncts(condition: Node) -> list[Node]:
     if class_name(condition) != "And":
         return [condition]
     return [part for side in (condition.left(), condition.right()) for part in conjuncts(side)]
+
+
+def join_condition(join: Plan) -> list[Node]:
+    """Return the parts of a join's condition that AND connects; none for a join without one."""
+    return conjuncts(join.condition().get()) if join.condition().isDefined() else []
+
+
+def aggregate_calls(items: Sequence[Node]) -> list[Node]:
+    """Return the different calls of aggregate functions in expressions."""
+    calls: list[Node] = []
+    for part in (part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION):
+        if not any(part.semanticEquals(call) for call in calls):
+            calls.append(part)
+    return calls
 
 
 def column_id(attribute: Attribute) -> int:
@@ -152,15 +167,16 @@ class Catalyst:
         """Return the rows of a plan that fulfill all conditions."""
         if not conditions:
             return child
-        return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Filter(self._all_of(conditions), child)
+        return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Filter(self.all_of(conditions), child)
 
     def join(self, like: Plan, left: Plan, right: Plan, conditions: Sequence[Node]) -> Plan:
         """Return a join of the type of another one."""
-        condition = self._jvm.scala.Option.apply(self._all_of(conditions) if conditions else None)
+        condition = self._jvm.scala.Option.apply(self.all_of(conditions) if conditions else None)
         logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         return logical.Join(left, right, like.joinType(), condition, like.hint())
 
-    def _all_of(self, conditions: Sequence[Node]) -> Node:
+    def all_of(self, conditions: Sequence[Node]) -> Node:
+        """Return the conjunction of one or more conditions."""
         return reduce(self._jvm.org.apache.spark.sql.catalyst.expressions.And, conditions)
 
     def alias(self, expression: Node, named: Node) -> Node:
@@ -216,6 +232,11 @@ class Catalyst:
         if all(new is old for new, old in zip(replaced, children, strict=True)):
             return node
         return self.with_inputs(node, replaced)
+
+    def replace_in_columns(self, items: Sequence[Node], replacements: Sequence[tuple[Node, Node]]) -> list[Node]:
+        """Return columns of a result in which some expressions are replaced by others. Each keeps its name and id."""
+        replaced = [(self.replace(item, replacements), item) for item in items]
+        return [new if class_name(new) == "Alias" else self.alias(new, item) for new, item in replaced]
 
     def physical_operators(self, plan: Plan) -> Iterator[tuple[str, str]]:
         """Yield the operators that would execute a plan, and for a scan of DataSource V2 the class of its table."""

@@ -22,22 +22,20 @@ from kafka_sql.spark.catalyst import (
     Catalyst,
     Node,
     Plan,
+    aggregate_calls,
     analyzed_plan,
     class_name,
     elements,
     is_event_time,
     output,
-    walk,
 )
 from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import jvm
-from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 
 INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
     org.apache.spark.sql.catalyst.plans.logical.Aggregate groupingExpressions/0 aggregateExpressions/0
     org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression copy/5 aggregateFunction/0 filter/0
-    org.apache.spark.sql.catalyst.expressions.And new/2
     """,
     "aggregates with DISTINCT in windows of streams become two aggregates",
     "streaming INSERTs with such an aggregate are rejected",
@@ -71,7 +69,7 @@ def _expand(spark: SparkSession, catalyst: Catalyst, plan: Plan) -> Plan:
     if class_name(plan) != "Aggregate" or not _groups_by_final_time(elements(plan.groupingExpressions())):
         return plan
     items = elements(plan.aggregateExpressions())
-    calls = _different([part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION])
+    calls = aggregate_calls(items)
     if not any(call.isDistinct() for call in calls):
         return plan
     names = {_function(call) for call in calls if call.isDistinct()}
@@ -109,7 +107,7 @@ def _expand_aggregate(spark: SparkSession, catalyst: Catalyst, aggregate: Plan, 
     def of_rows(call: Node) -> Column:
         condition = is_row
         for filter in elements(call.filter().toList()):
-            condition = jvm(spark).org.apache.spark.sql.catalyst.expressions.And(is_row, filter)
+            condition = catalyst.all_of([is_row, filter])
         return catalyst.column(_call(spark, call, call.aggregateFunction(), condition))
 
     first = rows.groupBy(*catalyst.columns([*keys, *copied])).agg(F.min(number), *map(of_rows, others))
@@ -128,10 +126,7 @@ def _expand_aggregate(spark: SparkSession, catalyst: Catalyst, aggregate: Plan, 
     )
     plan = analyzed_plan(second)
     replacements = list(zip((*groupings, *distinct, *others), output(plan), strict=True))
-    replaced = [(catalyst.replace(item, replacements), item) for item in items]
-    return catalyst.project(
-        [new if class_name(new) == "Alias" else catalyst.alias(new, old) for new, old in replaced], plan
-    )
+    return catalyst.project(catalyst.replace_in_columns(items, replacements), plan)
 
 
 def _call(spark: SparkSession, call: Node, function: Node, condition: Node | None) -> Node:
@@ -163,14 +158,6 @@ def _find_or_add(values: list[Node], call: Node) -> int:
 def _inputs(call: Node) -> list[Node | None]:
     """Return the filter of a call, and its arguments."""
     return [call.filter().get() if call.filter().isDefined() else None, *elements(call.aggregateFunction().children())]
-
-
-def _different(nodes: Sequence[Node]) -> list[Node]:
-    result: list[Node] = []
-    for node in nodes:
-        if not any(map(node.semanticEquals, result)):
-            result.append(node)
-    return result
 
 
 def _function(call: Node) -> str:

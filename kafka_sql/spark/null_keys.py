@@ -11,7 +11,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, conjuncts, elements
+from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, class_name, elements, join_condition
 from kafka_sql.spark.internal import Internal, java_classes
 from kafka_sql.spark.jvm import jvm
 from kafka_sql.spark.plan import ATTRIBUTE, Operator
@@ -45,9 +45,9 @@ def _rewrite(rows: DataFrame, plan: Plan) -> Plan:
     inputs = [_rewrite(rows, child) if child.isStreaming() else child for child in children]
     if any(new is not old for new, old in zip(inputs, children, strict=True)):
         plan = Catalyst(rows.sparkSession).with_inputs(plan, inputs)
-    if class_name(plan) != "Join" or not all(i.isStreaming() for i in inputs) or not plan.condition().isDefined():
+    if class_name(plan) != "Join" or not all(i.isStreaming() for i in inputs):
         return plan
-    parts = conjuncts(plan.condition().get())
+    parts = join_condition(plan)
     keys = [part.left() for part in parts if class_name(part) == "EqualTo" and part.left().nullable()]
     is_not_null = jvm(rows.sparkSession).org.apache.spark.sql.catalyst.expressions.IsNotNull
     left, right = inputs

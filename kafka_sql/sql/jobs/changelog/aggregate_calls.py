@@ -7,8 +7,7 @@ from functools import reduce
 
 from pyspark.sql import Column
 
-from kafka_sql.spark.catalyst import Catalyst, Node, Plan, class_name, column_id, output, show, walk
-from kafka_sql.spark.plan import AGGREGATE_FUNCTION
+from kafka_sql.spark.catalyst import Catalyst, Node, Plan, aggregate_calls, column_id, output, show
 from kafka_sql.sql.jobs.changelog.relation import (
     CHANGE_FILTER_REASON,
     MakeError,
@@ -22,34 +21,32 @@ from kafka_sql.sql.jobs.changelog.relation import (
 
 def has_distinct(items: Sequence[Node]) -> bool:
     """Return whether columns of a result have an aggregate function with DISTINCT, which Spark rejects in streams."""
-    return any(call.isDistinct() for call in find_calls(items))
+    return any(call.isDistinct() for call in aggregate_calls(items))
 
 
 def is_linear(items: Sequence[Node]) -> bool:
     """Return whether sums of signed values are enough to compute all aggregate functions of a result."""
     return all(
         not call.isDistinct() and str(call.aggregateFunction().prettyName()) in ("count", "count_if", "sum", "avg")
-        for call in find_calls(items)
+        for call in aggregate_calls(items)
     )
 
 
-def find_calls(items: Sequence[Node]) -> list[Node]:
-    """Return the different calls of aggregate functions in columns of a result."""
-    return _distinct([part for item in items for part in walk(item) if class_name(part) == AGGREGATE_FUNCTION])
-
-
-def check_expressions(expressions: Sequence[Node], changes: Relation, unsupported: MakeError) -> None:
+def check_expressions(expressions: Sequence[Node], changes: Relation, operator: str, unsupported: MakeError) -> None:
     """Check that each expression has the same value for the old row of an update as when the row was added.
 
+    Args:
+        operator: what uses the expressions, for messages, such as "a join of changes".
+
     Raises:
-        UnsupportedSqlError: an expression, or a filter below the aggregate, may not.
+        UnsupportedSqlError: an expression, or a filter below the operator, may not.
     """
     if changes.change_filter is not None:
-        raise unsupported(f"an aggregate over changes that pass {changes.change_filter}", CHANGE_FILTER_REASON)
+        raise unsupported(f"{operator} that pass {changes.change_filter}", CHANGE_FILTER_REASON)
     for expression in expressions:
         if is_varying(expression, changes.varying | changes.of_change):
             raise unsupported(
-                f"the expression {show(expression)} in an aggregate over changes",
+                f"the expression {show(expression)} in {operator}",
                 "its value for the old row of an update may differ from the one that was added. Remove it",
             )
 
@@ -66,12 +63,7 @@ def restore_columns(
     columns = output(result)
     replacements = list(zip((*groupings, *calls), columns, strict=False))
     # a column of the GROUP BY keeps its id
-    restored = [
-        catalyst.replace(item, replacements)
-        if class_name(item) == "Alias"
-        else catalyst.alias(catalyst.replace(item, replacements), item)
-        for item in items
-    ]
+    restored = catalyst.replace_in_columns(items, replacements)
     fixed = frozenset(column_id(item) for item in items if not has_aggregate(item))
     return Relation(
         catalyst.project([*restored, columns[-1]], result),
@@ -87,11 +79,3 @@ def restore_columns(
 def all_of(conditions: Sequence[Column]) -> Column:
     """Return whether all of one or more conditions hold."""
     return reduce(lambda left, right: left & right, conditions)
-
-
-def _distinct(nodes: Sequence[Node]) -> list[Node]:
-    result: list[Node] = []
-    for node in nodes:
-        if not any(node.semanticEquals(other) for other in result):
-            result.append(node)
-    return result

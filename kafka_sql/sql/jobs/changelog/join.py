@@ -22,12 +22,13 @@ from kafka_sql.spark.catalyst import (
     class_name,
     column_id,
     conjuncts,
+    join_condition,
     output,
     show,
 )
 from kafka_sql.spark.plan_reader import read_operator
+from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
 from kafka_sql.sql.jobs.changelog.relation import (
-    CHANGE_FILTER_REASON,
     Key,
     MakeError,
     Mode,
@@ -35,7 +36,6 @@ from kafka_sql.sql.jobs.changelog.relation import (
     all_references,
     has_subquery,
     is_fixed,
-    is_varying,
     key_column,
     references,
 )
@@ -85,9 +85,8 @@ def merge_filter(catalyst: Catalyst, plan: Plan) -> Plan | None:
     ids = [frozenset(map(column_id, output(side))) for side in sides]
     own = [[part for part in parts if references(part) and references(part) <= side] for side in ids]
     others = [part for part in parts if part not in own[0] and part not in own[1]]
-    condition = conjuncts(join.condition().get()) if join.condition().isDefined() else []
     left, right = (catalyst.filter(filters, side) for filters, side in zip(own, sides, strict=True))
-    return catalyst.join(join, left, right, [*condition, *others])
+    return catalyst.join(join, left, right, [*join_condition(join), *others])
 
 
 def join_changes(
@@ -116,7 +115,7 @@ def join_changes(
     kept_left = _keep(left.columns, used)
     kept_right = _keep(right.columns, all_references(others) if join_type in _ONE_SIDED else used)
     for relation, kept in ((left, kept_left), (right, kept_right)):
-        _check_old_rows(relation, [*kept, *_condition(equalities, others)], unsupported)
+        check_expressions([*kept, *_condition(equalities, others)], relation, "a join of changes", unsupported)
     rows = [
         _rows(catalyst, relation, kept, name, [getattr(e, side) for e in equalities], equalities)
         for relation, kept, name, side in ((left, kept_left, "l", "left"), (right, kept_right, "r", "right"))
@@ -146,7 +145,7 @@ def _split_condition(plan: Plan, left: Relation, right: Relation) -> tuple[list[
     left_ids, right_ids = (frozenset(map(column_id, side.columns)) for side in (left, right))
     equalities: list[_Equality] = []
     others: list[Node] = []
-    for conjunct in conjuncts(plan.condition().get()) if plan.condition().isDefined() else []:
+    for conjunct in join_condition(plan):
         is_equality = class_name(conjunct) in ("EqualTo", "EqualNullSafe") and bool(conjunct.deterministic())
         sides = (conjunct.left(), conjunct.right()) if is_equality else ()
         for mine, theirs in (sides, sides[::-1]) if sides else ():
@@ -170,22 +169,6 @@ def _condition(equalities: Sequence[_Equality], others: Sequence[Node]) -> list[
 def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
     """Return the columns that are used, or one, because a row has at least one."""
     return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
-
-
-def _check_old_rows(relation: Relation, expressions: Sequence[Node], unsupported: MakeError) -> None:
-    """Check that a retracted row has the values with which it was added.
-
-    Raises:
-        UnsupportedSqlError: it may have others.
-    """
-    if relation.change_filter is not None:
-        raise unsupported(f"a join of changes that pass {relation.change_filter}", CHANGE_FILTER_REASON)
-    for expression in expressions:
-        if has_subquery(expression) or is_varying(expression, relation.varying | relation.of_change):
-            raise unsupported(
-                f"the expression {show(expression)} in a join of changes",
-                "its value for the old row of an update may differ from the one that was added. Remove it",
-            )
 
 
 def _rows(

@@ -104,7 +104,7 @@ class PlanRewriter:
         Args:
             sink: the table that the query writes, for messages.
             sources: the Kafka tables that it reads as streams, by provider.
-            needed_columns: for each temporal join, by all its columns, those that the query uses; None for all.
+            needed_columns: for each join, by all its columns, those that the query uses; None for all.
             keeps_old_rows: whether old rows are added to the changes of upsert tables, and aggregates return the old
                 rows of their groups.
         """

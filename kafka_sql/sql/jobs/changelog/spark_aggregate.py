@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kafka_sql.spark.catalyst import Catalyst, Node, analyzed_plan, elements, output
-from kafka_sql.sql.jobs.changelog.aggregate_calls import all_of, check_expressions, find_calls, restore_columns
+from kafka_sql.spark.catalyst import Catalyst, Node, aggregate_calls, analyzed_plan, elements, output
+from kafka_sql.sql.jobs.changelog.aggregate_calls import all_of, check_expressions, restore_columns
 from kafka_sql.sql.jobs.changelog.relation import INTEGERS, MakeError, Mode, Relation
 from kafka_sql.table.changelog import DELETE, KINDS, ROW_KIND_NAME, UPDATE_AFTER, UPDATE_BEFORE
 
@@ -49,11 +49,11 @@ def aggregate_signed_rows(
     Raises:
         UnsupportedSqlError: an aggregate function cannot retract rows.
     """
-    check_expressions((*groupings, *items), changes, unsupported)
+    check_expressions((*groupings, *items), changes, "an aggregate over changes", unsupported)
     assert changes.row_kind is not None
     is_retracted = catalyst.column(changes.row_kind).isin(KINDS[UPDATE_BEFORE], KINDS[DELETE])
     sign = F.when(is_retracted, F.lit(-1)).otherwise(F.lit(1)).cast("bigint")
-    nodes = find_calls(items)
+    nodes = aggregate_calls(items)
     calls = [_make_call(catalyst, node, f"a{i}", is_retracted, sign) for i, node in enumerate(nodes)]
     group_names = [f"g{i}" for i in range(len(groupings))]
     inputs = catalyst.dataframe(changes.plan).select(

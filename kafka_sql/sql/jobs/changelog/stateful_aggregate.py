@@ -8,8 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from kafka_sql import state
-from kafka_sql.spark.catalyst import Catalyst, Node, analyzed_plan, data_type_of, elements, show
-from kafka_sql.sql.jobs.changelog.aggregate_calls import all_of, check_expressions, find_calls, restore_columns
+from kafka_sql.spark.catalyst import Catalyst, Node, aggregate_calls, analyzed_plan, data_type_of, elements, show
+from kafka_sql.sql.jobs.changelog.aggregate_calls import all_of, check_expressions, restore_columns
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation
 from kafka_sql.sql.rewrite.row_numbers import ORDER_COLUMN
 from kafka_sql.state import AggregateCall
@@ -23,11 +23,11 @@ def aggregate_with_old_rows(
 
     Parameters and errors: as for ``aggregate_signed_rows``.
     """
-    check_expressions((*groupings, *items), changes, unsupported)
+    check_expressions((*groupings, *items), changes, "an aggregate over changes", unsupported)
     assert changes.row_kind is not None
     columns = [column.alias(f"g{i}") for i, column in enumerate(catalyst.columns(groupings))]
     calls: list[AggregateCall] = []
-    nodes = find_calls(items)
+    nodes = aggregate_calls(items)
     for i, node in enumerate(nodes):
         function = str(node.aggregateFunction().prettyName())
         if function not in ("count", "count_if", "sum", "avg", "min", "max"):

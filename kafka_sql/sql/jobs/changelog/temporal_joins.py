@@ -15,8 +15,8 @@ from kafka_sql.spark.catalyst import (
     Plan,
     class_name,
     column_id,
-    conjuncts,
     elements,
+    join_condition,
     output,
 )
 from kafka_sql.spark.plan import Operator
@@ -51,10 +51,9 @@ def find_temporal_join(catalyst: Catalyst, plan: Plan) -> TemporalJoin | None:
         right = right.child()
     if mark is None:
         return None
-    condition = conjuncts(plan.condition().get()) if plan.condition().isDefined() else []
     time = catalyst.find_column(plan.left(), mark.time)
     is_outer = str(plan.joinType().sql()) == "LEFT OUTER"
-    return TemporalJoin(plan.left(), plan.right(), mark, time, condition, is_outer)
+    return TemporalJoin(plan.left(), plan.right(), mark, time, join_condition(plan), is_outer)
 
 
 def has_temporal_join(plan: Operator) -> bool:
@@ -88,7 +87,7 @@ def find_needed_columns(
         case "Filter" if needed is not None:
             needed |= references(plan.condition())
         case "Join" if needed is not None:
-            needed |= references(plan.condition().get()) if plan.condition().isDefined() else frozenset()
+            needed |= all_references(join_condition(plan))
         case "SubqueryAlias" | "View" | "ResolvedHint":
             pass
         case _:
