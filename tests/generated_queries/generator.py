@@ -1,0 +1,214 @@
+"""Random queries over tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.generated_queries import expressions
+from tests.generated_queries.expressions import Columns
+from tests.generated_queries.queries import (
+    CROSS,
+    FULL,
+    INNER,
+    LEFT,
+    RIGHT,
+    Expression,
+    Item,
+    Query,
+    Select,
+    Source,
+    Union,
+    Window,
+)
+from tests.generated_queries.tables import BOOLEAN, Table
+
+_MAX_DEPTH = 2
+
+
+def generate_query(tables: Sequence[Table], seed: int) -> Query:
+    """Return a query over some of the tables. Equal tables and seeds give equal queries."""
+    return _Generator(random.Random(f"query-{seed}"), tables).query(0)
+
+
+class _Generator:
+    def __init__(self, rng: random.Random, tables: Sequence[Table]) -> None:
+        self.rng, self.tables = rng, tables
+        self._aliases = self._names = self._ctes = 0
+
+    def query(self, depth: int) -> Query:
+        if self.rng.random() < 0.12:
+            return self._union(depth)
+        return self._select(depth)
+
+    def _union(self, depth: int) -> Query:
+        first = self._select(depth + 1)
+        selects = [first]
+        for _ in range(self.rng.choice((1, 1, 2))):
+            other = self._select(depth + 1)
+            columns = other.columns()
+            if other.is_distinct or other.is_grouped:
+                other = Select((Source(other, self._alias()),), ())
+            available = _references(other.sources)
+            items = []
+            for column in first.columns():
+                same = expressions.of_type(available, column.type)
+                if not same:
+                    break
+                items.append(Item(self.rng.choice(same), column.name))
+            if len(items) == len(first.columns()) and columns:
+                selects.append(replace(other, items=tuple(items)))
+        return Union(tuple(selects)) if len(selects) > 1 else first
+
+    def _select(self, depth: int) -> Select:
+        rng = self.rng
+        sources = self._sources(depth)
+        columns = _references(sources)
+        where = tuple(expressions.predicate(rng, columns) for _ in range(rng.choice((0, 0, 1, 1, 2))))
+        if rng.random() < (0.3 if depth == 0 else 0.15):
+            where += (self._subquery_predicate(columns, depth),)
+        window = [c for c in columns if c.text.endswith(("window_start", "window_end"))]
+        if window and len(sources) == 1 and rng.random() < 0.85:
+            return self._grouped(sources, columns, where, tuple(window))
+        choice = rng.random()
+        if choice < 0.45:
+            return self._grouped(sources, columns, where, ())
+        results = [expressions.expression(rng, columns) for _ in range(rng.randint(1, 4))]
+        if choice < 0.85 and (source := sources[0].relation) and isinstance(source, Table):
+            results += [c for c in columns if c.text in {f"{sources[0].alias}.{name}" for name in source.key}]
+        if depth == 0 and rng.random() < 0.1:
+            results.append(self._scalar(columns, depth))
+        items = tuple(Item(result, self._name()) for result in dict.fromkeys(results))
+        return Select(tuple(sources), items, where, is_distinct=rng.random() < 0.12)
+
+    def _grouped(
+        self, sources: list[Source], columns: Columns, where: tuple[Expression, ...], window: tuple[Expression, ...]
+    ) -> Select:
+        rng = self.rng
+        keys = [*window, *(rng.choice(columns) for _ in range(rng.choice((0, 1, 1, 2))))]
+        if not window and rng.random() < 0.1:
+            keys.append(expressions.expression(rng, columns))
+        aggregates = [expressions.aggregate(rng, columns) for _ in range(rng.randint(1, 3))]
+        having = (expressions.having(rng, columns),) if rng.random() < 0.25 else ()
+        return Select(
+            tuple(sources),
+            tuple(Item(key, self._name()) for key in dict.fromkeys(keys)),
+            where,
+            is_grouped=True,
+            aggregates=tuple(Item(aggregate, self._name()) for aggregate in aggregates),
+            having=having,
+        )
+
+    def _sources(self, depth: int) -> list[Source]:
+        rng = self.rng
+        count = rng.choice((1, 1, 2, 2, 3)) if depth == 0 else rng.choice((1, 1, 1, 2))
+        sources = [self._source(depth)]
+        while len(sources) < count:
+            last = sources[-1]
+            source = replace(last, alias=self._alias()) if last.cte and rng.random() < 0.6 else self._source(depth)
+            sources.append(self._join(sources, source))
+        return sources
+
+    def _join(self, sources: list[Source], source: Source) -> Source:
+        rng = self.rng
+        left, right = _references(sources), _references([source])
+        join = rng.choice((INNER, INNER, INNER, LEFT, LEFT, LEFT, RIGHT, FULL, FULL, CROSS))
+        conditions = [expressions.equality(rng, left, right) for _ in range(rng.choice((1, 1, 1, 2)))]
+        on = [condition for condition in dict.fromkeys(conditions) if condition is not None]
+        windows = [_window_equality(a, b) for a in left for b in right if _are_same_windows(a, b)]
+        if source.window and sources[0].window == source.window and windows:
+            on += windows
+        if join in (INNER, LEFT, RIGHT) and rng.random() < 0.25:
+            on.append(expressions.predicate(rng, [*left, *right]))
+        if join == CROSS or not on:
+            return replace(source, join=CROSS)
+        return replace(source, join=join, on=tuple(on))
+
+    def _source(self, depth: int) -> Source:
+        rng = self.rng
+        if depth < _MAX_DEPTH and rng.random() < 0.3:
+            cte = ""
+            if rng.random() < 0.3:
+                self._ctes += 1
+                cte = f"q{self._ctes}"
+            return Source(self.query(depth + 1), self._alias(), cte=cte)
+        table = rng.choice(self.tables)
+        window = self._window() if table.time is not None and not table.is_late and rng.random() < 0.35 else None
+        return Source(table, self._alias(), window=window)
+
+    def _window(self) -> Window:
+        function = self.rng.choice(("TUMBLE", "HOP", "CUMULATE"))
+        step = self.rng.choice((5, 10))
+        return Window(function, step, step * self.rng.choice((2, 3)) if function != "TUMBLE" else step)
+
+    def _subquery_predicate(self, columns: Columns, depth: int) -> Expression:
+        """Return IN, EXISTS or a comparison with a scalar subquery."""
+        rng = self.rng
+        choice = rng.random()
+        if choice < 0.25:
+            scalar = self._scalar(columns, depth)
+            others = expressions.comparable(columns, scalar)
+            if others:
+                operator = rng.choice(("=", "<", ">", ">=", "<>"))
+                return replace(scalar, text=f"{rng.choice(others).text} {operator} {scalar.text}", type=BOOLEAN)
+        not_ = rng.choice(("", "NOT "))
+        source, own = self._subquery_source(depth)
+        where = tuple(expressions.predicate(rng, own) for _ in range(rng.choice((0, 1))))
+        pairs = [(a, b) for a in columns for b in expressions.of_type(own, a.type)]
+        if choice < 0.65 and pairs:
+            outer, inner = rng.choice(pairs)
+            query = Select((source,), (Item(inner, self._name()),), where)
+            return Expression(f"{outer.text} {not_}IN {{query}}", BOOLEAN, query=query)
+        correlation = expressions.equality(rng, columns, own)
+        if correlation is not None:
+            where += (correlation,)
+        return Expression(f"{not_}EXISTS {{query}}", BOOLEAN, query=Select((source,), (), where))
+
+    def _scalar(self, columns: Columns, depth: int) -> Expression:
+        rng = self.rng
+        source, own = self._subquery_source(depth)
+        where = tuple(expressions.predicate(rng, own) for _ in range(rng.choice((0, 1))))
+        if rng.random() < 0.4 and (correlation := expressions.equality(rng, columns, own)) is not None:
+            where += (correlation,)
+        result = expressions.aggregate(rng, own)
+        item = Item(result, self._name())
+        query = Select((source,), (), where, is_grouped=True, aggregates=(item,))
+        return Expression("{query}", result.type, query=query)
+
+    def _subquery_source(self, depth: int) -> tuple[Source, list[Expression]]:
+        if depth == 0 and self.rng.random() < 0.15:
+            source = Source(self._select(_MAX_DEPTH), self._alias())
+        else:
+            source = Source(self.rng.choice(self.tables), self._alias())
+        return source, _references([source])
+
+    def _alias(self) -> str:
+        self._aliases += 1
+        return f"t{self._aliases}"
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"c{self._names}"
+
+
+def _references(sources: Sequence[Source]) -> list[Expression]:
+    """Return the columns of relations as expressions. A side of an outer join may be NULL."""
+    result: list[Expression] = []
+    for i, source in enumerate(sources):
+        follows = {other.join for other in sources[i + 1 :]}
+        is_optional = (i > 0 and source.join in (LEFT, FULL)) or bool(follows & {RIGHT, FULL})
+        result += [
+            Expression(f"{source.alias}.{column.name}", column.type, column.is_nullable or is_optional)
+            for column in source.columns()
+        ]
+    return result
+
+
+def _are_same_windows(a: Expression, b: Expression) -> bool:
+    name = a.text.partition(".")[2]
+    return name in ("window_start", "window_end") and b.text.partition(".")[2] == name
+
+
+def _window_equality(a: Expression, b: Expression) -> Expression:
+    return Expression(f"{a.text} = {b.text}", BOOLEAN)
