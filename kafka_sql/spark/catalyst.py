@@ -35,6 +35,7 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     org.apache.spark.sql.catalyst.plans.logical.BROADCAST$
     org.apache.spark.sql.catalyst.expressions.Alias new/6
     org.apache.spark.sql.catalyst.expressions.And new/2
+    org.apache.spark.sql.catalyst.expressions.Literal value/0
     org.apache.spark.sql.types.Metadata
     org.apache.spark.api.python.PythonUtils toSeq/1
     scala.Option apply/1

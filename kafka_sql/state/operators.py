@@ -11,13 +11,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType, NumericType, StructField, StructType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_pipeline, spark_context
 from kafka_sql.spark.jar import add_jar, java_classes
-from kafka_sql.spark.jvm import JavaObject, from_java_dataset, java_array, java_dataset, java_expressions
+from kafka_sql.spark.jvm import (
+    JavaObject,
+    from_java_column,
+    from_java_dataset,
+    java_array,
+    java_dataset,
+    java_expressions,
+)
 from kafka_sql.spark.session_settings import changed_settings, user_setting
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 
@@ -28,11 +35,14 @@ DEDUPLICATE: Final = "DEDUPLICATE"
 class AggregateCall:
     """An aggregate function of a GROUP BY."""
 
-    function: str  # ``count``, ``sum``, ``avg``, ``min`` or ``max``
+    # count, sum, avg, min, max; var_pop, var_samp, stddev_pop, stddev_samp of DOUBLE; min_by, max_by of a struct of an
+    # order and a value; first, last, array, listagg of a struct of a value
+    function: str
     argument: str | None  # a column; None for COUNT(*). NULL values are ignored.
     distinct: bool  # whether equal values count once
     name: str  # the column of the result
     type: DataType  # the type that Spark's own function returns
+    separator: str = ""  # of listagg
 
 
 def normalize(rows: DataFrame, key: Sequence[str], order: str | None, returns_old_rows: bool = True) -> DataFrame:
@@ -75,12 +85,15 @@ def materialize(
     return call_operator("materialize", rows, keys, ROW_KIND_NAME, order, names, conflict)
 
 
-def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall]) -> DataFrame:
+def aggregate(
+    rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall], order: str | None = None
+) -> DataFrame:
     """Aggregate changes: +I and +U add a row to its group, -U and -D retract it.
 
     Args:
-        rows: changes with old rows, in any order.
+        rows: changes with old rows.
         keys: the columns of GROUP BY; can be empty.
+        order: the column with the order of changes, for functions that need it; None for that of arrival.
 
     Returns:
         for each group whose result changed in a micro-batch: +I (new group), -U and +U (old and new result), or -D (no
@@ -104,9 +117,20 @@ def aggregate(rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCal
         java_array(spark, "String", [call.function for call in calls]),
         java_array(spark, "String", [call.argument for call in calls]),
         java_array(spark, "boolean", [call.distinct for call in calls]),
+        java_array(spark, "String", [call.separator for call in calls]),
         StructType([StructField(call.name, call.type) for call in calls]).json(),
         ROW_KIND_NAME,
+        order,
     )
+
+
+def arrival_order(spark: SparkSession) -> Column:
+    """Return the order in which rows arrive, as a BIGINT; see ``ArrivalOrder`` in Java.
+
+    Raises:
+        UnsupportedSqlError: the driver cannot load its class.
+    """
+    return from_java_column(_operators(spark).arrivalOrder())
 
 
 def join(
@@ -181,14 +205,17 @@ def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
     Raises:
         UnsupportedSqlError: the driver cannot load its class.
     """
-    spark = rows.sparkSession
+    method = getattr(_operators(rows.sparkSession), operator)
+    return from_java_dataset(method(java_dataset(rows), *arguments), rows.sparkSession)
+
+
+def _operators(spark: SparkSession) -> JavaObject:
     context: Any = spark_context(spark)
     if context is None or is_pipeline():
         raise _no_java("over Spark Connect" if context is None else "in a pipeline")
     if add_jar(context) is None:
         raise _no_java("with this driver's class loaders")
-    method = getattr(java_classes(context).state.ChangelogOperators, operator)
-    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
+    return java_classes(context).state.ChangelogOperators
 
 
 def _no_java(where: str) -> UnsupportedSqlError:

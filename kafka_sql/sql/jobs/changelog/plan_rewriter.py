@@ -32,6 +32,7 @@ from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time, supports_join
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
+from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
 from kafka_sql.sql.jobs.changelog.join import join_changes, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
@@ -60,6 +61,7 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
+from kafka_sql.state import arrival_order
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
 
 # operators that return the rows of their input
@@ -300,7 +302,7 @@ class PlanRewriter:
             )
         if relation.is_insert_only and self.states and groups_by_event_time(self._read(plan)):  # over a temporal join
             return Relation(self._with_inputs(plan, [relation]))
-        if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items)):
+        if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items) or needs_arrival_order(items)):
             relation = self._with_inserts(relation)
         if relation.mode == Mode.RETRACT:
             return self._aggregate(plan, relation, groupings, items)
@@ -389,7 +391,8 @@ class PlanRewriter:
     def _with_inserts(self, relation: Relation) -> Relation:
         """Return rows that never change with the row kind +I."""
         rows = self.catalyst.dataframe(relation.plan)
-        row_kind, row_order = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME), F.lit(0).cast("bigint").alias(ROW_ORDER_NAME)
+        row_kind = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME)
+        row_order = arrival_order(rows.sparkSession).alias(ROW_ORDER_NAME)
         plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), row_kind, row_order))
         return Relation(plan, Mode.RETRACT, *output(plan)[-2:])
 

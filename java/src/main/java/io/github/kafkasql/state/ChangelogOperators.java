@@ -1,6 +1,7 @@
 package io.github.kafkasql.state;
 
 import io.github.kafkasql.Seqs;
+import io.github.kafkasql.functions.ArrivalOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MapSort;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
@@ -64,14 +66,16 @@ public final class ChangelogOperators {
     /**
      * See {@link GroupAggregator}. Returns the key, the results and the row kind.
      *
-     * @param functionNames names of functions: count, sum, avg, min, max
+     * @param functionNames names of functions, see {@link AggregateCall#of}
      * @param arguments the column of each function; null for COUNT(*)
      * @param isDistinct whether each function has DISTINCT
+     * @param separators what LISTAGG writes between two values
      * @param results the names and types of the results, as JSON
+     * @param order the column with the order of changes, for functions that need it; null for that of arrival
      */
     public static Dataset<Row> aggregate(
             Dataset<Row> changes, String[] key, String[] functionNames, String[] arguments, boolean[] isDistinct,
-            String results, String kind) {
+            String[] separators, String results, String kind, String order) {
         StructType resultType = (StructType) DataType.fromJson(results);
         String[] columns = Arrays.stream(arguments).filter(Objects::nonNull).distinct().toArray(String[]::new);
         StructType type = type(changes, columns);
@@ -79,11 +83,13 @@ public final class ChangelogOperators {
         for (int i = 0; i < calls.length; i++) {
             int argument = Arrays.asList(columns).indexOf(arguments[i]);
             DataType argumentType = argument < 0 ? null : type.apply(argument).dataType();
-            calls[i] = new AggregateCall(
-                functionNames[i], argument, isDistinct[i], argumentType, resultType.apply(i).dataType());
+            calls[i] = AggregateCall.of(
+                functionNames[i], argument, isDistinct[i], argumentType, resultType.apply(i).dataType(), separators[i]);
         }
         StructType outputType = new StructType().add("key", type(changes, key)).add("results", resultType);
-        Dataset<Row> packed = pack(changes, key, struct(changes, columns, true), type, kind, NO_ORDER);
+        Column place = Arrays.stream(calls).noneMatch(AggregateCall::needsOrder) ? NO_ORDER
+            : order == null ? arrivalOrder() : place(changes, order);
+        Dataset<Row> packed = pack(changes, key, struct(changes, columns, true), type, kind, place);
         Dataset<Row> output = run(packed, new GroupAggregator(type, calls, resultType), outputType);
         List<Column> selected = new ArrayList<>(fields("change.row.key", key));
         selected.addAll(fields("change.row.results", resultType.fieldNames()));
@@ -221,6 +227,13 @@ public final class ChangelogOperators {
 
     private static List<Column> fields(String struct, String[] names) {
         return Arrays.stream(names).map(name -> functions.col(struct + "." + quote(name)).as(name)).toList();
+    }
+
+    /** The order in which rows arrive, see {@link ArrivalOrder}. */
+    public static Column arrivalOrder() {
+        return ExpressionUtils.column(new StaticInvoke(
+            ArrivalOrder.class, DataTypes.LongType, "invoke", Seqs.of(), Seqs.of(), true, false, false,
+            scala.Option.empty()));
     }
 
     private static Column place(Dataset<Row> changes, String order) {

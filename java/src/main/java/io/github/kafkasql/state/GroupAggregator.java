@@ -5,8 +5,11 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -30,7 +33,8 @@ import scala.collection.Iterator;
  * Flink's GroupAggregate over changes: returns a group's old and new result once per micro-batch.
  *
  * <p>The state of a group is its number of rows and the accumulators of its functions. For each column that a MIN, MAX
- * or DISTINCT needs, the state also has the number of rows per value.
+ * or DISTINCT needs, the state also has the number of rows per value; for each column of a FIRST_VALUE, LAST_VALUE,
+ * ARRAY_AGG or LISTAGG, the values in their order.
  */
 final class GroupAggregator extends Operator {
     private static final long serialVersionUID = 1;
@@ -40,13 +44,14 @@ final class GroupAggregator extends Operator {
     private final RowPacker statePacker;
     private final RowPacker resultPacker;
     private transient ValueState<byte[]> state;
-    private transient Map<Integer, ValueCounts> counts; // by the argument; only of those that are needed
+    private transient Map<Integer, MapState<byte[], Long>> counts; // by the argument; only of those that are needed
+    private transient Map<Order, OrderedValues> orders; // likewise
+    private transient UnsafeProjection[] projections; // of a row to one of its columns
 
-    /** The number of rows of each value of an argument. */
-    private record ValueCounts(MapState<byte[], Long> state, UnsafeProjection projection) {
-        /** A value as a row with one column. */
-        ByteBuffer value(InternalRow row) {
-            return ByteBuffer.wrap(projection.apply(row).copy().getBytes());
+    /** An argument whose values are needed in the order of their arrival. */
+    private record Order(int argument, boolean isDistinct) {
+        static Order of(AggregateCall call) {
+            return new Order(call.argument, call.isDistinct);
         }
     }
 
@@ -55,34 +60,43 @@ final class GroupAggregator extends Operator {
         this.calls = calls;
         resultPacker = new RowPacker(results);
         StructType type = new StructType().add("rows", DataTypes.LongType);
-        for (int i = 0; i < calls.length; i++) {
-            DataType[] types = calls[i].stateTypes();
-            type = type.add("accumulator" + i, types[0]).add("count" + i, types[1]);
-        }
+        for (AggregateCall call : calls) for (DataType part : call.stateTypes()) type = type.add("c" + type.length(), part);
+        for (int i = 0; i < OrderedValues.COLUMNS * ordersOf(calls).size(); i++)
+            type = type.add("c" + type.length(), DataTypes.LongType);
         statePacker = new RowPacker(type);
+    }
+
+    private static Set<Order> ordersOf(AggregateCall[] calls) {
+        Set<Order> orders = new LinkedHashSet<>();
+        for (AggregateCall call : calls) if (call.needsOrder()) orders.add(Order.of(call));
+        return orders;
     }
 
     @Override
     public void init(OutputMode mode, TimeMode time) {
         state = valueState("group");
         counts = new HashMap<>();
-        for (AggregateCall call : calls) {
-            if (call.needsValues()) counts.computeIfAbsent(call.argument, this::countValues);
+        orders = new LinkedHashMap<>();
+        projections = new UnsafeProjection[arguments.length()];
+        for (int i = 0; i < projections.length; i++)
+            projections[i] = UnsafeProjection.create(Seqs.of(new BoundReference(i, arguments.apply(i).dataType(), true)));
+        for (AggregateCall call : calls) if (call.needsCounts()) counts.computeIfAbsent(call.argument, this::countValues);
+        for (Order order : ordersOf(calls)) {
+            String name = order.argument() + (order.isDistinct() ? "distinct" : "");
+            orders.put(
+                order, new OrderedValues(mapState("ordered" + name), mapState("places" + name), order.isDistinct()));
         }
     }
 
-    private ValueCounts countValues(int argument) {
-        var column = new BoundReference(argument, arguments.apply(argument).dataType(), true);
-        return new ValueCounts(
-            getHandle().getMapState("values" + argument, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE()),
-            UnsafeProjection.create(Seqs.of(column)));
+    private MapState<byte[], Long> countValues(int argument) {
+        return getHandle().getMapState("values" + argument, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
     }
 
     @Override
     public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
         byte[] packed = state.get();
         InternalRow before = packed == null ? null : statePacker.toRow(packed);
-        for (int i = 0; i < calls.length; i++) calls[i].load(before, 1 + 2 * i);
+        load(before);
         byte[] oldResult = packed == null ? null : packResult(key);
         long rows = addRows(before == null ? 0 : before.getLong(0), input);
         byte[] newResult = null;
@@ -93,6 +107,18 @@ final class GroupAggregator extends Operator {
             clear(packed != null);
         }
         return results(changes(oldResult, newResult));
+    }
+
+    private void load(InternalRow before) {
+        int column = 1;
+        for (AggregateCall call : calls) {
+            call.load(before, column);
+            column += call.stateTypes().length;
+        }
+        for (OrderedValues values : orders.values()) {
+            values.load(before, column);
+            column += OrderedValues.COLUMNS;
+        }
     }
 
     private static List<byte[]> changes(byte[] before, byte[] now) {
@@ -114,15 +140,17 @@ final class GroupAggregator extends Operator {
         long rows = before;
         Map<Integer, Map<ByteBuffer, Long>> differences = new HashMap<>(); // of the counts, by argument and value
         for (int argument : counts.keySet()) differences.put(argument, new HashMap<>());
-        while (input.hasNext()) {
-            UnsafeRow change = RowPacker.toRow(input.next()._1(), 3);
-            int sign = RowKind.of(change.getUTF8String(0)).isRetraction() ? -1 : 1;
-            UnsafeRow row = change.getStruct(2, arguments.length());
+        for (Change change : orders.isEmpty() ? Change.readEach(input) : Change.readAll(input)) {
+            int sign = change.isRetraction() ? -1 : 1;
+            UnsafeRow row = RowPacker.toRow(change.row(), arguments.length());
             rows += sign;
-            for (AggregateCall call : calls) if (!call.needsValues()) call.add(row, call.argument, sign);
+            for (AggregateCall call : calls)
+                if (!call.needsCounts() && !call.needsOrder()) call.add(row, call.argument, sign);
             differences.forEach((argument, ofValues) -> {
-                if (!row.isNullAt(argument))
-                    ofValues.merge(counts.get(argument).value(row), (long) sign, Long::sum);
+                if (!row.isNullAt(argument)) ofValues.merge(ByteBuffer.wrap(value(row, argument)), (long) sign, Long::sum);
+            });
+            orders.forEach((order, values) -> {
+                if (!row.isNullAt(order.argument())) values.add(value(row, order.argument()), sign);
             });
         }
         differences.forEach((argument, ofValues) -> ofValues.forEach((value, difference) -> {
@@ -132,8 +160,13 @@ final class GroupAggregator extends Operator {
         return rows;
     }
 
+    /** A value as a row with one column. */
+    private byte[] value(InternalRow row, int argument) {
+        return projections[argument].apply(row).copy().getBytes();
+    }
+
     private void addCount(int argument, byte[] value, long difference) {
-        MapState<byte[], Long> known = counts.get(argument).state();
+        MapState<byte[], Long> known = counts.get(argument);
         Long count = known.getValue(value);
         long before = count == null ? 0 : count;
         long now = before + difference;
@@ -141,12 +174,12 @@ final class GroupAggregator extends Operator {
         else known.updateValue(value, now);
         if (before > 0 == now > 0) return;
         for (AggregateCall call : calls)
-            if (call.argument == argument && call.needsValues()) call.addValue(value, now > 0 ? 1 : -1);
+            if (call.argument == argument && call.needsCounts()) call.addValue(value, now > 0 ? 1 : -1);
     }
 
     private void addAllValues(AggregateCall call) {
         call.clearValues();
-        Iterator<Tuple2<byte[], Long>> entries = counts.get(call.argument).state().iterator();
+        Iterator<Tuple2<byte[], Long>> entries = counts.get(call.argument).iterator();
         while (entries.hasNext()) {
             Tuple2<byte[], Long> entry = entries.next();
             if (entry._2() > 0) call.addValue(entry._1(), 1);
@@ -155,19 +188,29 @@ final class GroupAggregator extends Operator {
 
     private void clear(boolean existed) {
         if (existed) state.clear();
-        for (ValueCounts ofValues : counts.values()) if (ofValues.state().exists()) ofValues.state().clear();
+        for (MapState<byte[], Long> ofValues : counts.values()) if (ofValues.exists()) ofValues.clear();
+        for (OrderedValues values : orders.values()) values.clear();
     }
 
     private byte[] packState(long rows) {
-        Object[] columns = new Object[1 + 2 * calls.length];
+        Object[] columns = new Object[statePacker.length()];
         columns[0] = rows;
-        for (int i = 0; i < calls.length; i++) calls[i].store(columns, 1 + 2 * i);
+        int column = 1;
+        for (AggregateCall call : calls) {
+            call.store(columns, column);
+            column += call.stateTypes().length;
+        }
+        for (OrderedValues values : orders.values()) {
+            values.store(columns, column);
+            column += OrderedValues.COLUMNS;
+        }
         return statePacker.toBytes(new GenericInternalRow(columns));
     }
 
     /** A row of the key and the results. */
     private byte[] packResult(byte[] key) {
-        Object[] columns = Arrays.stream(calls).map(AggregateCall::result).toArray();
+        Object[] columns = new Object[calls.length];
+        for (int i = 0; i < calls.length; i++) columns[i] = calls[i].result(orders.get(Order.of(calls[i])));
         byte[] results = resultPacker.toBytes(new GenericInternalRow(columns));
         var writer = new UnsafeRowWriter(2, key.length + results.length + 16);
         writer.resetRowWriter();

@@ -48,6 +48,10 @@ public final class RowPacker implements Serializable {
         return ExpressionUtils.column(new Invoke(target, method, result, arguments, Seqs.of(), true, false, true));
     }
 
+    int length() {
+        return type.length();
+    }
+
     public byte[] toBytes(InternalRow row) {
         if (projection == null) projection = UnsafeProjection.create(type);
         return projection.apply(row).copy().getBytes(); // the projection reuses its row
