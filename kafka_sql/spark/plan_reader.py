@@ -259,7 +259,10 @@ def _with_expressions(operator: Operator, node: Json) -> Operator:
             join_type = node["joinType"]
             detail = str(join_type.get("object") or join_type.get("product-class")).rpartition(".")[2].rstrip("$")
             condition = next(iter(_expressions(node.get("condition"))), None)
-            return replace(operator, condition=condition, detail=_JOIN_TYPES.get(detail, detail))
+            exists = _expressions(join_type["exists"]) if "exists" in join_type else ()
+            columns = (*map(reference, children[0].output), *exists) if exists else ()
+            detail = _JOIN_TYPES.get(detail, detail)
+            return replace(operator, condition=condition, detail=detail, columns=columns)
         case "Deduplicate" | "DeduplicateWithinWatermark":
             return replace(operator, keys=_expressions(node["keys"]))
         case "SubqueryAlias":

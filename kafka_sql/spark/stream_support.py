@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from kafka_sql.spark.catalyst import has_equality, joins_of_streams
 from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.internal import Internal, JavaClass, Text
 from kafka_sql.spark.jvm import jvm, query_execution
@@ -27,13 +28,19 @@ INTERSECT: Final = "Intersect of streaming"
 OFFSET: Final = "Offset is not supported"
 SORT: Final = "Sorting is not supported"
 STREAM_JOIN: Final = "Stream-stream "  # the type of the join follows
+# parts of its texts about joins that it supports with no watermark
+_UNSUPPORTED_JOINS: Final = (
+    " joins with a streaming DataFrame/Dataset on the right are not supported",
+    " join with a streaming DataFrame/Dataset on the ",
+    "Join type ",
+)
 
 INTERNALS: Final[tuple[Internal, ...]] = (
     JavaClass(_CHECKER, _WHY, _FAILS, members=("checkForStreaming/2",)),
     JavaClass("org.apache.spark.sql.streaming.OutputMode", _WHY, _FAILS, members=("Append/0", "Update/0")),
     *(
         Text(text, "the error says what to write instead", "the error has Spark's text", source=f"{_CHECKER}$")
-        for text in (DISTINCT, EXCEPT, INTERSECT, OFFSET, SORT, STREAM_JOIN)
+        for text in (DISTINCT, EXCEPT, INTERSECT, OFFSET, SORT, STREAM_JOIN, *_UNSUPPORTED_JOINS)
     ),
 )
 
@@ -85,12 +92,18 @@ def supports_append_mode(rows: DataFrame) -> bool:
 
 
 def supports_join(rows: DataFrame) -> bool:
-    """Return whether Spark can join the streams of a query; it cannot if the watermark does not bound an outer join."""
+    """Return whether Spark can join the streams of a query.
+
+    It cannot if the watermark does not bound an outer join, if both sides have no equality, or for NOT IN and EXISTS.
+    """
     try:
         check_streaming(rows, uses_update_mode=False)
     except AnalysisException as e:
-        return not (unsupported_operation(e) or "").startswith(STREAM_JOIN)
-    return True
+        reason = unsupported_operation(e) or ""
+        return not reason.startswith(STREAM_JOIN) and not any(text in reason for text in _UNSUPPORTED_JOINS)
+    if not any(operator.joins_streams() for operator in read_plan(rows).walk()):
+        return True
+    return all(has_equality(rows.sparkSession, join) for join in joins_of_streams(rows))
 
 
 def has_aggregate(plan: Operator) -> bool:

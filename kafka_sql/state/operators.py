@@ -140,6 +140,7 @@ def join(
     can_match: str,
     join_type: str,
     conditions: Sequence[JavaObject],
+    is_insert_only: bool = False,
 ) -> DataFrame:
     """Join two streams of changes, as Flink's regular join does.
 
@@ -148,8 +149,10 @@ def join(
         right: likewise; its other columns have other names than those of ``left``.
         key: columns of both, which are equal.
         can_match: the column of both that is false if a column of the key is NULL and equal to nothing.
-        join_type: ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, ``SEMI`` or ``ANTI``.
+        join_type: ``INNER``, ``LEFT``, ``RIGHT``, ``FULL``, ``SEMI``, ``ANTI``, or ``EXISTENCE``, which returns the
+            rows of ``left`` with a column ``exists``: true, or NULL for a row without a match.
         conditions: the rest of the condition, expressions of Spark over columns of both sides.
+        is_insert_only: whether the query runs in append mode, because no side has retractions.
 
     Returns:
         -D and +I for the rows of the result that a micro-batch removes and adds, first those that it removes. The
@@ -161,7 +164,8 @@ def join(
     names = [java_array(spark, "String", part) for part in (key, *columns)]
     hidden_names = (ROW_KIND_NAME, ROW_ORDER_NAME, can_match)
     others = java_expressions(spark, conditions)
-    return call_operator("join", left, java_dataset(right), *names, *hidden_names, join_type, others)
+    arguments = (*names, *hidden_names, join_type, others, is_insert_only)
+    return call_operator("join", left, java_dataset(right), *arguments)
 
 
 def join_versions(

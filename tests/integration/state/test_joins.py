@@ -31,6 +31,7 @@ JOINS: Final = {
     "FULL": "SELECT l.k, l.v, r.k, r.v FROM l FULL JOIN r ON {}",
     "SEMI": "SELECT l.k, l.v FROM l WHERE EXISTS (SELECT 1 FROM r WHERE {})",
     "ANTI": "SELECT l.k, l.v FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE {})",
+    "EXISTENCE": "SELECT l.k, l.v, nullif(EXISTS (SELECT 1 FROM r WHERE {}), 0) FROM l",
 }
 
 
@@ -109,7 +110,7 @@ def test_random_histories(spark: SparkSession, tmp_path: Path, join_type: str, c
     query.awaitTermination()
     on = "l.k = r.k" + (" AND l.v < r.v" if condition else "")
     before: Counter[Any] = Counter()
-    columns = 2 if join_type in ("SEMI", "ANTI") else 4
+    columns = {"SEMI": 2, "ANTI": 2, "EXISTENCE": 3}.get(join_type, 4)
     for number, changes in enumerate(output):
         now = content([event for batch in batches[: number + 1] for event in batch], JOINS[join_type].format(on))
         added = Counter(row[:columns] for row in changes if row[-1] == "+I")

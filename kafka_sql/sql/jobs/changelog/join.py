@@ -52,8 +52,9 @@ JOIN_TYPES: Final = {
     "LEFT SEMI": "SEMI",
     "LEFT ANTI": "ANTI",
 }
+_EXISTENCE: Final = "EXISTENCE"
 _CAN_MATCH: Final = "can_match"
-_ONE_SIDED: Final = ("SEMI", "ANTI")
+_ONE_SIDED: Final = ("SEMI", "ANTI", _EXISTENCE)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def merge_filter(catalyst: Catalyst, plan: Plan) -> Plan | None:
         return None
     join, parts = plan.child(), conjuncts(plan.condition())
     sides = [join.left(), join.right()]
-    if str(join.joinType().sql()) not in ("INNER", "CROSS") or not all(side.isStreaming() for side in sides):
+    if join_type_of(join) != "INNER" or not all(side.isStreaming() for side in sides):
         return None
     if any(has_subquery(part) or not part.deterministic() for part in parts):
         return None
@@ -96,20 +97,23 @@ def join_changes(
     right: Relation,
     needed: frozenset[int] | None,
     unsupported: MakeError,
+    are_insert_only: bool = False,
 ) -> tuple[Relation, Json]:
     """Return the changes of a join, and its state as in a fingerprint.
 
     Args:
-        plan: the join.
+        plan: the join. Its type can be that of EXISTS in an expression, which returns whether a left row has a match.
         left: changes with old rows.
         right: changes with old rows.
         needed: the ids of the columns that the query uses; None for all. Others are not returned.
         unsupported: returns the error for what is not supported.
+        are_insert_only: whether no side has retractions. Then an inner join has none either, and no row kind.
 
     Raises:
         UnsupportedSqlError: a row that is retracted might not be found.
     """
-    join_type = JOIN_TYPES[str(plan.joinType().sql())]
+    join_type = join_type_of(plan)
+    are_insert_only = are_insert_only and join_type == "INNER"
     equalities, others = _split_condition(plan, left, right)
     used = needed if needed is None else needed | all_references(others)
     kept_left = _keep(left.columns, used)
@@ -124,7 +128,7 @@ def join_changes(
     replacements = list(zip([*kept_left, *kept_right], inputs, strict=True))
     conditions = [catalyst.replace(conjunct, replacements) for conjunct in others]
     keys = [f"k{i}" for i in range(len(equalities))]
-    joined = analyzed_plan(state.join(rows[0], rows[1], keys, _CAN_MATCH, join_type, conditions))
+    joined = state.join(rows[0], rows[1], keys, _CAN_MATCH, join_type, conditions, are_insert_only)
     described = describe_join(
         join_type,
         [*map(str, equalities), *map(show, others)],
@@ -133,11 +137,22 @@ def join_changes(
             for side, kept in ((plan.left(), kept_left), (plan.right(), kept_right))  # as the user wrote them
         ),
     )
-    *columns, row_kind = output(joined)
     named = [*kept_left, *([] if join_type in _ONE_SIDED else kept_right)]
+    if join_type == _EXISTENCE:
+        joined = joined.withColumn("exists", F.coalesce("exists", F.lit(False)))
+        named.append(plan.joinType().exists())
+    *columns, row_kind = output(analyzed_plan(joined))
     items = [catalyst.alias(c, catalyst.without_metadata(n)) for c, n in zip(columns, named, strict=False)]
-    relation = Relation(catalyst.project([*items, row_kind], joined), Mode.RETRACT, row_kind)
+    if are_insert_only:
+        return Relation(catalyst.project(items, analyzed_plan(joined))), described
+    relation = Relation(catalyst.project([*items, row_kind], analyzed_plan(joined)), Mode.RETRACT, row_kind)
     return _identify(relation, join_type, left, right, equalities), described
+
+
+def join_type_of(plan: Plan) -> str:
+    """Return the type of a join, one of those of ``state.join``."""
+    join_type = plan.joinType()
+    return _EXISTENCE if class_name(join_type) == "ExistenceJoin" else JOIN_TYPES[str(join_type.sql())]
 
 
 def _split_condition(plan: Plan, left: Relation, right: Relation) -> tuple[list[_Equality], list[Node]]:

@@ -33,7 +33,7 @@ from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.spark.stream_support import groups_by_event_time, supports_join
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
-from kafka_sql.sql.jobs.changelog.join import join_changes, merge_filter
+from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
@@ -403,7 +403,8 @@ class PlanRewriter:
                 raise self.old_rows_needed(relation)
         left, right = (self._with_inserts(side) if side.is_insert_only else side for side in inputs)
         needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
-        relation, described = join_changes(self.catalyst, plan, left, right, needed, self.unsupported)
+        are_insert_only = not self._is_aggregated and all(relation.is_insert_only for relation in inputs)
+        relation, described = join_changes(self.catalyst, plan, left, right, needed, self.unsupported, are_insert_only)
         self.states.append(described)
         return relation
 
@@ -416,7 +417,7 @@ class PlanRewriter:
         fixed = changing.fixed | static_ids
         if changing.row_kind is not None or not static or (condition is not None and not is_fixed(condition, fixed)):
             raise self._unsupported_operator(plan, inputs)
-        if str(plan.joinType().sql()) != "LEFT OUTER" and any(_may_change(relation.plan) for relation in static):
+        if join_type_of(plan) != "LEFT" and any(_may_change(relation.plan) for relation in static):
             raise self.unsupported(
                 "a join of a streaming aggregate with a table that may change",
                 "a group that no longer has a row in the table would stay in the result. Use LEFT JOIN, or join before "

@@ -27,6 +27,8 @@ QUERIES: Final = {
     "(SELECT k AS k2, max(v) AS m FROM b GROUP BY k) ON k = k2",
     "aggregate of an aggregate": "SELECT n, count(*) AS m FROM (SELECT k, count(*) AS n FROM a GROUP BY k) GROUP BY n",
     "in": "SELECT * FROM a WHERE k IN (SELECT k FROM b WHERE v > 50)",
+    "exists in an expression": "SELECT id, k IN (SELECT k FROM b WHERE v > 50) AS x FROM a "
+    "WHERE v > 60 OR EXISTS (SELECT 1 FROM b WHERE b.id = a.id)",
     "not in": "SELECT id FROM a WHERE k NOT IN (SELECT k FROM b WHERE k < 3)",
     "correlated scalar": "SELECT id, v FROM a WHERE v > (SELECT avg(v) FROM b WHERE b.k = a.k)",
     "scalars": "SELECT id, v - (SELECT max(v) FROM b) AS d FROM a WHERE v < (SELECT max(v) FROM b)",

@@ -119,28 +119,34 @@ public final class ChangelogOperators {
     }
 
     /**
-     * See {@link Joiner}. Returns the columns of both sides and the row kind.
+     * See {@link Joiner}. Returns the columns of both sides and the row kind. The right side of EXISTENCE is a column
+     * "exists", which is true or NULL.
      *
      * @param key the columns of both sides that are equal, with the same names and types
      * @param leftColumns the columns of the left side that are kept, whose names the right side does not have
      * @param canMatch the column that is false if a column of the key is NULL and equal to nothing
      * @param conditions the rest of the condition, over the columns of both sides
+     * @param isInsertOnly whether nothing is retracted, so that the query can run in append mode
      */
     public static Dataset<Row> join(
             Dataset<Row> left, Dataset<Row> right, String[] key, String[] leftColumns, String[] rightColumns,
-            String kind, String order, String canMatch, String joinType, Expression[] conditions) {
+            String kind, String order, String canMatch, String joinType, Expression[] conditions,
+            boolean isInsertOnly) {
         StructType leftType = type(left, leftColumns);
-        StructType rightType = type(right, rightColumns);
+        boolean isExistence = JoinType.valueOf(joinType) == JoinType.EXISTENCE;
+        StructType rightType =
+            isExistence ? new StructType().add("exists", DataTypes.BooleanType) : type(right, rightColumns);
         var joiner = new Joiner(
             JoinType.valueOf(joinType), bind(conditions, left, leftColumns, right, rightColumns), leftColumns.length,
             rightColumns.length);
         Dataset<Row> events = packJoinEvents(left, key, leftColumns, kind, order, canMatch, true)
             .union(packJoinEvents(right, key, rightColumns, kind, order, canMatch, false));
-        Dataset<byte[]> output = run(events, joiner, TimeMode.None(), OutputMode.Update());
+        OutputMode mode = isInsertOnly ? OutputMode.Append() : OutputMode.Update();
+        Dataset<byte[]> output = run(events, joiner, TimeMode.None(), mode);
         StructType type =
             new StructType().add("kind", DataTypes.StringType).add("left", leftType).add("right", rightType);
         List<Column> selected = new ArrayList<>(fields("joined.left", leftColumns));
-        selected.addAll(fields("joined.right", rightColumns));
+        selected.addAll(fields("joined.right", rightType.fieldNames()));
         selected.add(functions.col("joined.kind").as(kind));
         return output.select(RowPacker.unpack(output.col("value"), type).as("joined"))
             .select(selected.toArray(Column[]::new));

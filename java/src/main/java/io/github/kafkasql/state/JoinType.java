@@ -9,7 +9,9 @@ enum JoinType {
     /** Rows of the left side with a match. */
     SEMI(false, false, false),
     /** Rows of the left side without a match. */
-    ANTI(false, true, false);
+    ANTI(false, true, false),
+    /** Rows of the left side, and whether they have a match. */
+    EXISTENCE(false, true, false);
 
     final boolean returnsPairs;
     final boolean returnsUnmatchedLeft;
@@ -19,5 +21,10 @@ enum JoinType {
         this.returnsPairs = returnsPairs;
         this.returnsUnmatchedLeft = returnsUnmatchedLeft;
         this.returnsUnmatchedRight = returnsUnmatchedRight;
+    }
+
+    /** Whether a row of the left side is returned once, however many matches it has. */
+    boolean returnsMatchedLeft() {
+        return this == SEMI || this == EXISTENCE;
     }
 }

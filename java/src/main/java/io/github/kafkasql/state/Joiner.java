@@ -31,6 +31,8 @@ import scala.collection.Iterator;
 final class Joiner extends Operator {
     private static final long serialVersionUID = 1;
 
+    private static final byte[] MATCHED = matched();
+
     private final JoinType type;
     private final Expression condition; // over the columns of both sides; null if the key is the whole condition
     private final int leftColumns;
@@ -153,7 +155,16 @@ final class Joiner extends Operator {
     private void addLeft(Rows rows, long matchesBefore, long matches) {
         long unmatched = unmatched(rows, matchesBefore, matches);
         if (type.returnsUnmatchedLeft) add(rows.bytes, null, unmatched);
-        else if (!type.returnsPairs) add(rows.bytes, null, rows.difference() - unmatched); // SEMI
+        if (type.returnsMatchedLeft())
+            add(rows.bytes, type == JoinType.EXISTENCE ? MATCHED : null, rows.difference() - unmatched);
+    }
+
+    /** The right side of a row of EXISTENCE that has a match: a row with one column, true. */
+    private static byte[] matched() {
+        var writer = new UnsafeRowWriter(1);
+        writer.resetRowWriter();
+        writer.write(0, true);
+        return writer.getRow().copy().getBytes();
     }
 
     /** By how much the number of equal rows without a match changes. */
