@@ -15,15 +15,29 @@ from kafka_sql.state.operators import (
     materialize,
     normalize,
 )
+from kafka_sql.state.over import (
+    UNBOUNDED,
+    OverCall,
+    is_over_function,
+    over,
+    over_event_time,
+    over_processing_time,
+)
 
 __all__ = [
     "DEDUPLICATE",
+    "UNBOUNDED",
     "AggregateCall",
+    "OverCall",
     "aggregate",
     "arrival_order",
     "configure",
+    "is_over_function",
     "join",
     "join_versions",
     "materialize",
     "normalize",
+    "over",
+    "over_event_time",
+    "over_processing_time",
 ]

@@ -130,7 +130,7 @@ def arrival_order(spark: SparkSession) -> Column:
     Raises:
         UnsupportedSqlError: the driver cannot load its class.
     """
-    return from_java_column(_operators(spark).arrivalOrder())
+    return from_java_column(operator_classes(spark).ChangelogOperators.arrivalOrder())
 
 
 def join(
@@ -203,23 +203,32 @@ def join_versions(
     return call_operator("joinVersions", left, *arguments)
 
 
-def call_operator(operator: str, rows: DataFrame, *arguments: Any) -> DataFrame:
-    """Call a static method of ``ChangelogOperators`` with a stream and further arguments, in Java or Python types.
+def call_operator(operator: str, rows: DataFrame, *arguments: Any, owner: str = "ChangelogOperators") -> DataFrame:
+    """Call a static method of a Java class with a stream and further arguments, in Java or Python types.
+
+    Args:
+        owner: the class.
 
     Raises:
         UnsupportedSqlError: the driver cannot load its class.
     """
-    method = getattr(_operators(rows.sparkSession), operator)
-    return from_java_dataset(method(java_dataset(rows), *arguments), rows.sparkSession)
+    spark = rows.sparkSession
+    method = getattr(getattr(operator_classes(spark), owner), operator)
+    return from_java_dataset(method(java_dataset(rows), *arguments), spark)
 
 
-def _operators(spark: SparkSession) -> JavaObject:
+def operator_classes(spark: SparkSession) -> Any:
+    """Return the package of the Java classes of operators.
+
+    Raises:
+        UnsupportedSqlError: the driver cannot load them.
+    """
     context: Any = spark_context(spark)
     if context is None or is_pipeline():
         raise _no_java("over Spark Connect" if context is None else "in a pipeline")
     if add_jar(context) is None:
         raise _no_java("with this driver's class loaders")
-    return java_classes(context).state.ChangelogOperators
+    return java_classes(context).state
 
 
 def _no_java(where: str) -> UnsupportedSqlError:

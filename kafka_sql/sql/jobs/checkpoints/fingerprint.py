@@ -141,6 +141,25 @@ def describe_join(
     return {"operator": "Join", "type": join_type, "condition": list(condition), **sides, **filters}
 
 
+def describe_over(rows: Operator, partition: Sequence[str], order: Sequence[str], functions: Sequence[str]) -> Json:
+    """Describe the operator that keeps rows, or the values of functions, of an OVER window or a sort by time.
+
+    Args:
+        rows: its input.
+        partition: the expressions of PARTITION BY, as text.
+        order: the expressions of ORDER BY, as text.
+        functions: the functions with their frames, as text; empty for a sort.
+    """
+    return {
+        "operator": "OverAggregate" if functions else "TemporalSort",
+        **({"partition": list(partition)} if functions else {}),
+        "order": list(order),
+        **({"functions": list(functions)} if functions else {}),
+        "columns": _render_all(_resolve_output(rows, None)),
+        "filters": _describe_filters(rows),
+    }
+
+
 def _describe_sides(
     left: tuple[Operator, Mapping[int, str]], right: tuple[Operator, Mapping[int, str]]
 ) -> dict[str, list[str]]:

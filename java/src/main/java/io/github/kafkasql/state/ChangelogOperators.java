@@ -209,29 +209,29 @@ public final class ChangelogOperators {
     }
 
     /** Convert changes to two columns: the packed change, and its packed key. */
-    private static Dataset<Row> pack(
+    static Dataset<Row> pack(
             Dataset<Row> changes, String[] key, Column row, StructType type, String kind, Column order) {
         Column change = functions.struct(changes.col(quote(kind)).as("kind"), order.as("order"), row.as("row"));
         return changes.select(RowPacker.pack(change, Change.type(type)).as("change"), packKey(changes, key));
     }
 
-    private static Column packKey(Dataset<Row> rows, String[] key) {
+    static Column packKey(Dataset<Row> rows, String[] key) {
         return RowPacker.pack(struct(rows, key, true), type(rows, key)).as("key");
     }
 
     /** Apply an operator to the changes of each key, and convert its output to the column "change". */
-    private static Dataset<Row> run(Dataset<Row> packed, Operator operator, StructType row) {
+    static Dataset<Row> run(Dataset<Row> packed, Operator operator, StructType row) {
         Dataset<byte[]> output = run(packed, operator, TimeMode.None(), OutputMode.Update());
         return output.select(RowPacker.unpack(output.col("value"), Change.type(row)).as("change"));
     }
 
-    private static Dataset<byte[]> run(Dataset<Row> packed, Operator operator, TimeMode time, OutputMode mode) {
+    static Dataset<byte[]> run(Dataset<Row> packed, Operator operator, TimeMode time, OutputMode mode) {
         return packed.groupBy(functions.col("key"))
             .as(Encoders.BINARY(), Encoders.tuple(Encoders.BINARY(), Encoders.BINARY()))
             .transformWithState(operator, time, mode, Encoders.BINARY());
     }
 
-    private static List<Column> fields(String struct, String[] names) {
+    static List<Column> fields(String struct, String[] names) {
         return Arrays.stream(names).map(name -> functions.col(struct + "." + quote(name)).as(name)).toList();
     }
 
@@ -250,7 +250,7 @@ public final class ChangelogOperators {
      * The columns as a struct. Maps with the same entries become the same bytes. So do other values that Spark regards
      * as equal if the struct is grouped by them.
      */
-    private static Column struct(Dataset<Row> rows, String[] names, boolean isGrouped) {
+    static Column struct(Dataset<Row> rows, String[] names, boolean isGrouped) {
         return functions.struct(Arrays.stream(names).map(name -> {
             Column value = rows.col(quote(name));
             DataType type = rows.schema().apply(name).dataType();
@@ -262,7 +262,7 @@ public final class ChangelogOperators {
         }).toArray(Column[]::new));
     }
 
-    private static StructType type(Dataset<Row> rows, String[] names) {
+    static StructType type(Dataset<Row> rows, String[] names) {
         StructType type = new StructType();
         for (String name : names) type = type.add(name, rows.schema().apply(name).dataType());
         return type;
