@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,9 +15,9 @@ from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import supports_append_mode, supports_join
-from kafka_sql.sql.jobs.changelog.plan_rewriter import OldRowsNeededError, PlanRewriter
+from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
-from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join
+from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
 from kafka_sql.state import DEDUPLICATE
@@ -78,12 +77,10 @@ def plan_changelog(
     """
     catalyst = Catalyst(spark)
     plan = analyzed_plan(rows)
-    changelogs = [s for s in sources if s.definition.reads_content]
-    joins_versions = has_temporal_join(read_plan(rows))
-    keeps_rows = changelogs or joins_versions or not supports_join(rows)
-    if not keeps_rows and supports_append_mode(rows):
-        return ChangelogQuery(rows)
-    if not keeps_rows and not sink.accepts_changes:
+    changelogs = [source for source in sources if source.definition.reads_content]
+    operators = read_plan(rows)
+    joins_streams, is_append = supports_join(rows), supports_append_mode(rows)
+    if not (sink.accepts_changes or is_append or changelogs or has_temporal_join(operators)) and joins_streams:
         raise updates_not_accepted(
             sink.name,
             "an 'upsert-kafka' table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or "
@@ -93,12 +90,18 @@ def plan_changelog(
     def read_changes(source: CatalogTable) -> Plan:
         return analyzed_plan(spark.readStream.format(tables.with_changes(source).provider).load())
 
-    by_provider = {source.provider: source for source in sources}
-    needed_columns = dict(find_needed_columns(plan))
-    make_rewriter = partial(PlanRewriter, catalyst, sink.name, by_provider, read_changes, needed_columns)
-    rewriter, relation = _rewrite_for_sink(make_rewriter, sink, rows, changelogs)
-    states = tuple(rewriter.states)
-    if joins_versions and not relation.is_insert_only:
+    rewriter = PlanRewriter(
+        catalyst,
+        sink.name,
+        {source.provider: source for source in sources},
+        read_changes,
+        dict(find_needed_columns(plan)),
+        not (is_append and joins_streams) or reads_changes(operators, [source.provider for source in changelogs]),
+    )
+    relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
+    relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)
+    states = relation.states
+    if has_temporal_join(operators) and not relation.is_insert_only:
         raise rewriter.unsupported(
             "an aggregate without a window, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event "
             "time",
@@ -134,28 +137,6 @@ def updates_not_accepted(name: str, alternative: str) -> UnsupportedSqlError:
     )
 
 
-def _rewrite_for_sink(
-    make_rewriter: Callable[[bool], PlanRewriter],
-    sink: ChangelogSink,
-    rows: DataFrame,
-    changelogs: Sequence[CatalogTable],
-) -> tuple[PlanRewriter, Relation]:
-    """Return the rows of a query as a table accepts them, and the rewriter that made them.
-
-    Args:
-        make_rewriter: returns a rewriter with or without old rows.
-    """
-    # First without old rows, again with them if the sink or an operator needs them. COUNT, SUM and AVG are Spark's own
-    # aggregate unless old rows are needed; MIN, MAX and DISTINCT are always an operator in Java.
-    for keeps_old_rows in (False, True):
-        rewriter = make_rewriter(keeps_old_rows)
-        try:
-            return rewriter, _fit_to_sink(rewriter, sink, rows, rewriter.rewrite(analyzed_plan(rows)), changelogs)
-        except OldRowsNeededError:
-            continue
-    raise AssertionError("a rewriter with old rows needs no others")
-
-
 def _fit_to_sink(
     rewriter: PlanRewriter, sink: ChangelogSink, rows: DataFrame, relation: Relation, changelogs: Sequence[CatalogTable]
 ) -> Relation:
@@ -171,11 +152,9 @@ def _fit_to_sink(
             "table of Delta Lake or Iceberg with TBLPROPERTIES ('primary-key' = '...').",
             table=sink.name,
         )
-    if sink.retract_format is not None:
-        if relation.mode != Mode.RETRACT:
-            raise rewriter.old_rows_needed(relation)
-        if not (sink.primary_key and relation.is_unordered):
-            return relation
+    if sink.retract_format is not None and not (sink.primary_key and relation.is_unordered):
+        rewriter.check_old_rows(relation)
+        return relation
     columns = {str(column.name()): column_id(column) for column in relation.columns}
     ids = [columns[key] for key in sink.primary_key]
     is_fixed = relation.fixed.issuperset(ids)
@@ -184,11 +163,9 @@ def _fit_to_sink(
         _check_history(rewriter, sink, relation, identifies_rows, columns[sink.start_column])
     if relation.row_kind is None and is_fixed and identifies_rows:
         return relation
-    needs_order = sink.conflict != "ERROR" and not relation.is_unordered
-    if not identifies_rows and needs_order and (relation.key is None or relation.is_aggregated):
-        raise _does_not_identify(sink, relation)
     if relation.mode != Mode.RETRACT and not (identifies_rows and is_fixed):
-        raise rewriter.old_rows_needed(relation)
+        relation = rewriter.rewrite(analyzed_plan(rows), Required(old_rows=True))
+        rewriter.check_old_rows(relation)
     varying = relation.varying.intersection(ids if identifies_rows else columns.values())
     if not identifies_rows:
         if relation.change_filter is not None:
@@ -203,8 +180,9 @@ def _fit_to_sink(
         )
     if identifies_rows and not relation.is_unordered:
         return relation
-    rewriter.states.append(describe_materialization(read_plan(rows), sink.primary_key, sink.conflict))
+    described = describe_materialization(read_plan(rows), sink.primary_key, sink.conflict)
     materialized = materialize(rewriter.catalyst, relation, ids, sink.primary_key, sink.conflict)
+    materialized = replace(materialized, states=(*relation.states, described))
     return materialized if sink.retract_format is None else add_old_rows(rewriter.catalyst, materialized)
 
 
@@ -212,7 +190,7 @@ def _check_history(
     rewriter: PlanRewriter, sink: ChangelogSink, relation: Relation, identifies_rows: bool, start: int
 ) -> None:
     """Check that the rows can become a history: each change has its own time."""
-    if relation.is_aggregated or rewriter.states or not identifies_rows:
+    if relation.is_aggregated or relation.states or not identifies_rows:
         raise rewriter.unsupported(
             f"a history (SCD type 2) of an aggregate, or of a source with another PRIMARY KEY, in '{sink.name}'",
             "the time of a change is known only for the rows of a changelog. Write the rows of the source, with its "
@@ -225,18 +203,3 @@ def _check_history(
             "change, such as ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', or 'value.source.timestamp' of "
             "debezium-json",
         )
-
-
-def _does_not_identify(sink: ChangelogSink, relation: Relation) -> UnsupportedSqlError:
-    reason = (
-        "several groups can have the same key, and no order says which of their rows is the newest"
-        if relation.is_aggregated
-        else "rows of UNION ALL, of functions such as explode, and of sources without PRIMARY KEY have no key, and no "
-        "order says which of several rows is the newest"
-    )
-    return UnsupportedSqlError(
-        f"INSERT INTO '{sink.name}': the PRIMARY KEY ({', '.join(sink.primary_key)}) does not identify the rows of the "
-        f"query: {reason}. Use a PRIMARY KEY with all columns of the GROUP BY, of PARTITION BY and the row number, or "
-        "of the source's PRIMARY KEY, and declare one in the source.",
-        table=sink.name,
-    )

@@ -7,8 +7,7 @@ is rewritten so that it passes the row kind on, or computes it. What is not know
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import functions as F
@@ -23,14 +22,12 @@ from kafka_sql.spark.catalyst import (
     class_name,
     column_id,
     elements,
-    is_event_time,
     is_session,
     output,
     show,
 )
 from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
-from kafka_sql.spark.stream_support import groups_by_event_time, supports_join
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
@@ -85,12 +82,29 @@ _METADATA_OF_ROWS: Final = frozenset(
 ReadChanges = Callable[[CatalogTable], Plan]  # returns the plan of a table's changes; its last columns are hidden
 
 
-class OldRowsNeededError(Exception):
-    """An operator needs the old rows of an upsert table."""
+@dataclass(frozen=True)
+class Required:
+    """What the operator above, or the sink, requires of the changes of an operator.
+
+    Attributes:
+        old_rows: whether the old row of each update is needed (-U). Otherwise, a key says which row changes.
+        versions: whether the rows are the versions of a temporal join, which need their watermark.
+    """
+
+    old_rows: bool = False
+    versions: bool = False
+
+
+_OLD_ROWS: Final = Required(old_rows=True)
+_VERSIONS: Final = Required(versions=True)
 
 
 class PlanRewriter:
-    """Rewrites the plan of one query."""
+    """Rewrites the plan of one query.
+
+    What an operator needs of its inputs is known from above (``Required``); how its rows change, what identifies them
+    and which state they need is derived from below (``Relation``).
+    """
 
     def __init__(
         self,
@@ -99,7 +113,7 @@ class PlanRewriter:
         sources: Mapping[str, CatalogTable],
         read_changes: ReadChanges,
         needed_columns: Mapping[frozenset[int], frozenset[int] | None],
-        keeps_old_rows: bool,
+        is_updating: bool,
     ) -> None:
         """Prepare a rewrite.
 
@@ -107,17 +121,15 @@ class PlanRewriter:
             sink: the table that the query writes, for messages.
             sources: the Kafka tables that it reads as streams, by provider.
             needed_columns: for each join, by all its columns, those that the query uses; None for all.
-            keeps_old_rows: whether old rows are added to the changes of upsert tables, and aggregates return the old
-                rows of their groups.
+            is_updating: whether the query runs in Spark's update mode, in which Spark's joins of streams cannot run,
+                and windows return a row for each change. Otherwise, in append mode, all rows are final.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
-        self._keeps_old_rows, self._reads_versions = keeps_old_rows, False
-        self._is_aggregated = False  # whether an updating aggregate above reads the rows
+        self._is_updating = is_updating
         self._needed_columns = needed_columns
-        self.states: list[Json] = []  # the stateful operators of this package, as for a fingerprint
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
 
-    def rewrite(self, plan: Plan) -> Relation:
+    def rewrite(self, plan: Plan, required: Required = Required()) -> Relation:
         """Return the rows of an operator.
 
         Raises:
@@ -126,60 +138,56 @@ class PlanRewriter:
         name = class_name(plan)
         if name == "WithCTE":
             self._definitions |= {d.id(): d.child() for d in elements(plan.cteDefs())}
-            return self.rewrite(plan.plan())
+            return self.rewrite(plan.plan(), required)
         if name == "CTERelationRef":
-            return self._rewrite_reference(plan)
+            return self._rewrite_reference(plan, required)
         if not plan.isStreaming():
             return Relation(plan)
         if name.startswith(STREAM):
-            return self._rewrite_source(plan)
+            return self._rewrite_source(plan, required)
         temporal_join = find_temporal_join(self.catalyst, plan)
         if temporal_join is not None:
-            needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
-            return self._rewrite_temporal_join(temporal_join, needed)
+            return self._rewrite_temporal_join(temporal_join, self._needed(plan))
         merged = merge_filter(self.catalyst, plan)
         if merged is not None:
-            return self.rewrite(merged)
-        inputs = self._rewrite_inputs(plan)
-        if name == "Aggregate":
-            return self._rewrite_aggregate(plan, inputs[0])
-        if name == "Join" and self._needs_state(plan, inputs):
-            return self._join(plan, inputs)
-        if all(relation.is_insert_only for relation in inputs):
-            return Relation(self._with_inputs(plan, inputs))
-        if name in _TRANSPARENT:
-            return inputs[0]
-        if name == "EventTimeWatermark" and self._reads_versions:
-            return replace(inputs[0], plan=self._with_inputs(plan, inputs))
-        if name in _REMOVED:
-            return inputs[0]
-        rewrite_operator = {
-            "Project": self._rewrite_project,
-            "Filter": self._rewrite_filter,
+            return self.rewrite(merged, required)
+        rewrite_inputs = {
+            "Aggregate": self._rewrite_aggregate,
             "Distinct": self._rewrite_distinct,
             "Generate": self._rewrite_generate,
-            "Union": self._rewrite_union,
             "Join": self._rewrite_join,
+            "Union": self._rewrite_union,
         }.get(name)
-        if rewrite_operator is None:
+        if rewrite_inputs is not None:
+            return rewrite_inputs(plan, required)
+        inputs = [self.rewrite(child, required) for child in elements(plan.children())]
+        if all(relation.is_insert_only for relation in inputs):
+            return self._keep(plan, inputs)
+        (relation, *others) = inputs
+        if name in _TRANSPARENT:
+            return relation
+        if name == "EventTimeWatermark" and required.versions:
+            return replace(relation, plan=self._with_inputs(plan, [relation]))
+        if name in _REMOVED:
+            return relation
+        rewrite_changes = {
+            "Project": self._rewrite_project,
+            "Filter": self._rewrite_filter,
+        }.get(name)
+        if rewrite_changes is None or others:
             raise self._unsupported_operator(plan, inputs)
-        return rewrite_operator(plan, inputs)
+        return rewrite_changes(plan, relation)
 
-    def _rewrite_inputs(self, plan: Plan) -> list[Relation]:
-        """Return the inputs of an operator."""
-        rewriter = self
-        if class_name(plan) == "Aggregate" and not groups_by_event_time(self._read(plan)):
-            rewriter = copy(self)
-            rewriter._is_aggregated = True
-        return [rewriter.rewrite(child) for child in elements(plan.children())]
+    def _with_old_rows(self, required: Required) -> Required:
+        """Return what an operator that keeps rows requires of its inputs."""
+        return _OLD_ROWS if self._is_updating else required
 
-    def _needs_state(self, plan: Plan, inputs: Sequence[Relation]) -> bool:
-        """Return whether a join of streams is not one of Spark: rows change, or Spark does not support it."""
-        if not all(child.isStreaming() for child in elements(plan.children())):
-            return False
-        if self._is_aggregated or not all(relation.is_insert_only for relation in inputs):
-            return True
-        return not supports_join(self.catalyst.dataframe(self._with_inputs(plan, inputs)))
+    def _keep(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+        """Return an operator of Spark over rows that never change."""
+        return Relation(self._with_inputs(plan, inputs), states=_states(*inputs))
+
+    def _needed(self, join: Plan) -> frozenset[int] | None:
+        return self._needed_columns.get(frozenset(map(column_id, output(join))))
 
     def _with_inputs(self, plan: Plan, inputs: Sequence[Relation]) -> Plan:
         plans = [relation.plan for relation in inputs]
@@ -187,11 +195,11 @@ class PlanRewriter:
             return plan
         return self.catalyst.with_inputs(plan, plans)
 
-    def _rewrite_reference(self, plan: Plan) -> Relation:
+    def _rewrite_reference(self, plan: Plan, required: Required) -> Relation:
         """Replace a reference to a common table expression with its query."""
         if plan.cteId() not in self._definitions:
             return Relation(plan)
-        definition = self.rewrite(self._definitions[plan.cteId()])
+        definition = self.rewrite(self._definitions[plan.cteId()], required)
         columns = definition.columns
         aliases = [self.catalyst.alias(column, named) for column, named in zip(columns, output(plan), strict=True)]
         ids = {column_id(column): column_id(named) for column, named in zip(columns, aliases, strict=True)}
@@ -209,7 +217,7 @@ class PlanRewriter:
             of_change=map_columns(ids, relation.of_change),
         )
 
-    def _rewrite_source(self, plan: Plan) -> Relation:
+    def _rewrite_source(self, plan: Plan, required: Required) -> Relation:
         """Read the changes of a table instead of its rows."""
         entry = self._sources.get(str(plan.sourceName()))
         definition = entry.definition if entry is not None else None
@@ -236,13 +244,12 @@ class PlanRewriter:
             if definition.is_upsert
             else frozenset(id for id, name in metadata.items() if name not in _METADATA_OF_ROWS),
         )
-        if definition.is_upsert and self._keeps_old_rows:
-            self.states.append(describe_normalization(definition))
-            return add_old_rows(self.catalyst, relation)
+        if definition.is_upsert and required.old_rows:
+            normalized = add_old_rows(self.catalyst, relation)
+            return replace(normalized, states=(describe_normalization(definition),))
         return relation
 
-    def _rewrite_project(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
-        (relation,) = inputs
+    def _rewrite_project(self, plan: Plan, relation: Relation) -> Relation:
         items = elements(plan.projectList())
         return replace(
             relation,
@@ -254,9 +261,8 @@ class PlanRewriter:
             of_change=project_of_change(items, relation.of_change),
         )
 
-    def _rewrite_filter(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+    def _rewrite_filter(self, plan: Plan, relation: Relation) -> Relation:
         """Filter old and new rows; of a relation without old rows, turn rows that do not pass into deletes."""
-        (relation,) = inputs
         condition = plan.condition()
         if is_varying(condition, relation.varying):
             raise self.unsupported(
@@ -291,81 +297,75 @@ class PlanRewriter:
             has_unknown_deletes=not relation.is_aggregated,
         )
 
-    def _rewrite_aggregate(self, plan: Plan, relation: Relation) -> Relation:
+    def _rewrite_aggregate(self, plan: Plan, required: Required) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
-        if any(map(is_session, groupings)) and not (relation.is_insert_only and any(map(is_event_time, groupings))):
+        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        if not self._is_updating and relation.is_insert_only:
+            return self._keep(plan, [relation])
+        if any(map(is_session, groupings)):
             raise self.unsupported(
                 "an aggregate of SESSION windows over changes, or over PROCTIME(),",
                 "a row that connects two sessions merges them, which only Spark's own aggregate of rows with a "
                 "watermark does. Write the rows into a table without changes and with a WATERMARK, and aggregate that; "
                 "use TUMBLE, HOP or CUMULATE; or aggregate the sessions in a batch query",
             )
-        if relation.is_insert_only and self.states and groups_by_event_time(self._read(plan)):  # over a temporal join
-            return Relation(self._with_inputs(plan, [relation]))
-        if relation.is_insert_only and (self._keeps_old_rows or has_distinct(items) or needs_arrival_order(items)):
-            relation = self._with_inserts(relation)
-        if relation.mode == Mode.RETRACT:
-            return self._aggregate(plan, relation, groupings, items)
-        if not relation.is_insert_only:
-            raise self.old_rows_needed(relation)
-        # all groups stay, and Spark returns each one that has changed
-        return Relation(
-            self._with_inputs(plan, [relation]),
-            Mode.UPSERT,
-            key=group_key(groupings, items),
-            fixed=frozenset(column_id(item) for item in items if not has_aggregate(item)),
-            is_aggregated=True,
-        )
+        needs_state = required.old_rows or relation.states or has_distinct(items) or needs_arrival_order(items)
+        if relation.is_insert_only and not needs_state:
+            # all groups stay, and Spark returns each one that has changed
+            return Relation(
+                self._with_inputs(plan, [relation]),
+                Mode.UPSERT,
+                key=group_key(groupings, items),
+                fixed=frozenset(column_id(item) for item in items if not has_aggregate(item)),
+                is_aggregated=True,
+            )
+        return self._aggregate(plan, self._with_row_kind(relation), groupings, items, required)
 
-    def _rewrite_distinct(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
-        (relation,) = inputs
-        if relation.mode != Mode.RETRACT:
-            raise self.old_rows_needed(relation)
-        return self._aggregate(plan, relation, relation.columns, relation.columns)
+    def _rewrite_distinct(self, plan: Plan, required: Required) -> Relation:
+        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        if not self._is_updating and relation.is_insert_only:
+            return self._keep(plan, [relation])
+        changes = self._with_row_kind(relation)
+        return self._aggregate(plan, changes, changes.columns, changes.columns, required)
 
-    def _aggregate(self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node]) -> Relation:
-        if self._keeps_old_rows or self.states or not is_linear(items):
-            self.states.append(describe_aggregate(self._read(plan)))
-            return aggregate_with_old_rows(self.catalyst, relation, groupings, items, self.unsupported)
-        return aggregate_signed_rows(self.catalyst, relation, groupings, items, self.unsupported)
+    def _aggregate(
+        self, plan: Plan, relation: Relation, groupings: Sequence[Node], items: Sequence[Node], required: Required
+    ) -> Relation:
+        """Aggregate changes: by Spark's sums of signed values where they are enough."""
+        if not required.old_rows and not relation.states and is_linear(items):
+            return aggregate_signed_rows(self.catalyst, relation, groupings, items, self.unsupported)
+        result = aggregate_with_old_rows(self.catalyst, relation, groupings, items, self.unsupported)
+        return replace(result, states=(*relation.states, describe_aggregate(self._read(plan))))
 
-    def _rewrite_generate(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
-        (relation,) = inputs
-        if relation.row_kind is None and relation.key is not None and _is_top_n(plan.generator()):
+    def _rewrite_generate(self, plan: Plan, required: Required) -> Relation:
+        is_top_n = _is_top_n(plan.generator())
+        relation = self.rewrite(plan.child(), required if is_top_n else self._with_old_rows(required))
+        if relation.is_insert_only:
+            return self._keep(plan, [relation])
+        if relation.row_kind is None and relation.key is not None and is_top_n:
             # a group never has fewer rows than before, so each position is only overwritten
             position = column_id(elements(plan.generatorOutput())[0])
             return replace(
                 relation,
-                plan=self._with_inputs(plan, inputs),
+                plan=self._with_inputs(plan, [relation]),
                 key=(*relation.key, frozenset({position})),
                 fixed=relation.fixed | {position},
             )
         if relation.is_aggregated or is_varying(plan.generator(), relation.varying):
-            raise self._unsupported_operator(plan, inputs)
-        if relation.mode != Mode.RETRACT:
-            raise self.old_rows_needed(relation)
+            raise self._unsupported_operator(plan, [relation])
+        self.check_old_rows(relation)
         generated = self.catalyst.with_inputs(plan, [relation.plan])
         hidden = {column_id(column) for column in relation.hidden}
         columns = [column for column in output(generated) if column_id(column) not in hidden]
         plan = self.catalyst.project([*columns, *relation.hidden], generated)
         return replace(relation, plan=plan, key=None, fixed=frozenset())
 
-    def _rewrite_union(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+    def _rewrite_union(self, plan: Plan, required: Required) -> Relation:
         """Return the rows of all inputs. No columns identify a row any more."""
-        modes = {relation.mode for relation in inputs}
-        is_aggregated = any(relation.is_aggregated for relation in inputs)
-        ids = [[column_id(column) for column in output(relation.plan)] for relation in inputs]
-        columns = output(plan)
-        are_fixed = frozenset(
-            column_id(column)
-            for i, column in enumerate(columns)
-            if all(relation.is_insert_only or ids[n][i] in relation.fixed for n, relation in enumerate(inputs))
-        )
-        if all(relation.row_kind is None for relation in inputs):
-            return Relation(self._with_inputs(plan, inputs), Mode.UPSERT, fixed=are_fixed, is_aggregated=is_aggregated)
-        if modes - {Mode.INSERT_ONLY, Mode.RETRACT}:
-            raise self.old_rows_needed(inputs[0])
-        relations = [self._with_inserts(relation) if relation.is_insert_only else relation for relation in inputs]
+        inputs = [self.rewrite(child, self._with_old_rows(required)) for child in elements(plan.children())]
+        if all(relation.is_insert_only for relation in inputs):
+            return self._keep(plan, inputs)
+        relations = [self._with_order(self._with_row_kind(relation)) for relation in inputs]
         union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
         row_kind, row_order = output(union)[-2:]
 
@@ -376,40 +376,56 @@ class PlanRewriter:
                 if any(column_id(output(relation.plan)[i]) in ids(relation) for relation in relations)
             )
 
-        varying, of_change = any_of(lambda relation: relation.varying), any_of(lambda relation: relation.of_change)
-        change_filter = next((relation.change_filter for relation in relations if relation.change_filter), None)
         return Relation(
             union,
             Mode.RETRACT,
             row_kind,
             row_order,
-            varying=varying,
-            of_change=of_change,
-            change_filter=change_filter,
+            varying=any_of(lambda relation: relation.varying),
+            of_change=any_of(lambda relation: relation.of_change),
+            change_filter=next((relation.change_filter for relation in relations if relation.change_filter), None),
+            is_unordered=any(relation.is_aggregated or relation.is_unordered for relation in relations),
+            states=_states(*relations),
         )
 
-    def _with_inserts(self, relation: Relation) -> Relation:
-        """Return rows that never change with the row kind +I."""
+    def _with_row_kind(self, relation: Relation) -> Relation:
+        """Return changes with old rows; rows that never change have the row kind +I."""
+        if not relation.is_insert_only:
+            self.check_old_rows(relation)
+            return relation
         rows = self.catalyst.dataframe(relation.plan)
         row_kind = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME)
         row_order = arrival_order(rows.sparkSession).alias(ROW_ORDER_NAME)
         plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), row_kind, row_order))
-        return Relation(plan, Mode.RETRACT, *output(plan)[-2:])
+        row_kind, row_order = output(plan)[-2:]
+        return Relation(plan, Mode.RETRACT, row_kind, row_order, states=relation.states)
 
-    def _join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
-        """Join two streams, of which at least one changes."""
-        for relation in inputs:
-            if relation.mode not in (Mode.INSERT_ONLY, Mode.RETRACT):
-                raise self.old_rows_needed(relation)
-        left, right = (self._with_inserts(side) if side.is_insert_only else side for side in inputs)
-        needed = self._needed_columns.get(frozenset(map(column_id, output(plan))))
-        are_insert_only = not self._is_aggregated and all(relation.is_insert_only for relation in inputs)
-        relation, described = join_changes(self.catalyst, plan, left, right, needed, self.unsupported, are_insert_only)
-        self.states.append(described)
-        return relation
+    def _with_order(self, relation: Relation) -> Relation:
+        """Return changes with the column of their order."""
+        if relation.row_order is not None:
+            return relation
+        rows, no_order = self.catalyst.dataframe(relation.plan), F.lit(0).cast("bigint").alias(ROW_ORDER_NAME)
+        plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), no_order))
+        return replace(relation, plan=plan, row_order=output(plan)[-1])
 
-    def _rewrite_join(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
+    def _rewrite_join(self, plan: Plan, required: Required) -> Relation:
+        sides = elements(plan.children())
+        if not all(side.isStreaming() for side in sides):
+            return self._join_static(plan, [self.rewrite(side, required) for side in sides])
+        inputs = [self.rewrite(side, self._with_old_rows(required)) for side in sides]
+        if not self._is_updating and all(relation.is_insert_only for relation in inputs):
+            return self._keep(plan, inputs)
+        left, right = map(self._with_row_kind, inputs)
+        are_insert_only = not required.old_rows and all(relation.is_insert_only for relation in inputs)
+        relation, described = join_changes(
+            self.catalyst, plan, left, right, self._needed(plan), self.unsupported, are_insert_only
+        )
+        return replace(relation, states=(*_states(left, right), described))
+
+    def _join_static(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Keep the join of an aggregate with a static table on columns that do not change."""
+        if all(relation.is_insert_only for relation in inputs):
+            return self._keep(plan, inputs)
         changing = next(relation for relation in inputs if not relation.is_insert_only)
         static = [relation for relation in inputs if not relation.plan.isStreaming()]
         condition = plan.condition().get() if plan.condition().isDefined() else None
@@ -433,36 +449,29 @@ class PlanRewriter:
                 "WATERMARK, and join that",
             )
         left = self.rewrite(join.left)
-        right = self._for_versions().rewrite(join.versions)
+        right = self.rewrite(join.versions, _VERSIONS)
         if join.mark.key and right.is_insert_only:
-            right = self._with_inserts(right)
+            right = self._with_row_kind(right)
             ids = {str(column.name()): column_id(column) for column in right.columns}
             right = replace(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
-        self.states.append(described)
-        return relation
-
-    def _for_versions(self) -> PlanRewriter:
-        """Return a rewriter for the versions of a temporal join: without old rows, and with their watermark."""
-        rewriter = copy(self)
-        rewriter._keeps_old_rows, rewriter._reads_versions = False, True
-        return rewriter
+        return replace(relation, states=(*_states(left, right), described))
 
     def _read(self, plan: Plan) -> Operator:
         return read_operator(plan, self._definitions)
 
-    def old_rows_needed(self, relation: Relation) -> OldRowsNeededError | UnsupportedSqlError:
-        """Return the error for rows whose old versions are unknown.
+    def check_old_rows(self, relation: Relation) -> None:
+        """Check that the old rows of updates are known, although they were required.
 
-        It is an OldRowsNeededError if a rewrite that keeps old rows would know them, and an UnsupportedSqlError if this
-        is such a rewrite, but the rows, for example those of a join or a union, have no key.
+        Raises:
+            UnsupportedSqlError: they are not, for example those of a join with a static table.
         """
-        if not self._keeps_old_rows and not self._reads_versions:
-            return OldRowsNeededError()
-        return self.unsupported(
-            f"this query {self._over(relation)}",
-            "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table first",
-        )
+        if relation.mode != Mode.RETRACT:
+            raise self.unsupported(
+                f"this query {self._over(relation)}",
+                "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table "
+                "first",
+            )
 
     def unsupported(self, what: str, why: str) -> UnsupportedSqlError:
         """Return the error for a query that cannot be made right."""
@@ -486,6 +495,10 @@ class PlanRewriter:
 
     def _over(self, relation: Relation) -> str:
         return "over a streaming aggregate" if relation.is_aggregated else "over a stream of changes"
+
+
+def _states(*relations: Relation) -> tuple[Json, ...]:
+    return tuple(state for relation in relations for state in relation.states)
 
 
 def _is_top_n(generator: Node) -> bool:

@@ -11,6 +11,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION
+from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 
 Key: TypeAlias = tuple[frozenset[int], ...]
 MakeError: TypeAlias = Callable[[str, str], UnsupportedSqlError]  # from what is not supported, and why
@@ -72,6 +73,7 @@ class Relation:
         is_unordered: whether changes of a key may come from several tasks, as a join returns them, in any order.
         has_unknown_deletes: whether rows of a source became deletes because they did not pass a filter, although it is
             unknown whether earlier rows of their keys passed.
+        states: the stateful operators of this package that compute the rows, inputs first, as in a fingerprint.
     """
 
     plan: Plan
@@ -87,6 +89,7 @@ class Relation:
     is_aggregated: bool = False
     is_unordered: bool = False
     has_unknown_deletes: bool = False
+    states: tuple[Json, ...] = ()
 
     @property
     def is_insert_only(self) -> bool:

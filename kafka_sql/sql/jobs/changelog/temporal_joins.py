@@ -5,7 +5,7 @@ The right side of such a join has the mark of ``versions.stream_versions``. Spar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_sql.spark.catalyst import (
@@ -59,6 +59,18 @@ def find_temporal_join(catalyst: Catalyst, plan: Plan) -> TemporalJoin | None:
 def has_temporal_join(plan: Operator) -> bool:
     """Return whether a plan has a temporal join."""
     return any(operator.name == "Join" and _has_mark(operator.children[1]) for operator in plan.walk())
+
+
+def reads_changes(plan: Operator, changelogs: Container[str]) -> bool:
+    """Return whether a plan reads changelogs, and not only the versions of temporal joins.
+
+    Args:
+        changelogs: the providers of tables with changes.
+    """
+    if not plan.children:
+        return plan.detail in changelogs
+    is_temporal = plan.name == "Join" and _has_mark(plan.children[1])
+    return any(reads_changes(child, changelogs) for child in (plan.children[:1] if is_temporal else plan.children))
 
 
 def _has_mark(side: Operator) -> bool:

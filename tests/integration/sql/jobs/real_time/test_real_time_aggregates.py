@@ -117,7 +117,7 @@ def test_an_aggregate_of_rows_joined_with_a_table(spark: Any, one_partition: Any
     ("query", "expected"),
     [
         ("SELECT k, COUNT(DISTINCT v) FROM src GROUP BY k", "an aggregate function with DISTINCT"),
-        ("SELECT 'x', COUNT(*) FROM src GROUP BY k", "does not identify the rows"),
+        ("SELECT 'x', COUNT(*) FROM src GROUP BY k", "whose old rows are kept"),
         ("SELECT k, COUNT(*) FROM (SELECT k, COUNT(*) FROM src GROUP BY k) GROUP BY k", "another aggregate"),
         ("SELECT k, COUNT(*) FROM src GROUP BY k, window(CURRENT_TIMESTAMP, '1 minute')", "over windows"),
         ("SELECT l.k, COUNT(*) FROM src AS l JOIN src AS r ON l.k = r.k GROUP BY l.k", "a join of two streams"),
