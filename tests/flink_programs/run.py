@@ -198,7 +198,7 @@ class _Run:
         for table, _, topic in self.stored.values():
             if not table.is_source:
                 expected = expected_content(table)
-                written = actual_content(table, _read(self.topics, topic))
+                written = actual_content(table, read_topic(self.topics, topic))
                 actual = Counter({row: number for row, number in written.items() if not is_of_last_row(row)})
                 for name, rows in (("Flink", expected), ("here", actual)):
                     other = actual if rows is expected else expected
@@ -208,7 +208,8 @@ class _Run:
         return "; ".join(differences)
 
 
-def _read(topics: Topics, topic: str) -> list[Message]:
+def read_topic(topics: Topics, topic: str) -> list[Message]:
+    """Return all records of the only partition of a topic."""
     settings = {"bootstrap.servers": topics.bootstrap, "group.id": "tests", "enable.partition.eof": True}
     consumer = Consumer({**settings, "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, 0)])
