@@ -175,7 +175,9 @@ class _Run:
         key = unique_key(self.query, self.is_keyed) if self.rng.random() < 0.7 else ()
         options = self.topics.with_upsert_options(self.sink)
         if not key:
-            options = self.topics.with_options(self.sink, format="debezium-json")
+            # a micro-batch that is repeated would retract rows twice
+            once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": self.sink}
+            options = self.topics.with_options(self.sink, format="debezium-json", **once)
         columns = [f"{column.name} {column.type}" for column in self.columns]
         constraint = [f"PRIMARY KEY ({', '.join(key)}) NOT ENFORCED"] if key else []
         self._sql(f"CREATE TABLE sink ({', '.join(columns + constraint)}) {options}")
