@@ -59,7 +59,7 @@ def create_tables(spark: SparkSession, lakehouse: str, topics: Topics, folder: s
         table = topics.with_upsert_options(f"{cdc}-{name}")
         spark.sql(f"CREATE TABLE {name} ({columns}, {_KEY.replace('k)', 'g)')}) {table}")
     merged = {
-        "merged": f"(id STRING NOT NULL, {COLUMNS}) USING {lakehouse}{declare_key(lakehouse, 'merged')}",
+        "merged": f"(id STRING NOT NULL, {COLUMNS}) USING {lakehouse}{declare_key(lakehouse)}",
         "merged_groups": f"({_GROUPS}) USING {lakehouse} TBLPROPERTIES ('primary-key' = 'h, g')",
     }
     for name, declared in merged.items():

@@ -82,7 +82,7 @@ def check_changes(spark: SparkSession, topics: Topics, provider: str, folder: Pa
     topic = topics.create()
     options = topics.with_options(topic, format="debezium-json")
     spark.sql(f"CREATE TABLE people (id INT, name STRING, age INT, PRIMARY KEY (id) NOT ENFORCED) {options}")
-    spark.sql(f"CREATE TABLE merged (id INT NOT NULL, name STRING) USING {provider}{declare_key(provider, 'merged')}")
+    spark.sql(f"CREATE TABLE merged (id INT NOT NULL, name STRING) USING {provider}{declare_key(provider)}")
     if provider == "iceberg":
         spark.sql("ALTER TABLE merged SET IDENTIFIER FIELDS id")
     insert = "INSERT INTO merged SELECT id, upper(name) FROM people WHERE age < 50"
@@ -193,9 +193,9 @@ def check_refused(spark: SparkSession, provider: str) -> None:
     spark.sql("DROP TABLE wrong_key")
 
 
-def declare_key(provider: str, table: str) -> str:
+def declare_key(provider: str, key: str = "id") -> str:
     """Return the clause that declares the primary key; Iceberg's tables declare it by identifier fields."""
-    return "" if provider == "iceberg" else " TBLPROPERTIES ('primary-key' = 'id')"
+    return "" if provider == "iceberg" else f" TBLPROPERTIES ('primary-key' = '{key}')"
 
 
 def create(id: int, name: str, age: int) -> dict[str, Any]:

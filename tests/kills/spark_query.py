@@ -31,9 +31,13 @@ _UPSERTS = f"""{_KEYED} WITH ('connector' = 'upsert-kafka',
 _VALUES = f"""CREATE TABLE tgt (
   h INT, g INT, n BIGINT, s DECIMAL(20, 2), low DECIMAL(10, 2), high DECIMAL(10, 2), d BIGINT,
   PRIMARY KEY (h, g) NOT ENFORCED) {_UPSERT}"""
+# two tables over the same topic
+_CHANGES_TWICE = f"{_CHANGES}; {_CHANGES.replace('TABLE src', 'TABLE other')}"
+_RETRACT = f"""WITH ('connector' = 'kafka', 'properties.bootstrap.servers' = '{{bootstrap}}', 'topic' = '{{target}}',
+  'format' = 'debezium-json', {_ONCE})"""
 _AGGREGATE = """INSERT INTO tgt
   SELECT h, g, count(*), sum(v), min(v), max(v), count(DISTINCT k % 3) FROM src GROUP BY h, g"""
-# name -> CREATE TABLE of the source and of the target, and INSERT
+# name -> CREATE TABLE of the sources and of the target, and INSERT
 QUERIES = {
     "copy": (
         _ROWS,
@@ -56,6 +60,19 @@ QUERIES = {
     # aggregates with retraction, which keep their own state
     "aggregate of changes": (_CHANGES, _VALUES, _AGGREGATE),
     "aggregate of upserts": (_UPSERTS, _VALUES, _AGGREGATE),
+    # old and new rows, which no key deduplicates
+    "join of changes": (
+        _CHANGES_TWICE,
+        f"CREATE TABLE tgt (h INT, k INT, k2 INT, v DECIMAL(10, 2), w DECIMAL(10, 2)) {_RETRACT}",
+        """INSERT INTO tgt SELECT a.h, a.k, b.k AS k2, a.v, b.v AS w
+        FROM src AS a LEFT JOIN other AS b ON a.h = b.h AND a.k = b.g""",
+    ),
+    "aggregate of an aggregate": (
+        _CHANGES,
+        f"CREATE TABLE tgt (h INT, n BIGINT, m BIGINT, s DECIMAL(30, 2)) {_RETRACT}",
+        """INSERT INTO tgt SELECT h, n, count(*) AS m, sum(s) AS s
+        FROM (SELECT h, g, count(*) AS n, sum(v) AS s FROM src GROUP BY h, g) GROUP BY h, n""",
+    ),
 }
 
 
@@ -84,7 +101,7 @@ def main(
     spark.sparkContext.setLogLevel("OFF")
     source_table, target_table, insert = QUERIES[query]
     names = {"bootstrap": bootstrap, "source": source, "target": target, "prefix": prefix}
-    for table in (source_table, target_table):
+    for table in (*source_table.split(";"), target_table):
         spark.sql(table.format(**names, client=client, codec=codec))
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")

@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -99,7 +101,7 @@ def environment(pyspark: Path) -> dict[str, str]:
 KILLS = 6
 CHANGES_PER_KILL = 6  # of each history
 HISTORIES = 30
-DRIVER_TABLES = ("merged", "appended", "history")
+DRIVER_TABLES = ("merged", "appended", "history", "joined", "sizes")
 
 
 @pytest.mark.long
@@ -143,10 +145,28 @@ def test_kills_of_drivers(lakehouse: str, pyspark_4_1: Path, topics: Topics, tmp
     changes = [change for history in by_history for change in history]
     content = [row for history in by_history for row in final_content(history).values()]
     assert sorted(result["merged"]) == sorted([row["h"], row["k"], row["g"], str(decimal(row))] for row in content)
+    assert sorted(map(tuple, result["joined"]), key=str) == sorted(expected_joins(content), key=str)
+    assert sorted(map(tuple, result["sizes"])) == sorted(expected_sizes(content))
     assert sorted(result["appended"]) == sorted(to_debezium(change).decode() for change in changes)
     written = [change for part in parts for change in interleave(by_history, part)]
     rows = [(h, k, row["g"], str(decimal(row)), start, end) for (h, k), row, start, end in row_versions(written)]
     assert sorted(map(tuple, result["history"]), key=str) == sorted(rows, key=str)
+
+
+def expected_joins(content: list[Row]) -> list[tuple[Any, ...]]:
+    """Return each row with the columns of the row whose ``k`` is its ``g``, if there is one."""
+    by_key = {(row["h"], row["k"]): row for row in content}
+    matches = [(row, by_key.get((row["h"], row["g"]))) for row in content]
+    return [
+        (row["h"], row["k"], *((None, "None") if match is None else (match["g"], str(decimal(match)))))
+        for row, match in matches
+    ]
+
+
+def expected_sizes(content: list[Row]) -> list[tuple[int, int, int]]:
+    """Return how many groups there are of each size."""
+    groups = Counter((row["h"], row["g"]) for row in content)
+    return [(h, n, m) for (h, n), m in Counter((h, n) for (h, _), n in groups.items()).items()]
 
 
 def count_batches(offsets: Path) -> int:

@@ -1,10 +1,11 @@
-"""Drivers, workers and the broker are killed during an aggregate over a changelog: the final content is right."""
+"""Drivers, workers and the broker are killed during queries over changelogs: the final content is right."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,16 @@ from typing import Any
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.changelog_histories import expected_values, final_content, interleave, make_history, write
+from tests.changelog_histories import (
+    Key,
+    Row,
+    decimal,
+    expected_values,
+    final_content,
+    interleave,
+    make_history,
+    write,
+)
 from tests.kills import spark
 from tests.topics import Topics
 from tests.waiting import wait_until
@@ -27,8 +37,17 @@ SENT_BEFORE_FAULT = 2.0  # maximum seconds
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("query", "seed"), [("aggregate of changes", 1), ("aggregate of upserts", 2)])
-def test_kills_of_aggregates(tmp_path: Path, query: str, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("query", "seed"),
+    [
+        ("aggregate of changes", 1),
+        ("aggregate of upserts", 2),
+        ("join of changes", 3),
+        ("aggregate of an aggregate", 4),
+    ],
+)
+def test_kills(tmp_path: Path, query: str, seed: int) -> None:
+    read, expect = CONTENTS[query]
     rng = random.Random(seed)
     faults = rng.sample(FAULTS, len(FAULTS))
     by_history = [make_history(number, CHANGES_PER_FAULT * len(faults)) for number in range(HISTORIES)]
@@ -36,7 +55,7 @@ def test_kills_of_aggregates(tmp_path: Path, query: str, seed: int) -> None:
     with EmbeddedKafka() as kafka:
         topics = Topics(kafka.bootstrap_servers)
         cdc, upserts, target = topics.create(spark.KEYS), topics.create(spark.KEYS), topics.create(spark.KEYS)
-        source = cdc if query == "aggregate of changes" else upserts
+        source = upserts if query == "aggregate of upserts" else cdc
 
         @contextmanager
         def driver() -> Iterator[tuple[int, int]]:
@@ -72,11 +91,11 @@ def test_kills_of_aggregates(tmp_path: Path, query: str, seed: int) -> None:
                     spark.assert_running(python, tmp_path)
         assert killed >= 2 * len(faults) // 3
         with driver() as (python, _):
-            expected = expected_values(content, 1)
-            wait_until(lambda: table_content(kafka.bootstrap_servers, target) == expected, "all results", TIMEOUT)
+            expected = expect(content)
+            wait_until(lambda: read(kafka.bootstrap_servers, target) == expected, "all results", TIMEOUT)
             time.sleep(2)  # results that arrive now would be duplicates
             spark.assert_running(python, tmp_path)
-            assert table_content(kafka.bootstrap_servers, target) == expected
+            assert read(kafka.bootstrap_servers, target) == expected
 
 
 def table_content(bootstrap: str, topic: str) -> set[tuple[Any, ...]]:
@@ -91,3 +110,53 @@ def table_content(bootstrap: str, topic: str) -> set[tuple[Any, ...]]:
             )
             rows[key] = (*key, row["n"], *decimals, row["d"])
     return set(rows.values())
+
+
+def replayed_content(bootstrap: str, topic: str) -> Counter[tuple[Any, ...]]:
+    """Return the rows of the target after its committed changes; one that was written twice counts twice."""
+    content: Counter[tuple[Any, ...]] = Counter()
+    for change in spark.committed_rows(bootstrap, topic):
+        for name, count in (("before", -1), ("after", 1)):
+            if change[name] is not None:
+                content[tuple(as_decimal(value) for value in change[name].values())] += count
+    return Counter({row: count for row, count in content.items() if count})
+
+
+def as_decimal(value: Any) -> Any:
+    return Decimal(str(value)).quantize(Decimal("0.01")) if isinstance(value, float) else value
+
+
+def expected_joins(content: dict[Key, Row]) -> Counter[tuple[Any, ...]]:
+    """Return the rows of LEFT JOIN with the rows whose ``g`` is the row's ``k``."""
+    matches: dict[Key, list[Row]] = defaultdict(list)
+    for row in content.values():
+        matches[row["h"], row["g"]].append(row)
+    return Counter(
+        (h, k, None if match is None else match["k"], decimal(row), None if match is None else decimal(match))
+        for (h, k), row in content.items()
+        for match in matches.get((h, k), [None])
+    )
+
+
+def expected_sizes(content: dict[Key, Row]) -> Counter[tuple[Any, ...]]:
+    """Return the number and the sum of the groups of each size."""
+    groups: dict[Key, list[Row]] = defaultdict(list)
+    for row in content.values():
+        groups[row["h"], row["g"]].append(row)
+    sizes: dict[Key, list[list[Row]]] = defaultdict(list)
+    for (h, _), rows in groups.items():
+        sizes[h, len(rows)].append(rows)
+    result: Counter[tuple[Any, ...]] = Counter()
+    for (h, n), of_size in sizes.items():
+        values = [value for rows in of_size for row in rows if (value := decimal(row)) is not None]
+        result[h, n, len(of_size), sum(values) if values else None] += 1
+    return result
+
+
+# how the content of the target is read, and what it must be for the content of the source
+CONTENTS: dict[str, tuple[Callable[[str, str], Any], Callable[[dict[Key, Row]], Any]]] = {
+    "aggregate of changes": (table_content, lambda content: expected_values(content, 1)),
+    "aggregate of upserts": (table_content, lambda content: expected_values(content, 1)),
+    "join of changes": (replayed_content, expected_joins),
+    "aggregate of an aggregate": (replayed_content, expected_sizes),
+}
