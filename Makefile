@@ -17,7 +17,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos test-clouds proofs chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix test-oldest-spark release mutants coverage lint format clean java bench-quick
+.PHONY: help demo test brokers test-kerberos test-clouds proofs proofs-flink chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix test-oldest-spark release mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,10 @@ test: java $(INSTALLED) ## Run the linters, then all tests
 
 proofs: java $(INSTALLED) ## Run the long tests, which take minutes or are further variants, and property tests with all examples
 	$(PY) -m pytest -m "long or hypothesis" tests
+	@$(MAKE) --no-print-directory proofs-flink
+
+proofs-flink: java $(INSTALLED) ## Compare 10,000 pairs of a generated query and a history with Flink 2.3. QUERIES='--first 15'
+	$(PY) -m tests.generated_queries.against_flink $(QUERIES)
 
 brokers: java $(INSTALLED) ## Test all supported versions of Kafka, and emulations of other vendors' brokers (about an hour)
 	$(PY) -m pytest tests/integration/kafka/test_broker_versions.py tests/integration/kafka/test_broker_profiles.py

@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -15,9 +17,9 @@ import kafka_sql
 from kafka_sql.runtime.worker_main import installed_command
 from tests.broker import choice_from_environment, start_broker
 from tests.generated_queries.generator import generate_query
-from tests.generated_queries.queries import sql
+from tests.generated_queries.queries import Query, sql
 from tests.generated_queries.streams import DIFFERENT, FAILED, REFUSED, run_queries, shrink_query
-from tests.generated_queries.tables import generate_world
+from tests.generated_queries.tables import World, generate_world
 from tests.java_names import keep_java_names
 from tests.topics import Topics
 from tools.build_jar import build_jar
@@ -35,6 +37,13 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=40, help="of shrinking a fault; 0 for none")
     parser.add_argument("--minutes", type=float, default=1e9, help="start no further world after this time")
     arguments = parser.parse_args()
+    with spark_and_topics() as (spark, topics):
+        return _run_worlds(spark, topics, arguments)
+
+
+@contextmanager
+def spark_and_topics() -> Iterator[tuple[SparkSession, Topics]]:
+    """Start a broker and Spark, and stop them at the end."""
     build_jar()
     keep_java_names()
     os.environ["PYSPARK_PYTHON"] = installed_command() or sys.executable
@@ -43,9 +52,15 @@ def main() -> int:
         builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.sql.warehouse.dir", folder)
         spark = kafka_sql.enable(builder.config("spark.sql.session.timeZone", "UTC").getOrCreate())
         spark.sparkContext.setLogLevel("OFF")
-        faults = _run_worlds(spark, Topics(broker.bootstrap_servers), arguments)
+        yield spark, Topics(broker.bootstrap_servers)
         spark.stop()
-    return faults
+
+
+def print_shrunk(world: World, query: Query, is_keyed: bool = True) -> None:
+    """Print a small world and query."""
+    print(f"  shrunk: {sql(query, is_keyed)}")
+    print("  " + "; ".join(f"{table.name} {table.kind} {table.schema()}" for table in world.tables))
+    print("  " + "\n  ".join(map(str, world.history[:30])), flush=True)
 
 
 def _run_worlds(spark: SparkSession, topics: Topics, arguments: argparse.Namespace) -> int:
@@ -69,9 +84,7 @@ def _run_worlds(spark: SparkSession, topics: Topics, arguments: argparse.Namespa
                 smaller_world, smaller = shrink_query(
                     spark, topics, world, query, outcome, is_keyed=is_keyed, trials=arguments.trials
                 )
-                print(f"  shrunk: {sql(smaller, is_keyed)}")
-                print("  " + "; ".join(f"{table.name} {table.kind} {table.schema()}" for table in smaller_world.tables))
-                print("  " + "\n  ".join(map(str, smaller_world.history[:30])), flush=True)
+                print_shrunk(smaller_world, smaller, is_keyed)
     print(dict(outcomes), *(f"{number} {reason}" for reason, number in reasons.most_common()), sep="\n")
     return outcomes[DIFFERENT] + outcomes[FAILED]
 

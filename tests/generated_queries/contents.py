@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,13 +17,28 @@ from tests.generated_queries.tables import BIGINT, BOOLEAN, INT, STRING, TIMESTA
 Content = Counter[str]  # such as (1, a), as often as the row exists
 
 
+@dataclass(frozen=True)
+class Expected:
+    """The rows that another engine returns.
+
+    Attributes:
+        engine: its name.
+        content: the rows.
+        is_insert_only: whether no row was updated or deleted.
+    """
+
+    engine: str
+    content: Content
+    is_insert_only: bool = False
+
+
 def batch_content(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> Content:
     """Return the rows of a batch query; those of the last rows of tables are not among them."""
-    return _without_last_rows(Counter(render(row, columns) for row in rows))
+    return without_last_rows(Counter(render(row, columns) for row in rows))
 
 
 def topic_content(messages: Iterable[Message], columns: Sequence[Column]) -> Content:
-    """Return the rows that remain after the records of debezium-json, or upserts. It is read independently.
+    """Return the rows that remain after the records of json, debezium-json, or upserts. It is read independently.
 
     A row that was retracted too often counts negatively.
     """
@@ -39,21 +55,24 @@ def topic_content(messages: Iterable[Message], columns: Sequence[Column]) -> Con
             by_key.pop(key, None)
             if value is not None:
                 by_key[key] = text(value)
+        elif value is not None and value.keys() != {"before", "after", "op"}:
+            content[text(value)] += 1
         elif value is not None:
             content.update([text(value["after"])] if value["after"] is not None else [])
             content.subtract([text(value["before"])] if value["before"] is not None else [])
     content.update(by_key.values())
-    return _without_last_rows(content)
+    return without_last_rows(content)
 
 
-def _without_last_rows(content: Content) -> Content:
+def without_last_rows(content: Content) -> Content:
+    """Return the rows that are not of the last rows of tables."""
     return Counter({row: number for row, number in content.items() if number and not row.startswith("(-1,")})
 
 
-def difference(expected: Content, actual: Content) -> str:
+def difference(expected: Content, actual: Content, peer: str = "batch") -> str:
     """Return the rows that only one of them has; an empty string if they are equal."""
     parts = []
-    for name, one, other in (("batch", expected, actual), ("stream", actual, expected)):
+    for name, one, other in ((peer, expected, actual), ("stream", actual, expected)):
         rows = sorted(row for row in {*expected, *actual} for _ in range(one[row] - other[row]))
         if rows:
             more = f" and {len(rows) - 10} more" if len(rows) > 10 else ""

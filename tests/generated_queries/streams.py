@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 import kafka_sql
 from kafka_sql.errors import KafkaSqlError
 from tests.flink_programs.run import read_topic
-from tests.generated_queries.contents import batch_content, difference, histories, topic_content
+from tests.generated_queries.contents import Content, Expected, batch_content, difference, histories, topic_content
 from tests.generated_queries.queries import Query, result_columns, sql, tables, unique_key
 from tests.generated_queries.shrink import shrink
 from tests.generated_queries.tables import INSERT_ONLY, UPSERT, World, to_record
@@ -73,7 +73,14 @@ def run_queries(
 
 
 def run_query(
-    spark: Any, topics: Topics, world: World, names: dict[str, str], query: Query, is_keyed: bool = True, seed: int = 0
+    spark: Any,
+    topics: Topics,
+    world: World,
+    names: dict[str, str],
+    query: Query,
+    is_keyed: bool = True,
+    seed: int = 0,
+    expected: Expected | None = None,
 ) -> Outcome:
     """Run a query over topics that have the records of a world.
 
@@ -85,12 +92,14 @@ def run_query(
         query: the query.
         is_keyed: whether the query has the number of the history.
         seed: of the cuts and the restarts.
+        expected: what another engine returns; by default, what a batch query returns.
     """
     outcome = Outcome(FAILED, _BUSY)
     while _BUSY in outcome.reason:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             session = kafka_sql.enable(spark.newSession())
-            run = _Run(session, topics, world, names, query, is_keyed, random.Random(f"run-{seed}"), Path(folder))
+            rng = random.Random(f"run-{seed}")
+            run = _Run(session, topics, world, names, query, is_keyed, rng, Path(folder), expected)
             outcome = run.run()
     return outcome
 
@@ -121,16 +130,16 @@ class _Run:
     is_keyed: bool
     rng: random.Random
     folder: Path
+    peer: Expected | None = None
     sink: str = field(default="")
 
     def run(self) -> Outcome:
         self.columns = result_columns(self.query, self.is_keyed)
         try:
             self._declare()
-            rows = self._sql(sql(self.query, self.is_keyed)).collect()
+            expected = self.peer or Expected("batch", self._run_batch())
         except _ERRORS as e:
             return Outcome(FAILED, f"as a batch: {_first_lines(e)}")
-        expected = batch_content(map(tuple, rows), self.columns)
         self._sql("SET 'execution.runtime-mode' = 'streaming'")
         try:
             started = self._start()
@@ -147,10 +156,14 @@ class _Run:
         finally:
             for query in self.session.streams.active:
                 query.stop()
-        if expected == actual:
+        if expected.content == actual:
             return Outcome(EQUAL)
-        numbers = histories(expected, actual) if self.is_keyed else []
-        return Outcome(DIFFERENT, difference(expected, actual), tuple(numbers))
+        numbers = histories(expected.content, actual) if self.is_keyed else []
+        return Outcome(DIFFERENT, difference(expected.content, actual, expected.engine), tuple(numbers))
+
+    def _run_batch(self) -> Content:
+        rows = self._sql(sql(self.query, self.is_keyed)).collect()
+        return batch_content(map(tuple, rows), self.columns)
 
     def _sql(self, statement: str) -> Any:
         return self.session.sql(statement)
@@ -175,9 +188,11 @@ class _Run:
         key = unique_key(self.query, self.is_keyed) if self.rng.random() < 0.7 else ()
         options = self.topics.with_upsert_options(self.sink)
         if not key:
-            # a micro-batch that is repeated would retract rows twice
+            is_insert_only = self.peer is not None and self.peer.is_insert_only and self.rng.random() < 0.7
+            format_ = "json" if is_insert_only else "debezium-json"
+            # a micro-batch that is repeated would add or retract rows twice
             once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": self.sink}
-            options = self.topics.with_options(self.sink, format="debezium-json", **once)
+            options = self.topics.with_options(self.sink, format=format_, **once)
         columns = [f"{column.name} {column.type}" for column in self.columns]
         constraint = [f"PRIMARY KEY ({', '.join(key)}) NOT ENFORCED"] if key else []
         self._sql(f"CREATE TABLE sink ({', '.join(columns + constraint)}) {options}")
