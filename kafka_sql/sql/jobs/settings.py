@@ -75,8 +75,9 @@ NOT_NULL_ENFORCER: Final = enum(
 )
 NESTED_CONSTRAINT_ENFORCER: Final = enum(
     "table.exec.sink.nested-constraint-enforcer",
-    "Lengths in the fields of a ROW and the elements of a collection are not checked.",
-    allowed=("IGNORE",),
+    "Where the other two enforcers check values inside a column, too. 'ROWS': in the fields of a ROW. "
+    "'ROWS_AND_COLLECTIONS': also in elements of ARRAY, MAP and MULTISET.",
+    allowed=("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
     default="IGNORE",
 )
 

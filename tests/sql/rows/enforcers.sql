@@ -26,3 +26,19 @@ SELECT a, concat('<', c, '>'), v, hex(b) FROM t WHERE v IS DISTINCT FROM 'xyz' O
 SELECT a, concat('<', c, '>'), v, hex(b) FROM u ORDER BY a;
 --> 1 | <a  > | xy | 0100
 --> 2 | <abc> | NULL | 0405
+-- values inside a column
+CREATE TABLE n (r ROW<c CHAR(2), k ARRAY<INT NOT NULL>>) WITH (${kafka}, 'topic' = 'enforced-nested', 'format' = 'json');
+SET 'table.exec.sink.nested-constraint-enforcer' = 'ROWS';
+INSERT INTO n SELECT named_struct('c', 'xyz', 'k', array(1, NULL));
+SET 'table.exec.sink.nested-constraint-enforcer' = 'ROWS_AND_COLLECTIONS';
+INSERT INTO n SELECT named_struct('c', c, 'k', k) FROM VALUES ('a', array(1)), ('b', array(1, NULL)), ('c', NULL) AS t(c, k);
+SELECT r.c, r.k FROM n ORDER BY 1;
+--> a  | [1]
+--> c  | NULL
+--> xy | [1, NULL]
+SET 'table.exec.sink.not-null-enforcer' = 'ERROR';
+INSERT INTO n SELECT named_struct('c', 'd', 'k', array(NULL));
+--! but NULL is being written into a part that is NOT NULL
+RESET 'table.exec.sink.type-length-enforcer';
+RESET 'table.exec.sink.not-null-enforcer';
+RESET 'table.exec.sink.nested-constraint-enforcer';
