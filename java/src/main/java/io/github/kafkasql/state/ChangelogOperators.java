@@ -15,10 +15,13 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MapSort;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.classic.ExpressionUtils;
@@ -166,22 +169,30 @@ public final class ChangelogOperators {
     private static Expression bind(
             Expression[] conditions, Dataset<Row> left, String[] leftColumns, Dataset<Row> right,
             String[] rightColumns) {
-        Map<Object, Integer> positions = new HashMap<>();
-        for (String name : leftColumns) positions.put(id(left.col(name)), positions.size());
-        for (String name : rightColumns) positions.put(id(right.col(name)), positions.size());
-        return Arrays.stream(conditions).map(condition -> replace(condition, positions)).reduce(And::new).orElse(null);
+        Map<Object, Expression> columns = new HashMap<>();
+        for (String name : leftColumns) bind(left.col(name), columns);
+        for (String name : rightColumns) bind(right.col(name), columns);
+        return Arrays.stream(conditions).map(condition -> replace(condition, columns)).reduce(And::new).orElse(null);
     }
 
-    private static Object id(Column column) {
-        return ((NamedExpression) ExpressionUtils.expression(column)).exprId();
+    private static void bind(Column column, Map<Object, Expression> columns) {
+        Expression expression = ExpressionUtils.expression(column);
+        Object id = ((NamedExpression) expression).exprId();
+        columns.put(id, new BoundReference(columns.size(), expression.dataType(), true));
     }
 
-    private static Expression replace(Expression node, Map<Object, Integer> positions) {
-        if (node instanceof AttributeReference column)
-            return new BoundReference(positions.get(column.exprId()), column.dataType(), true);
-        if (node instanceof RuntimeReplaceable call) return replace(call.replacement(), positions);
+    /** Replace what only the optimizer of Spark replaces, and columns, or common parts such as the value of BETWEEN. */
+    private static Expression replace(Expression node, Map<Object, Expression> known) {
+        if (node instanceof AttributeReference column) return known.get(column.exprId());
+        if (node instanceof CommonExpressionRef common) return known.get(common.id());
+        if (node instanceof RuntimeReplaceable call) return replace(call.replacement(), known);
+        if (node instanceof With with) {
+            for (CommonExpressionDef common : CollectionConverters.asJava(with.defs()))
+                known.put(common.id(), replace(common.child(), known));
+            return replace(with.child(), known);
+        }
         Expression[] children = CollectionConverters.asJava(node.children()).stream()
-            .map(child -> replace(child, positions)).toArray(Expression[]::new);
+            .map(child -> replace(child, known)).toArray(Expression[]::new);
         return node.withNewChildren(Seqs.of(children));
     }
 
