@@ -32,6 +32,7 @@ import org.apache.flink.table.test.program.StatementSetTestStep;
 import org.apache.flink.table.test.program.TableTestProgram;
 import org.apache.flink.table.test.program.TableTestStep;
 import org.apache.flink.table.test.program.TestStep;
+import org.apache.flink.table.types.logical.DecimalType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
@@ -159,6 +160,7 @@ public final class FlinkPrograms {
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("root", type.getTypeRoot().name());
         result.put("nullable", type.isNullable());
+        if (type instanceof DecimalType decimal) result.put("scale", decimal.getScale());
         if (type instanceof RowType) {
             result.put("names", ((RowType) type).getFieldNames());
         }

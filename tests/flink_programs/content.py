@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 from confluent_kafka import Message
@@ -84,6 +85,8 @@ def render(value: Any, type: Type) -> str:
         return str(value).removesuffix(":00") if str(value).count(":") == 2 else str(value)
     if root in ("BINARY", "VARBINARY"):
         return "[" + ", ".join(str(byte - 256 if byte > 127 else byte) for byte in base64.b64decode(value)) + "]"
+    if root == "DECIMAL":  # JSON has no trailing zeros, as in Flink
+        return f"{Decimal(value):.{type['scale']}f}"
     if root in ("DOUBLE", "FLOAT") and re.fullmatch(r"-?\d+", str(value)):
         return f"{value}.0"
     return str(value)

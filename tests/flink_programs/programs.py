@@ -122,6 +122,13 @@ class Program:
         return [step["sql"] for step in self.setup if step["kind"] == "SQL"]
 
     @property
+    def uses_processing_time(self) -> bool:
+        """Whether rows are compared by the time at which they are processed: in windows, or within an interval."""
+        texts = [*self.setup_statements, *self.statements, *(c for table in self.tables for c in table.schema)]
+        text = " ".join(texts).upper()
+        return "PROCTIME()" in text and "INTERVAL '" in " ".join([*self.setup_statements, *self.statements]).upper()
+
+    @property
     def statements(self) -> list[str]:
         """The INSERT statements that run at the same time."""
         return [sql for step in self.run for sql in (step.get("statements") or [step["sql"]] if has_sql(step) else [])]

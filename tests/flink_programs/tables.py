@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tests.flink_programs.programs import Change, ProgramTable, Row
@@ -35,11 +35,17 @@ def connector(table: ProgramTable, *, needs_key: bool = False) -> str:
     return UPSERT
 
 
-def declare(table: ProgramTable, stored: str, topic: str, topics: Topics) -> str:
-    """Return the CREATE TABLE statement of a table."""
-    options = topics.with_upsert_options(topic) if stored == UPSERT else topics.with_options(topic, format=stored)
+def declare(
+    table: ProgramTable, stored: str, topic: str, topics: Topics, options: Mapping[str, str] | None = None
+) -> str:
+    """Return the CREATE TABLE statement of a table with further options."""
+    added = dict(options or {})
+    if stored == UPSERT:
+        with_clause = topics.with_upsert_options(topic, **added)
+    else:
+        with_clause = topics.with_options(topic, format=stored, **added)
     columns = table.schema_without_key() if stored == INSERT_ONLY else table.schema
-    return f"CREATE TABLE `{table.name}` (\n  {', '.join(columns)}\n) {options}"
+    return f"CREATE TABLE `{table.name}` (\n  {', '.join(columns)}\n) {with_clause}"
 
 
 def write(topics: Topics, topic: str, stored: str, key: Sequence[str], changes: Sequence[Change]) -> None:

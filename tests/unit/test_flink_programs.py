@@ -112,10 +112,11 @@ def test_content_of_a_sink() -> None:
         ("VARBINARY", "AP8=", "[0, -1]"),
         ("DOUBLE", "2", "2.0"),
         ("BIGINT", None, "null"),
+        ("DECIMAL", "21", "21.00"),
     ],
 )
 def test_values_are_rendered_as_in_java(root: str, value: Any, text: str) -> None:
-    assert render(value, {"root": root, "nullable": True, "children": []}) == text
+    assert render(value, {"root": root, "nullable": True, "children": [], "scale": 2}) == text
 
 
 def test_the_last_row_has_a_time_and_no_other_value() -> None:
