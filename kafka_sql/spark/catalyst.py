@@ -27,6 +27,7 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
     org.apache.spark.sql.classic.ExpressionUtils column/1
     org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys unapply/1
+    org.apache.spark.sql.catalyst.plans.logical.Expand new/3 projections/0
     org.apache.spark.sql.catalyst.plans.logical.Filter new/2
     org.apache.spark.sql.catalyst.plans.logical.Join new/5 condition/0 hint/0 joinType/0
     org.apache.spark.sql.catalyst.plans.logical.Project new/2
@@ -163,6 +164,12 @@ class Catalyst:
     def project(self, expressions: Sequence[Node], child: Plan) -> Plan:
         """Return a plan with the given aliases and columns of another plan."""
         return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Project(self._sequence(expressions), child)
+
+    def expand(self, projections: Sequence[Sequence[Node]], columns: Sequence[Node], child: Plan) -> Plan:
+        """Return a plan with a row per projection for each row of another plan."""
+        expressions = self._sequence([self._sequence(projection) for projection in projections])
+        logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        return logical.Expand(expressions, self._sequence(columns), child)
 
     def filter(self, conditions: Sequence[Node], child: Plan) -> Plan:
         """Return the rows of a plan that fulfill all conditions."""

@@ -22,6 +22,7 @@ from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import ARGUMENT, ENCLOSED, FROM, QUERY, TableReference, find_relations
 from kafka_sql.sql.recognize.table_suffix import AsOf, TableSuffix
+from kafka_sql.sql.rewrite.changelog_functions import MAY_HAVE_CHANGELOG_FUNCTIONS, rewrite_changelog_functions
 from kafka_sql.sql.rewrite.edits import Edit, Template, apply_edits, fill_template
 from kafka_sql.sql.rewrite.flink_syntax import MAY_HAVE_FLINK_SYNTAX, rewrite_flink_syntax
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
@@ -44,6 +45,7 @@ from kafka_sql.sql.rewrite.temporal_joins import (
     remove_lookup_hints,
     replace_proctime,
 )
+from kafka_sql.sql.rewrite.unnest import MAY_HAVE_UNNEST, rewrite_unnest
 from kafka_sql.sql.rewrite.versions import stream_versions, stream_view_versions, table_versions, view_versions
 from kafka_sql.sql.rewrite.views import find_view, view_columns
 from kafka_sql.sql.rewrite.windows.subqueries import may_have_windows, rewrite_windows
@@ -106,7 +108,8 @@ def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
         return True
     if not tables:
         return False
-    has_syntax = any(pattern.search(query) for pattern in (_MAY_NEED_REWRITE, MAY_HAVE_FLINK_SYNTAX))
+    patterns = _MAY_NEED_REWRITE, MAY_HAVE_FLINK_SYNTAX, MAY_HAVE_CHANGELOG_FUNCTIONS, MAY_HAVE_UNNEST
+    has_syntax = any(pattern.search(query) for pattern in patterns)
     return streaming or has_syntax or (tables.are_private and "." in query)
 
 
@@ -167,7 +170,8 @@ class _QueryRewriter:
         """Return the query after all edits."""
         query, result, streaming = self.query, self.result, self.options.streaming
         windows = rewrite_windows(query, streaming)
-        relations = find_relations(query, windows.sources)
+        changelogs = rewrite_changelog_functions(query, is_batch=not (streaming or self.is_view))
+        relations = find_relations(query, [*windows.sources, *changelogs.sources])
         calls = {call.reference.start: call for call in find_calls(query, relations, streaming)}
         for relation in relations:
             if relation.start in calls:
@@ -185,12 +189,14 @@ class _QueryRewriter:
         self.edits += proctime if reads_kafka else []
         self.edits += remove_lookup_hints(query) if result.has_lookup_join else []
         self.edits += shorten_qualifiers(query, self.aliases) if self.edits and self.aliases else []
-        self.edits += windows.edits
+        self.edits += [*windows.edits, *changelogs.edits]
         self.edits += rewrite_flink_syntax(query, streaming or result.uses_stream_keyword)
 
         def analyze(part: Template) -> DataFrame:
             return self.tables.spark_sql(fill_template(query.text, self.edits, part))
 
+        for edit in rewrite_unnest(query, analyze):
+            self.edits.append(edit)
         row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, analyze))
         if row_numbers:
             self.edits += [] if reads_kafka else proctime

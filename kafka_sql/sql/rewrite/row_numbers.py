@@ -122,7 +122,7 @@ def rewrite_row_numbers(
         if query.closing(relation.start) != inner.end:
             raise UnsupportedSqlError("ROW_NUMBER in a stream: write it in a subquery without UNION or LIMIT.")
         item, body = query.span(ranking.item), _body(query, inner)
-        ctes = _common_table_expressions(query, inner)
+        ctes = common_table_expressions(query, inner)
         only_order = _only_descending_order(query, ranking)
         number = [only_order or "1", f" AS {quote(ranking.name)}"]
         rows = analyze([*ctes, Span(body.start, item.start), *number, Span(item.end, body.end)])
@@ -145,7 +145,7 @@ def _body(query: QueryText, block: QueryBlock) -> Span:
     return Span(query.tokens[block.start].start, query.tokens[block.end].start)
 
 
-def _common_table_expressions(query: QueryText, block: QueryBlock) -> Template:
+def common_table_expressions(query: QueryText, block: QueryBlock) -> Template:
     """Return the common table expressions (WITH) that a block can read."""
     start, end, index = None, None, 0
     while index < block.start:

@@ -15,11 +15,13 @@ from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import supports_append_mode, supports_join
+from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
+from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG
 from kafka_sql.state import DEDUPLICATE
 
 
@@ -80,7 +82,9 @@ def plan_changelog(
     changelogs = [source for source in sources if source.definition.reads_content]
     operators = read_plan(rows)
     joins_streams, is_append = supports_join(rows), supports_append_mode(rows)
-    if not (sink.accepts_changes or is_append or changelogs or has_temporal_join(operators)) and joins_streams:
+    functions = changelog_functions(operators)
+    has_changes = bool(changelogs or functions) or has_temporal_join(operators)
+    if not (sink.accepts_changes or is_append or has_changes) and joins_streams:
         raise updates_not_accepted(
             sink.name,
             "an 'upsert-kafka' table whose PRIMARY KEY identifies the rows that change, or a table of Delta Lake or "
@@ -96,7 +100,9 @@ def plan_changelog(
         {source.provider: source for source in sources},
         read_changes,
         dict(find_needed_columns(plan)),
-        not (is_append and joins_streams) or reads_changes(operators, [source.provider for source in changelogs]),
+        not (is_append and joins_streams)
+        or FROM_CHANGELOG in functions
+        or reads_changes(operators, [source.provider for source in changelogs]),
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)
@@ -108,7 +114,7 @@ def plan_changelog(
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )
-    if relation.is_insert_only and states:
+    if relation.is_insert_only and (states or has_function):
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:

@@ -30,6 +30,8 @@ from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
+from kafka_sql.sql.jobs.changelog.changelog_functions import find_changelog_function, from_changelog, to_changelog
+from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.relation import (
@@ -57,6 +59,7 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
 )
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
+from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG, ChangelogFunction
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.state import arrival_order
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
@@ -67,7 +70,6 @@ _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlia
 _REMOVED: Final = frozenset({"EventTimeWatermark", "RebalancePartitions", "Repartition", "RepartitionByExpression"})
 _OPERATOR_DESCRIPTIONS: Final = {
     **OPERATOR_NAMES,
-    "Expand": "a sliding window, GROUPING SETS, CUBE or ROLLUP",
     "Sort": "ORDER BY",
     "Window": "a window function (OVER)",
 }
@@ -145,6 +147,9 @@ class PlanRewriter:
             return Relation(plan)
         if name.startswith(STREAM):
             return self._rewrite_source(plan, required)
+        changelog_function = find_changelog_function(plan)
+        if changelog_function is not None:
+            return self._rewrite_changelog_function(plan, *changelog_function, required)
         temporal_join = find_temporal_join(self.catalyst, plan)
         if temporal_join is not None:
             return self._rewrite_temporal_join(temporal_join, self._needed(plan))
@@ -154,6 +159,7 @@ class PlanRewriter:
         rewrite_inputs = {
             "Aggregate": self._rewrite_aggregate,
             "Distinct": self._rewrite_distinct,
+            "Expand": self._rewrite_expand,
             "Generate": self._rewrite_generate,
             "Join": self._rewrite_join,
             "Union": self._rewrite_union,
@@ -360,6 +366,13 @@ class PlanRewriter:
         plan = self.catalyst.project([*columns, *relation.hidden], generated)
         return replace(relation, plan=plan, key=None, fixed=frozenset())
 
+    def _rewrite_expand(self, plan: Plan, required: Required) -> Relation:
+        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        if relation.is_insert_only:
+            return self._keep(plan, [relation])
+        self.check_old_rows(relation)
+        return expand_changes(self.catalyst, plan, relation)
+
     def _rewrite_union(self, plan: Plan, required: Required) -> Relation:
         """Return the rows of all inputs. No columns identify a row any more."""
         inputs = [self.rewrite(child, self._with_old_rows(required)) for child in elements(plan.children())]
@@ -456,6 +469,16 @@ class PlanRewriter:
             right = replace(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
         return replace(relation, states=(*_states(left, right), described))
+
+    def _rewrite_changelog_function(
+        self, plan: Plan, function: ChangelogFunction, table: Plan, required: Required
+    ) -> Relation:
+        relation = self.rewrite(table, self._with_old_rows(required))
+        if function.name == FROM_CHANGELOG:
+            return from_changelog(self.catalyst, plan, function, relation, self.unsupported)
+        if not relation.is_insert_only:
+            self.check_old_rows(relation)
+        return to_changelog(self.catalyst, plan, function, relation)
 
     def _read(self, plan: Plan) -> Operator:
         return read_operator(plan, self._definitions)

@@ -227,6 +227,7 @@ def _describe_operators(operator: Operator, used: set[int | None] | None) -> Ite
             windows = [key for key in keys if key.startswith(("window(", "session_window("))]
             description["window"] = windows
             description["grouping"] = [key for key in keys if key not in windows]
+            description |= _describe_grouping_sets(operator)
             description["aggregates"] = _render_all(
                 part
                 for column in operator.columns
@@ -246,6 +247,18 @@ def _describe_operators(operator: Operator, used: set[int | None] | None) -> Ite
             for side, child in zip(("left", "right"), inputs, strict=True):
                 description[side] = sorted(_render_all(_resolve_output(child, needed)))
     yield description
+
+
+def _describe_grouping_sets(aggregate: Operator) -> Json:
+    """Describe GROUPING SETS, CUBE and ROLLUP, which are an Expand with a number for each set; nothing for others."""
+    (source,) = aggregate.children
+    while source.name in ("Filter", "Project"):
+        (source,) = source.children
+    if source.name != "Expand" or source.columns[-1].text != "spark_grouping_id":
+        return {}
+    width = len(source.columns)
+    values = (*(column.children[0] for column in source.columns), *source.others)
+    return {"grouping sets": [render(value) for value in values[width - 1 :: width]]}
 
 
 def _used_columns(operator: Operator, used: set[int | None] | None) -> set[int | None] | None:
