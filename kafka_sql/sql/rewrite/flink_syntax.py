@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.query_text import QueryText
-from kafka_sql.sql.rewrite.edits import Edit
+from kafka_sql.sql.rewrite.edits import Edit, Template
 
-MAY_HAVE_FLINK_SYNTAX: Final = re.compile(r"\$|\b(?:VARCHAR|OFFSET|FETCH|MATCH_RECOGNIZE|STATE_TTL)\b", re.IGNORECASE)
+MAY_HAVE_FLINK_SYNTAX: Final = re.compile(
+    r"\$|\b(?:VARCHAR|OFFSET|FETCH|MATCH_RECOGNIZE|STATE_TTL)\b|\bCOLLECT\s*\(", re.IGNORECASE
+)
 _STATE_HINT: Final = re.compile(r"/\*\+\s*STATE_TTL\s*\((?:[^()']|'[^']*')*\)\s*\*/", re.IGNORECASE)
 _FETCH: Final = r"FETCH (?:FIRST|NEXT) (?:(?P<limit>\d+) )?ROWS? ONLY"
 _LIMITS: Final = re.compile(rf"(?:OFFSET (?P<offset>\d+) ROWS?(?: |$))?(?:{_FETCH})?")
@@ -33,6 +36,7 @@ def rewrite_flink_syntax(query: QueryText, streaming: bool) -> list[Edit]:
         *_quote_names(query),
         *_name_strings(query),
         *_rewrite_limits(query),
+        *_rewrite_collect(query),
         *_remove_state_hints(query, streaming),
     ]
 
@@ -87,3 +91,22 @@ def _rewrite_limits(query: QueryText) -> list[Edit]:
             clause = range(i, i + len(match[0].split()))
             edits.append(Edit(*query.span(clause), f"{limit} {offset}".strip()))
     return edits
+
+
+def _rewrite_collect(query: QueryText) -> Iterator[Edit]:
+    """Yield the edits that write COLLECT, which returns a multiset, as a map from each value to its number."""
+    for i in range(len(query.tokens)):
+        if query.word(i) != "COLLECT" or query.word(i + 1) != "(" or query.word(i - 1) == ".":
+            continue
+        end = query.closing(i + 1) + 1
+        if query.word(end) == "FILTER" and query.word(end + 1) == "(":
+            end = query.closing(end + 1) + 1
+        arguments = query.span(range(i + 1, end)) if end <= len(query.tokens) and end > i + 3 else None
+        if arguments is None:
+            continue
+        values: Template = ["collect_list", arguments]
+        number: Template = ["1"]
+        if query.word(i + 2) != "DISTINCT":
+            number = ["size(filter(", *values, ", __other -> __other = __value))"]
+        distinct: Template = ["transform(array_distinct(", *values, "), __value -> struct(__value, ", *number, "))"]
+        yield Edit(query.tokens[i].start, arguments.end, ["map_from_entries(", *distinct, ")"])

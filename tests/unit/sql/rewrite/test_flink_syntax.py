@@ -58,3 +58,10 @@ def test_match_recognize() -> None:
     with pytest.raises(UnsupportedSqlError, match=r"MATCH_RECOGNIZE is not supported.* a JOIN of the table"):
         rewrite("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES A.a AS a PATTERN (A B) DEFINE A AS a = 1)")
     assert rewrite("SELECT match_recognize FROM t") == "SELECT match_recognize FROM t"
+
+
+def test_collect() -> None:
+    assert rewrite("SELECT COLLECT(DISTINCT a) FILTER (WHERE b), t.collect(c) FROM t") == (
+        "SELECT map_from_entries(transform(array_distinct(collect_list(DISTINCT a) FILTER (WHERE b)), "
+        "__value -> struct(__value, 1))), t.collect(c) FROM t"
+    )
