@@ -26,6 +26,11 @@ QUERIES: Final = {
     "join of aggregates": "SELECT * FROM (SELECT k, count(*) AS n FROM a GROUP BY k) JOIN "
     "(SELECT k AS k2, max(v) AS m FROM b GROUP BY k) ON k = k2",
     "aggregate of an aggregate": "SELECT n, count(*) AS m FROM (SELECT k, count(*) AS n FROM a GROUP BY k) GROUP BY n",
+    "grouping sets": "SELECT k, v % 3 AS m, grouping_id() AS g, count(*) AS n, min_by(id, v) AS i FROM a "
+    "GROUP BY GROUPING SETS ((k, v % 3), (k), ())",
+    "functions": "SELECT k, sort_array(array_agg(v)) AS l, round(stddev_samp(v), 9) AS s, bool_or(v > 50) AS b, "
+    "length(listagg(CAST(v AS STRING), ',') FILTER (WHERE v > 9)) AS t FROM a GROUP BY k",
+    "unnest": "SELECT id, x, o FROM a LEFT JOIN UNNEST(array(k, v)) WITH ORDINALITY AS u (x, o) ON TRUE",
     "in": "SELECT * FROM a WHERE k IN (SELECT k FROM b WHERE v > 50)",
     "exists in an expression": "SELECT id, k IN (SELECT k FROM b WHERE v > 50) AS x FROM a "
     "WHERE v > 60 OR EXISTS (SELECT 1 FROM b WHERE b.id = a.id)",

@@ -1,0 +1,37 @@
+"""Continuous queries with TO_CHANGELOG and FROM_CHANGELOG, and aggregates of what they return."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import UnsupportedSqlError
+from tests.integration.sql.jobs.changelog.test_joins import Row, change, content, run
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def test_changes_become_rows_and_changes_again(spark: Any, streaming: Any, topics: Topics) -> None:
+    rng, rows = random.Random(3), dict[int, Row]()
+    source, events, target = (topics.create() for _ in range(3))
+    columns = "id INT, k INT, v INT"
+    streaming(f"CREATE TABLE a ({columns}) {topics.with_options(source, format='debezium-json')}")
+    streaming(f"CREATE TABLE events (op STRING, {columns}) {topics.with_options(events)}")
+    types = "k INT, x INT, g BIGINT, n BIGINT, d DOUBLE"
+    streaming(f"CREATE TABLE tgt ({types}) {topics.with_options(target, format='debezium-json')}")
+    aggregate = (
+        "SELECT k, x, grouping_id() AS g, count(*) AS n, round(stddev_pop(v), 9) AS d "
+        "FROM {} CROSS JOIN UNNEST(array(v % 3, v % 2)) AS u (x) GROUP BY CUBE (k, x)"
+    )
+    for _ in range(2):
+        change(topics, source, rows, rng, 25)
+        run(spark, streaming("INSERT INTO events SELECT * FROM TO_CHANGELOG(input => TABLE a)"))
+        run(spark, streaming("INSERT INTO tgt " + aggregate.format("FROM_CHANGELOG(input => TABLE events) AS e")))
+        assert content(spark, "SELECT * FROM tgt") == content(spark, aggregate.format("a"))
+    kinds = {"INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE"}
+    assert set(content(spark, "SELECT op FROM events GROUP BY op")) == {f"Row(op='{kind}')" for kind in kinds}
+    with pytest.raises(UnsupportedSqlError, match="only supported in a continuous INSERT INTO"):
+        content(spark, "SELECT * FROM TO_CHANGELOG(input => TABLE a)")
