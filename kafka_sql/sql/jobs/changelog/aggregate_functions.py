@@ -57,10 +57,11 @@ class RetractableFunction:
 
 def needs_arrival_order(items: Sequence[Node]) -> bool:
     """Return whether functions of a result need the order of rows, which Spark's own streaming aggregate ignores."""
-    return any(_is_ordered(call) for call in aggregate_calls(items))
+    return any(needs_order(call) for call in aggregate_calls(items))
 
 
-def _is_ordered(call: Node) -> bool:
+def needs_order(call: Node) -> bool:
+    """Return whether the result of a call depends on the order of rows."""
     function = class_name(call.aggregateFunction())
     if function in _EXTREMES:  # which of several rows with the same order is returned
         return ORDER_COLUMN not in show(call)
@@ -99,10 +100,10 @@ def to_retractable(catalyst: Catalyst, call: Node, unsupported: MakeError) -> Re
         value, order = arguments
         return of(_EXTREMES[name], F.struct(order, value), order.isNotNull())
     if name in _ORDERED and not _has_own_order(call):
-        separator = _separator(function) if name == "ListAgg" else ""
+        separator = separator_of(function) if name == "ListAgg" else ""
         if separator is not None:
             value = arguments[0]
-            is_kept = [value.isNotNull()] if _ignores_null(function) else []
+            is_kept = [value.isNotNull()] if ignores_null(function) else []
             call_name = _ORDERED[name]
             is_distinct |= name == "CollectSet"
             return of(call_name, F.struct(value), *is_kept, separator=separator)
@@ -111,7 +112,7 @@ def to_retractable(catalyst: Catalyst, call: Node, unsupported: MakeError) -> Re
     )
 
 
-def _ignores_null(function: Node) -> bool:
+def ignores_null(function: Node) -> bool:
     """Return whether a function of ordered values ignores NULL."""
     text = str(function.toString())
     if class_name(function) in _IGNORE_NULL:
@@ -119,7 +120,7 @@ def _ignores_null(function: Node) -> bool:
     return text.endswith((" ignore nulls", ", true)"))
 
 
-def _separator(function: Node) -> str | None:
+def separator_of(function: Node) -> str | None:
     """Return what LISTAGG writes between two values; None if that is not a constant text."""
     separator = elements(function.children())[1]
     if str(function.dataType().simpleString()) != "string" or class_name(separator) != "Literal":

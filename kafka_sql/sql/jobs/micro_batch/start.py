@@ -24,6 +24,7 @@ from kafka_sql.sql.jobs.changelog.changelog_plan import updates_not_accepted
 from kafka_sql.sql.jobs.checks.unsupported_operations import check_update_mode, explain_unsupported
 from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
+from kafka_sql.sql.jobs.micro_batch.ordered_aggregates import order_aggregates
 from kafka_sql.sql.jobs.registry import Job, register_job
 from kafka_sql.sql.jobs.start_settings import keep_watermarks, limit_batches_by_rows, write_directly
 from kafka_sql.sql.jobs.targets import builtin_sinks
@@ -35,7 +36,7 @@ from kafka_sql.sql.jobs.targets.spark_writes import start_append, start_merge
 
 def start(spark: SparkSession, plan: JobPlan) -> Job:
     """Start a query that was checked. One whose streams are all bounded ends with them."""
-    rows = plan.stream if is_connect(spark) else expand_distinct(plan.stream)
+    rows = plan.stream if is_connect(spark) else expand_distinct(order_aggregates(plan.stream))
     writer = rows.writeStream.queryName(plan.name or "").option("checkpointLocation", plan.checkpoint)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     ends_exist = plan.is_bounded and all(
