@@ -114,7 +114,7 @@ def plan_changelog(
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )
-    if relation.is_insert_only and (states or has_function):
+    if relation.is_insert_only and (states or functions):
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:
