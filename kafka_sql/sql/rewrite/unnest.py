@@ -103,7 +103,8 @@ def _parse_alias(query: QueryText, index: int, stop: int) -> tuple[str, tuple[st
     index += has_keyword
     if index >= stop or (query.word(index) in _NOT_ALIASES and query.tokens[index].word):
         return "", (), index
-    alias, columns, index = query.tokens[index].name, (), index + 1
+    alias, index = query.tokens[index].name, index + 1
+    columns: tuple[str, ...] = ()
     if index < stop and query.word(index) == "(":
         closing = query.closing(index)
         columns = tuple(query.tokens[i].name for i in range(index + 1, closing, 2))
